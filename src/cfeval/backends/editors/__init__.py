@@ -1,0 +1,1 @@
+"""Image editors: image and instruction → counterfactual image."""

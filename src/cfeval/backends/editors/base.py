@@ -1,0 +1,41 @@
+"""What every editor offers (EDCT 2025, Section 3, Stage 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
+from cfeval.records.world import Scene
+
+
+@dataclass(frozen=True)
+class EditRequest:
+    """An image and the instruction. `scene` is the scene record, filled only for an editor that `needs_scene`."""
+
+    item: str
+    picture: Picture
+    positive: str
+    negative: str
+    seed: int
+    scene: Scene | None = None
+
+
+@dataclass(frozen=True)
+class EditReply:
+    """The edited image, or why there is none; `details` tells how it was made."""
+
+    picture: Picture | None = None
+    details: dict[str, str] = field(default_factory=dict)
+    status: Status = Status.OK
+    reason: str = ""
+
+
+class Editor(Protocol):
+    """An editor. The same request gives the same bytes."""
+
+    needs_scene: bool
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Edit every image, in order."""
+        ...

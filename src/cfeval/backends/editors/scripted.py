@@ -1,0 +1,51 @@
+"""An editor that paints a patch whose colour follows from the instruction: for tests."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from cfeval.backends.editors.base import Editor, EditReply, EditRequest
+from cfeval.backends.registry import PluginOptions
+from cfeval.errors import BackendError
+from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
+
+
+class Options(PluginOptions):
+    """How to edit."""
+
+    strength: float = Field(1.0, ge=0, le=1)
+    """How much of the patch's colour replaces the image's."""
+    statuses: dict[str, Status] = {}
+    crash_on: tuple[str, ...] = ()
+
+
+def build(options: Options) -> Editor:
+    """The scripted editor."""
+    return Scripted(options)
+
+
+class Scripted:
+    """Paints the upper left quarter; see `Options`."""
+
+    needs_scene = False
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Paint every image."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: EditRequest) -> EditReply:
+        if request.item in self.options.crash_on:
+            raise BackendError(f"scripted crash on item '{request.item}'")
+        if request.item in self.options.statuses:
+            return EditReply(status=self.options.statuses[request.item], reason="scripted")
+        pixels = request.picture.pixels.copy()
+        patch = pixels[: pixels.shape[0] // 2, : pixels.shape[1] // 2]
+        color = np.frombuffer(hashlib.sha256(f"{request.positive}{request.seed}".encode()).digest()[:3], np.uint8)
+        patch[:] = (patch * (1 - self.options.strength) + color * self.options.strength).astype(np.uint8)
+        return EditReply(Picture.from_pixels(pixels), {"strength": str(self.options.strength)})

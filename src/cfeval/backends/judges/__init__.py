@@ -1,0 +1,1 @@
+"""Judges: the texts before and after the edit → PCS and NCC."""

@@ -1,0 +1,50 @@
+"""A judge whose verdicts follow from a hash of what it reads: for tests."""
+
+import hashlib
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
+from cfeval.backends.registry import PluginOptions
+from cfeval.errors import BackendError
+from cfeval.records.common import Status
+
+
+class Options(PluginOptions):
+    """How to judge."""
+
+    threshold: float = Field(0.5, ge=0, le=1)
+    """Share of PCS, and of NCC, that come out as 1."""
+    stated_ccs: int | None = Field(None, ge=0, le=1)
+    """The product the judge states, right or wrong; none: it states none."""
+    statuses: dict[str, Status] = {}
+    crash_on: tuple[str, ...] = ()
+
+
+def build(options: Options) -> Judge:
+    """The scripted judge."""
+    return Scripted(options)
+
+
+class Scripted:
+    """Draws verdicts by hash; see `Options`."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """Draw every verdict."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: JudgeRequest) -> JudgeReply:
+        if request.item in self.options.crash_on:
+            raise BackendError(f"scripted crash on item '{request.item}'")
+        if request.item in self.options.statuses:
+            return JudgeReply(status=self.options.statuses[request.item], reason="scripted")
+        digest = hashlib.sha256(f"{request.item}{request.new_answer}{request.new_explanation}".encode()).digest()
+        pcs, ncc = (int(byte < 256 * self.options.threshold) for byte in digest[:2])
+        stated = None if self.options.stated_ccs is None else int(self.options.stated_ccs)
+        return JudgeReply(
+            1 if pcs else 0, 1 if ncc else 0, None if stated is None else (1 if stated else 0), "scripted"
+        )

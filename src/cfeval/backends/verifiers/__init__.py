@@ -1,0 +1,1 @@
+"""Verifiers: was the edit made as told, and nothing else?"""

@@ -1,0 +1,1 @@
+"""Writers: explanation → cited concept → edit instruction."""

@@ -1,0 +1,85 @@
+"""What several verbs share: options, and opening what the stages pass on."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cfeval.backends import registry
+from cfeval.errors import InputError
+from cfeval.io import pictures
+from cfeval.io.pictures import Picture
+from cfeval.io.prompts import load_prompt
+from cfeval.io.records import read_jsonl
+from cfeval.records.edct import Baseline, Counterfactual, Instruction, Sample
+from cfeval.studies.edct.conversation import Prompts
+
+SamplesFile = Annotated[
+    Path, typer.Option("--samples", help="Samples (JSONL); their pictures lie in the folder beside.")
+]
+BaselineFile = Annotated[Path, typer.Option("--baseline", help="Baseline conversations (JSONL).")]
+InstructionsFile = Annotated[Path, typer.Option("--instructions", help="Edit instructions (JSONL).")]
+CounterfactualsFile = Annotated[
+    Path, typer.Option("--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder beside.")
+]
+RequeryFile = Annotated[Path, typer.Option("--requery", help="Conversations about the counterfactuals (JSONL).")]
+Out = Annotated[Path, typer.Option("--out", help="File to write; it appears whole or not at all.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
+PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
+Protocol = Annotated[str, typer.Option("--protocol", help="The protocol: edct-2025.")]
+VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its backend and options.")]
+
+
+def build(family: str, text: str, option: str) -> Any:
+    """Build the backend that the command line describes as JSON: the key `backend` and the plug-in's options.
+
+    Raises:
+        InputError: not such JSON, or no such plug-in or option.
+    """
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{option}: not JSON ({error.msg} at character {error.pos})") from None
+    if not isinstance(content, dict) or not isinstance(content.get("backend"), str):
+        raise InputError(f"""{option}: a backend is JSON such as '{{"backend": "world", "persona": "grounded"}}'""")
+    return registry.build(family, content)
+
+
+def conversation_prompts(folder: str) -> Prompts:
+    """The templates of the two turns."""
+    source = Path(folder) if folder else None
+    return Prompts(*(load_prompt(name, protocol="conversation", folder=source) for name in ("answer", "explain")))
+
+
+def samples_by_id(path: Path) -> dict[str, Sample]:
+    """The samples of a file."""
+    return {sample.id: sample for sample in read_jsonl(path, Sample)}
+
+
+def baselines_by_id(path: Path) -> dict[str, Baseline]:
+    """The baseline conversations of a file."""
+    return {record.id: record for record in read_jsonl(path, Baseline)}
+
+
+def instructions_by_edit(path: Path) -> dict[tuple[str, int], Instruction]:
+    """The instructions of a file by item and edit."""
+    return {(record.id, record.edit): record for record in read_jsonl(path, Instruction)}
+
+
+def originals(samples: Path) -> Callable[[Sample], Picture]:
+    """How to open a sample's picture."""
+    folder = pictures.folder_of(samples)
+    return lambda sample: pictures.load(folder, sample.image)
+
+
+def edited(counterfactuals: Path) -> Callable[[Counterfactual], Picture]:
+    """How to open a counterfactual's picture."""
+    folder = pictures.folder_of(counterfactuals)
+
+    def open_one(record: Counterfactual) -> Picture:
+        assert record.image is not None, "only a counterfactual with status ok is opened"
+        return pictures.load(folder, record.image)
+
+    return open_one

@@ -1,0 +1,1 @@
+"""Explanation-Driven Counterfactual Testing: is a model's explanation faithful?"""

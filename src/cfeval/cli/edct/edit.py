@@ -1,0 +1,29 @@
+"""Let an editor apply every instruction to its original image."""
+
+from typing import Annotated
+
+import typer
+
+from cfeval.cli.common import InstructionsFile, Out, SamplesFile, Seed, build, originals, samples_by_id
+from cfeval.io.gallery import gallery
+from cfeval.io.progress import track
+from cfeval.io.records import read_jsonl
+from cfeval.records.edct import Instruction
+from cfeval.studies.edct.counterfactuals import counterfactuals
+
+
+def run(
+    samples: SamplesFile,
+    instructions: InstructionsFile,
+    editor: Annotated[str, typer.Option(help="The editor, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+) -> None:
+    """Let an editor apply every instruction to its original image."""
+    wanted = list(read_jsonl(instructions, Instruction))
+    made = counterfactuals(
+        wanted, samples_by_id(samples), originals(samples), build("editors", editor, "--editor"), seed
+    )
+    with gallery(out) as add:
+        for record, picture in track(made, len(wanted), "counterfactuals"):
+            add(record, record.image, picture)

@@ -1,0 +1,36 @@
+"""Let a judge compare answer and explanation before and after every edit."""
+
+from typing import Annotated
+
+import typer
+
+from cfeval.cli.common import (
+    BaselineFile,
+    InstructionsFile,
+    Out,
+    RequeryFile,
+    Seed,
+    baselines_by_id,
+    build,
+    instructions_by_edit,
+)
+from cfeval.io.progress import track
+from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.records.edct import Requery
+from cfeval.studies.edct.verdicts import verdicts
+
+
+def run(
+    baseline: BaselineFile,
+    instructions: InstructionsFile,
+    requery: RequeryFile,
+    judge: Annotated[str, typer.Option(help="The judge, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+) -> None:
+    """Let a judge compare answer and explanation before and after every edit."""
+    asked = list(read_jsonl(requery, Requery))
+    found = verdicts(
+        asked, baselines_by_id(baseline), instructions_by_edit(instructions), build("judges", judge, "--judge"), seed
+    )
+    write_jsonl(out, track(found, len(asked), "verdicts"))

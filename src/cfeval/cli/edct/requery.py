@@ -1,0 +1,33 @@
+"""Ask the target model the same question and its reason again, about every counterfactual."""
+
+from cfeval.cli.common import (
+    CounterfactualsFile,
+    Out,
+    PromptFolder,
+    SamplesFile,
+    Seed,
+    VlmSpec,
+    build,
+    conversation_prompts,
+    edited,
+    samples_by_id,
+)
+from cfeval.io.progress import track
+from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.records.edct import Counterfactual
+from cfeval.studies.edct.requery import requery
+
+
+def run(
+    samples: SamplesFile,
+    counterfactuals: CounterfactualsFile,
+    vlm: VlmSpec,
+    seed: Seed,
+    out: Out,
+    prompts: PromptFolder = "",
+) -> None:
+    """Ask the target model the same question and its reason again, about every counterfactual."""
+    made = list(read_jsonl(counterfactuals, Counterfactual))
+    model = build("chat", vlm, "--vlm")
+    said = requery(made, samples_by_id(samples), edited(counterfactuals), model, conversation_prompts(prompts), seed)
+    write_jsonl(out, track(said, len(made), "requery"))

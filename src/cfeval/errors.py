@@ -1,0 +1,61 @@
+"""The errors a user can meet; each is shown as one line, and the command ends with exit status 2.
+
+    CfevalError
+    ├── InputError      a file or argument of the user's cannot be used
+    │   └── ParamsError     params.yaml holds an unknown key, a wrong type or an unknown plug-in
+    ├── BackendError    a model, editor or judge cannot be built or used at all (one failed item is a status instead)
+    └── OutputError     a result cannot be written: full disk, read-only folder, no permission
+
+Anything else is a defect of cfeval and keeps its traceback.
+"""
+
+import difflib
+import errno
+from collections.abc import Iterable
+
+_UNWRITABLE = {
+    errno.ENOSPC: "the disk is full; free some space and run the command again",
+    errno.EDQUOT: "the disk quota is used up; free some space and run the command again",
+    errno.EFBIG: "the file would exceed the size limit of this system; raise the limit or free some space",
+    errno.EROFS: "the file system is read-only; choose another folder",
+    errno.EACCES: "permission denied; make the folder writable or choose another",
+    errno.EPERM: "permission denied; make the folder writable or choose another",
+    errno.ENOTDIR: "a file stands where a folder is needed; move it away or choose another folder",
+    errno.EISDIR: "a folder stands where a file is needed; move it away or choose another name",
+}
+
+
+class CfevalError(Exception):
+    """An error whose text is one line for the user: what, where, what is allowed, what to do."""
+
+
+class InputError(CfevalError):
+    """A file or argument cannot be used."""
+
+
+class ParamsError(InputError):
+    """The parameters cannot be used."""
+
+
+class BackendError(CfevalError):
+    """A backend cannot be built or used at all."""
+
+
+class OutputError(CfevalError):
+    """A result cannot be written."""
+
+
+def as_output_error(error: OSError) -> OutputError | None:
+    """The one-line form of an operating system error about writing, or None for any other."""
+    advice = _UNWRITABLE.get(error.errno or 0)
+    if advice is None:
+        return None
+    return OutputError(f"cannot write {error.filename or 'the output'}: {advice}")
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """A hint naming what is allowed, the nearest name first: `did you mean 'x'? Allowed: …`."""
+    names = sorted(allowed)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"{hint}allowed: {', '.join(names)}"

@@ -1,0 +1,64 @@
+"""Files and folders that appear whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cfeval.errors import as_output_error
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        named = OSError(error.errno, error.strerror, str(path))
+        raise (as_output_error(named) or error) from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file by renaming a finished temporary one into place.
+
+    Raises:
+        OutputError: the disk is full or the place cannot be written; the old file, if any, is untouched.
+    """
+    with _writing(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def write_text(path: Path, content: str) -> None:
+    """Write UTF-8 text with LF line ends; see `write_bytes`."""
+    write_bytes(path, content.encode("utf-8"))
+
+
+@contextmanager
+def fresh_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder that replaces `path` when the block ends well and vanishes when it does not."""
+    with _writing(path):
+        building = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part"))
+        try:
+            building.chmod(0o777 & ~_umask())
+            yield building
+            if path.exists():
+                shutil.rmtree(path)
+            building.replace(path)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

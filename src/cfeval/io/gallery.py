@@ -1,0 +1,38 @@
+"""A record file with its pictures: `X.jsonl` and the folder `X/`, both there or neither."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cfeval.errors import OutputError
+from cfeval.io.atomic import fresh_folder, write_text
+from cfeval.io.pictures import Picture, folder_of
+from cfeval.io.records import record_line
+from cfeval.records.common import ImageRef, Record
+
+Add = Callable[[Record, ImageRef | None, Picture | None], None]
+
+
+@contextmanager
+def gallery(path: Path) -> Iterator[Add]:
+    """Yields the function that adds a record and its picture; both appear when the block ends well.
+
+    The record file comes last: where it stands, all its pictures do.
+
+    Raises:
+        OutputError: a folder that no record file belongs to stands where the pictures should go.
+    """
+    folder = folder_of(path)
+    if folder.exists() and not path.exists():
+        raise OutputError(f"{folder}: exists, and {path.name} does not stand beside it; move it away or choose another")
+    lines: list[str] = []
+    with fresh_folder(folder) as building:
+
+        def add(record: Record, ref: ImageRef | None, picture: Picture | None) -> None:
+            if ref is not None and picture is not None:
+                (building / ref.path).write_bytes(picture.png)
+            lines.append(record_line(record))
+
+        yield add
+        path.unlink(missing_ok=True)
+    write_text(path, "".join(lines))

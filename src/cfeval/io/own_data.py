@@ -1,0 +1,109 @@
+"""Own images and questions: a CSV or JSONL file, or a folder of images, read row by row.
+
+Columns: `image` (a path, relative to the file), `question`; optional: `id` (else the row's number), `reference`
+(the right answer), `kind`.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cfeval.errors import InputError, nearest
+from cfeval.io.pictures import Picture, import_image
+from cfeval.io.records import read_lines
+from cfeval.io.samples import RawSample
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_COLUMNS = ("id", "image", "question", "reference", "kind")
+
+
+def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
+    """The samples of a CSV or JSONL file or of a folder of images.
+
+    Args:
+        source: the file or folder.
+        question: asked about every image whose row has none; needed for a folder.
+
+    Raises:
+        InputError: one line that names the row and what is wrong with it.
+    """
+    reader = _reader(source)
+    for place, row in reader(source):
+        yield _sample(place, {"question": question} | {k: v for k, v in row.items() if v not in ("", None)}, source)
+
+
+def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]]]]:
+    if source.is_dir():
+        return _folder
+    readers = {".csv": _csv, ".jsonl": _jsonl}
+    if not source.exists():
+        raise InputError(f"{source}: no such file or folder")
+    if source.suffix.lower() not in readers:
+        raise InputError(f"{source}: give a .csv or .jsonl file or a folder of images")
+    return readers[source.suffix.lower()]
+
+
+def _folder(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    images = sorted(p for p in source.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
+    if not images:
+        raise InputError(f"{source}: no images in this folder ({', '.join(IMAGE_SUFFIXES)})")
+    for path in images:
+        yield (
+            str(path),
+            {"id": re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip("._-") or "image", "image": path.name},
+        )
+
+
+def _csv(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = csv.DictReader(read_lines(source), restkey="surplus cells")
+    for number, row in enumerate(rows, start=1):
+        yield f"{source}, line {rows.line_num}", {"id": f"{number:06d}"} | {k: v for k, v in row.items() if v}
+
+
+def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(read_lines(source), start=1):
+        if not line.strip():
+            continue
+        place = f"{source}, line {number}"
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{place}: not JSON ({error.msg} at character {error.pos})") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{place}: an object with the keys {', '.join(_COLUMNS)} is needed")
+        yield place, {"id": f"{number:06d}"} | row
+
+
+def _sample(place: str, row: dict[str, Any], source: Path) -> RawSample:
+    _check_columns(place, row)
+    if not _ID.fullmatch(row["id"]):
+        shown = row["id"] if len(row["id"]) <= 40 else row["id"][:40] + "…"
+        raise InputError(
+            f"{place}: id {shown!r} cannot be a file name; use 1 to 100 letters, digits, '.', '_', '-', "
+            "a letter or digit first"
+        )
+    if not row["question"].strip():
+        raise InputError(f"{place}: the question is empty; fill it in, or give --question for all")
+    if not row.get("image"):
+        raise InputError(f"{place}: no image named; the column 'image' holds its path")
+    picture = _picture(place, row.pop("image"), source if source.is_dir() else source.parent)
+    return RawSample(picture=picture, **row)
+
+
+def _check_columns(place: str, row: dict[str, Any]) -> None:
+    for column, value in row.items():
+        if column not in _COLUMNS:
+            raise InputError(f"{place}: unknown column '{column}'; {nearest(str(column), _COLUMNS)}")
+        if not isinstance(value, str):
+            raise InputError(f"{place}: {column} must be text, but got {value!r}")
+
+
+def _picture(place: str, path: str, base: Path) -> Picture:
+    try:
+        return import_image(base / path)
+    except (InputError, ValueError) as error:
+        raise InputError(f"{place}: {error}") from None

@@ -1,0 +1,108 @@
+"""Images as the studies pass them around: the PNG file's bytes, its hash, its pixels."""
+
+import hashlib
+import io
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from cfeval.errors import InputError
+from cfeval.records.common import ImageRef
+
+MAX_PIXELS = 50_000_000
+"""The largest image that is taken (about 7,000 × 7,000 pixels); a larger one is refused before it is decoded."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file in memory."""
+
+    png: bytes
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the file."""
+        return hashlib.sha256(self.png).hexdigest()
+
+    @cached_property
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """The pixels, (H, W, 3), uint8 RGB."""
+        with Image.open(io.BytesIO(self.png)) as image:
+            return np.asarray(image.convert("RGB"))
+
+    @classmethod
+    def from_pixels(cls, pixels: npt.NDArray[np.uint8]) -> "Picture":
+        """Encode (H, W, 3) uint8 RGB pixels; the same pixels give the same bytes."""
+        buffer = io.BytesIO()
+        Image.fromarray(pixels).save(buffer, format="PNG")
+        return cls(buffer.getvalue())
+
+    def ref(self, path: str) -> ImageRef:
+        """A reference to this picture under a relative path."""
+        return ImageRef(path=path, sha256=self.sha256)
+
+
+def folder_of(records: Path) -> Path:
+    """The folder that holds the pictures of a record file: `X/` beside `X.jsonl`."""
+    return records.with_suffix("")
+
+
+def load(folder: Path, ref: ImageRef) -> Picture:
+    """Read a picture that a record refers to, and check that it is the one the record was written for."""
+    path = folder / ref.path
+    try:
+        picture = Picture(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot read the image ({error.strerror}); run the step that makes it again"
+        ) from None
+    if picture.sha256 != ref.sha256:
+        raise InputError(f"{path}: not the image its record names (SHA-256 differs); run the step that makes it again")
+    return picture
+
+
+def import_image(path: Path) -> Picture:
+    """Read any still image file as an RGB PNG: EXIF rotation applied, transparency laid on white.
+
+    Raises:
+        InputError: missing, empty, truncated, not an image, animated, or over `MAX_PIXELS`.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(path) as image:
+                _refuse_unusable(path, image)
+                return Picture.from_pixels(np.asarray(_on_white(ImageOps.exif_transpose(image))))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such image file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, an image file is needed") from None
+    except Image.DecompressionBombError:
+        raise InputError(f"{path}: over {MAX_PIXELS:,} pixels; make it smaller") from None
+    except UnidentifiedImageError:
+        empty = path.stat().st_size == 0
+        what = "the file is empty" if empty else "not an image in a format Pillow reads (PNG, JPEG, WebP, …)"
+        raise InputError(f"{path}: {what}") from None
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InputError(f"{path}: broken or truncated image ({error})") from None
+
+
+def _refuse_unusable(path: Path, image: Image.Image) -> None:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise InputError(f"{path}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
+    if (frames := getattr(image, "n_frames", 1)) > 1:
+        raise InputError(f"{path}: an animation of {frames} frames; save the frame you mean as a still image")
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    layered = image.convert("RGBA")
+    white = Image.new("RGBA", layered.size, "white")
+    return Image.alpha_composite(white, layered).convert("RGB")

@@ -1,0 +1,91 @@
+"""Record files: JSONL (one record a line, keys sorted, UTF-8) and CSV (RFC 4180, LF)."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from cfeval.errors import InputError
+from cfeval.io.atomic import write_text
+from cfeval.records.common import Record
+
+R = TypeVar("R", bound=Record)
+
+
+def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
+    """Stream the records of a file.
+
+    Raises:
+        InputError: the file is missing, is not UTF-8, or a line is not such a record (the line is named).
+    """
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            yield _parse(path, number, line, kind)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Stream the lines of a UTF-8 text file; InputError where it is missing or not text."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as stream:
+            yield from stream
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, a file is needed") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error.reason}); save it as UTF-8") from None
+
+
+def write_jsonl(path: Path, records: Iterable[Record]) -> None:
+    """Write records, one a line."""
+    write_text(path, "".join(record_line(record) for record in records))
+
+
+def record_line(record: Record) -> str:
+    """One record as its JSONL line; the same record always gives the same bytes."""
+    return json.dumps(record.model_dump(mode="json"), ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def read_csv(path: Path, kind: type[R]) -> list[R]:
+    """Read a CSV whose header names the fields of `kind`; an empty cell stands for the field's default."""
+    rows = csv.DictReader(read_lines(path))
+    return [_row(path, rows.line_num, row, kind) for row in rows]
+
+
+def write_csv(path: Path, kind: type[Record], records: Iterable[Record]) -> None:
+    """Write records as CSV, a column a field; None is an empty cell, booleans are 0 and 1."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(kind.model_fields)
+    writer.writerows([_cell(value) for value in record.model_dump(mode="json").values()] for record in records)
+    write_text(path, text.getvalue())
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    return int(value) if isinstance(value, bool) else value
+
+
+def _parse(path: Path, number: int, line: str, kind: type[R]) -> R:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        raise InputError(f"{path}, line {number}: {_first(error)}") from None
+
+
+def _row(path: Path, number: int, row: dict[str, str], kind: type[R]) -> R:
+    try:
+        return kind.model_validate({name: value for name, value in row.items() if value != ""})
+    except ValidationError as error:
+        raise InputError(f"{path}, line {number}: {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else str(first["msg"])

@@ -1,0 +1,1 @@
+"""Metrics: one pure function a file, with its definition, range and source."""

@@ -1,0 +1,187 @@
+"""params.yaml, typed: unknown keys are errors, and the JSON schema is generated from these classes."""
+
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from cfeval.errors import ParamsError, nearest
+from cfeval.records.edct import Arm
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
+Share = Annotated[float, Field(ge=0, le=1)]
+FAMILIES = {
+    "datasets": "datasets",
+    "vlms": "chat",
+    "writers": "writers",
+    "editors": "editors",
+    "judges": "judges",
+    "verifiers": "verifiers",
+}
+"""Which plug-in family each section of a study's backends draws on."""
+
+
+class Section(BaseModel):
+    """A section that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Spec(BaseModel):
+    """A plug-in's name and its options, which the plug-in itself checks."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    backend: Name = Field(description="Name of the plug-in: its file name without .py.")
+
+
+class Limits(Section):
+    """How much of a resource all jobs together may hold on this machine."""
+
+    gpu: int = Field(1, ge=0, description="GPUs.")
+    api_slots: int = Field(4, ge=1, description="Jobs that call a provider at the same time.")
+
+
+class Interval(Section):
+    """How confidence intervals are computed."""
+
+    method: Literal["bootstrap", "wilson"] = Field(
+        "bootstrap", description="Percentile bootstrap over items, or Wilson."
+    )
+    level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
+    resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
+    seed: int = Field(0, ge=0, description="Seed of the resampling.")
+
+
+class Block(Section):
+    """A cross product of names; its arms are rows of a table."""
+
+    dataset: tuple[Name, ...] = Field(min_length=1, description="Names from `datasets`.")
+    vlm: tuple[Name, ...] = Field(min_length=1, description="Names from `vlms`.")
+    writer: tuple[Name, ...] = Field(min_length=1, description="Names from `writers`.")
+    protocol: tuple[Literal["edct-2025"], ...] = Field(("edct-2025",), min_length=1, description="Protocols.")
+    editor: tuple[Name, ...] = Field(min_length=1, description="Names from `editors`.")
+    judge: tuple[Name, ...] = Field(min_length=1, description="Names from `judges`.")
+
+    def arms(self) -> list[Arm]:
+        """The arms of this block, in the order of the lists."""
+        fields = list(Arm.model_fields)
+        return [Arm(**dict(zip(fields, names, strict=True))) for names in product(*(getattr(self, f) for f in fields))]
+
+
+class Tables(Section):
+    """Which arms each table shows."""
+
+    table1: tuple[Block, ...] = Field(description="Targets side by side (EDCT 2025, Table 1).")
+    table2: tuple[Block, ...] = Field(
+        (), description="One target under several editors and judges (EDCT 2025, Table 2)."
+    )
+
+
+class Edct(Section):
+    """The edct study."""
+
+    items: int = Field(ge=1, description="Items taken from each data set.")
+    seed: int = Field(ge=0, description="Seed of every draw of the study; each item derives its own from it.")
+    prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
+    datasets: dict[Name, Spec] = Field(min_length=1, description="Where samples come from.")
+    vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
+    writers: dict[Name, Spec] = Field(min_length=1, description="Explanation → concept and instruction.")
+    editors: dict[Name, Spec] = Field(min_length=1, description="Image and instruction → counterfactual image.")
+    judges: dict[Name, Spec] = Field(min_length=1, description="Texts before and after → PCS and NCC.")
+    verifiers: dict[Name, Spec] = Field(description="For each data set, who checks the edits.")
+    tables: Tables
+    calibration: dict[Name, Share] = Field(
+        default_factory=dict,
+        description="Known share of items that a target answers unfaithfully; for the calibration table.",
+    )
+    interval: Interval = Interval()
+
+    @model_validator(mode="after")
+    def _names_are_defined(self) -> "Edct":
+        for arm in self.arms():
+            for field in ("dataset", "vlm", "writer", "editor", "judge"):
+                section = getattr(self, f"{field}s")
+                name = getattr(arm, field)
+                if name not in section:
+                    raise ValueError(
+                        f"tables name the {field} '{name}', which edct.{field}s does not define; "
+                        + nearest(name, section)
+                    )
+        for section, keys, among in (
+            ("verifiers", self.verifiers, self.datasets),
+            ("calibration", self.calibration, self.vlms),
+        ):
+            for name in keys:
+                if name not in among:
+                    raise ValueError(f"{section} names '{name}'; {nearest(name, among)}")
+        return self
+
+    def arms(self) -> list[Arm]:
+        """Every arm that some table shows, each once, in the order of the tables."""
+        blocks = [*self.tables.table1, *self.tables.table2]
+        return list(dict.fromkeys(arm for block in blocks for arm in block.arms()))
+
+
+class Params(Section):
+    """The whole of params.yaml."""
+
+    shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
+    limits: Limits = Limits()
+    edct: Edct
+
+
+def parse(content: Any, where: str = "params.yaml") -> Params:
+    """Check parameters that are already in memory.
+
+    Raises:
+        ParamsError: one line naming the key, what it got and what is allowed.
+    """
+    try:
+        return Params.model_validate(content)
+    except ValidationError as error:
+        raise ParamsError(f"{where}: {_explain(error)}") from None
+
+
+def load(path: Path) -> Params:
+    """Read and check a parameter file; raises ParamsError like `parse`."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParamsError(f"{path}: no such parameter file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    return parse(content, str(path))
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the file"
+    if first["type"] == "extra_forbidden":
+        return f"unknown key '{key}'; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
+    message = first["msg"].removeprefix("Value error, ")
+    got = first["input"]
+    shown = f", but got {got!r}" if isinstance(got, str | int | float | bool) or got is None else ""
+    return f"{key}: {message}{shown}"
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that are allowed where an unknown one stood."""
+    schema = Params.model_json_schema()
+    here: dict[str, Any] = schema
+    for part in location[:-1]:
+        here = _resolve(schema, here)
+        here = (
+            here.get("items", {})
+            if isinstance(part, int)
+            else here.get("properties", {}).get(part) or here.get("additionalProperties", {})
+        )
+    return list(_resolve(schema, here).get("properties", {}))
+
+
+def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+    return node

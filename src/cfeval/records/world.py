@@ -1,0 +1,90 @@
+"""Records of the built-in world: scenes whose truth is known, what a phrase points at, edits, claims.
+
+A scene is everything the renderer needs, so an edited record re-renders with the same nuisance (position, light, noise).
+Floats are rounded when they are sampled: JSON holds them exactly.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from cfeval.records.common import Record
+
+ShapeName = Literal["circle", "square", "triangle", "star", "cross"]
+ColorName = Literal["red", "green", "blue", "yellow", "purple", "orange", "white", "black"]
+SizeName = Literal["small", "large"]
+BackgroundName = Literal["gray", "sand", "sky", "slate", "mint"]
+PositionName = Literal["top left", "top right", "bottom left", "bottom right"]
+EditKind = Literal["color", "shape", "object", "remove", "add", "background"]
+Attribute = Literal["color", "shape", "position", "presence", "background"]
+ClaimKind = Literal["color", "shape", "position", "presence", "objects", "robot", "background"]
+
+
+class Slot(Record):
+    """One quadrant: the object in it, and the nuisance with which any object there is drawn.
+
+    An absent object keeps its attributes and nuisance, so that removing it can be undone exactly.
+    """
+
+    shape: ShapeName
+    color: ColorName
+    size: SizeName
+    present: bool
+    dx: float = Field(ge=-2, le=2, description="offset of the centre to the right, pixels")
+    dy: float = Field(ge=-2, le=2, description="offset of the centre downwards, pixels")
+    scale: float = Field(ge=0, le=1, description="where the radius lies between the least and the greatest of its size")
+    angle: float = Field(ge=-0.25, le=0.25, description="rotation, radians")
+    tint: float = Field(ge=-0.04, le=0.04, description="added to each channel of the object's color")
+
+
+class Scene(Record):
+    """A 64×64 picture before it is drawn: slots in the order top left, top right, bottom left, bottom right."""
+
+    slots: tuple[Slot, Slot, Slot, Slot]
+    background: BackgroundName
+    light_angle: float = Field(description="direction of the light, radians")
+    brightness: float = Field(ge=0.9, le=1.1, description="factor on every pixel")
+    noise_seed: int = Field(ge=0, lt=2**32)
+
+
+class Referent(Record):
+    """What a phrase points at: the attributes that it names, None for those it leaves open.
+
+    Names are plain strings because the same grammar speaks of easy-VQA pictures, whose shapes and colors differ.
+    """
+
+    color: str | None = None
+    shape: str | None = None
+    size: SizeName | None = None
+    position: PositionName | None = None
+
+
+class EditIntent(Record):
+    """One edit: `target` points at the object (an empty referent for the background), `old` becomes `new`.
+
+    For `object` the values are `COLOR SHAPE`; for `remove` the new value is empty, for `add` the old one is.
+    """
+
+    kind: EditKind
+    target: Referent = Referent()
+    old: str = ""
+    new: str = ""
+
+
+class Fact(Record):
+    """One piece of cited evidence: the object pointed at, the attribute that decides, and its value.
+
+    The value of `presence` is `yes`; the referent of a fact about the background is empty.
+    """
+
+    referent: Referent
+    attribute: Attribute
+    value: str
+
+
+class Claim(Record):
+    """What an explanation says: its kind, the evidence in the order it is named, the answer when it states one."""
+
+    kind: ClaimKind
+    facts: tuple[Fact, ...]
+    answer: str | None = None

@@ -1,0 +1,33 @@
+"""Stage 4a, re-query: the same two turns on the edited image, in a fresh conversation (EDCT 2025, Section 3)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from cfeval.backends.chat.base import ChatModel
+from cfeval.io.pictures import Picture
+from cfeval.records.edct import Counterfactual, Requery, Sample
+from cfeval.studies.edct.conversation import Asked, Prompts, converse
+from cfeval.studies.edct.outcomes import carried, work_through
+from cfeval.studies.edct.seeds import derive
+
+BATCH = 256
+
+
+def requery(
+    counterfactuals: Iterable[Counterfactual],
+    samples: Mapping[str, Sample],
+    edited_of: Callable[[Counterfactual], Picture],
+    model: ChatModel,
+    prompts: Prompts,
+    seed: int,
+) -> Iterator[Requery]:
+    """Ask the original question and its reason about every counterfactual, in order."""
+
+    def ask(records: list[Counterfactual]) -> list[dict[str, Any]]:
+        asked = [
+            Asked(r.id, edited_of(r), samples[r.id].question, derive(seed, r.id, r.edit, "requery")) for r in records
+        ]
+        return converse(model, asked, prompts, "requery")
+
+    for record, said in work_through(counterfactuals, ask, BATCH):
+        yield Requery(id=record.id, edit=record.edit, **(said or carried(record)))
