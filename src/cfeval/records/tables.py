@@ -1,4 +1,4 @@
-"""The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell is a figure that does not exist."""
+"""The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure."""
 
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Bit
@@ -66,7 +66,7 @@ class CalibrationRow(Arm):
 
 
 class Published(Record):
-    """One figure that a paper printed (data/reference). An empty name matches any; see `cfeval.tables.reference`."""
+    """One figure that a paper printed (data/reference). An empty name matches any; see `cfeval.tables.published`."""
 
     source: str
     protocol: str

@@ -1,0 +1,69 @@
+"""What the verbs that make tables share: options, reading score files, writing a table in three formats."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+
+from cfeval.errors import InputError
+from cfeval.io.atomic import write_text
+from cfeval.io.records import read_csv
+from cfeval.params import Interval
+from cfeval.records.common import Record
+from cfeval.records.edct import Arm, Score
+from cfeval.records.tables import Published
+from cfeval.tables.formats import Sheet, csv_text, latex, markdown
+
+T = TypeVar("T")
+ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
+Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
+How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
+Reference = Annotated[list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")]
+TestTargets = Annotated[str, typer.Option("--test-targets", help="Targets that are built-in test models: a JSON list.")]
+TableOut = Annotated[Path, typer.Option("--out", help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")]
+
+
+def from_json(text: str, kind: type[T], option: str) -> T:
+    """An option's JSON, checked.
+
+    Raises:
+        InputError: not JSON, or not of that kind; one line naming the place.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{option}: {place + ': ' if place else ''}{first['msg']}") from None
+
+
+def arms_of(text: str) -> list[Arm]:
+    """The arms of `--arms`; InputError where there are none."""
+    arms = from_json(text, list[Arm], "--arms")
+    if not arms:
+        raise InputError("--arms: the list is empty; name at least one arm")
+    return arms
+
+
+def interval_of(text: str) -> Interval:
+    """The settings of `--interval`."""
+    return from_json(text, Interval, "--interval")
+
+
+def scores_of(files: Sequence[Path]) -> list[Score]:
+    """The rows of all score files."""
+    return [score for file in files for score in read_csv(file, Score)]
+
+
+def published_of(files: Sequence[Path] | None) -> list[Published]:
+    """The figures of all reference files."""
+    return [line for file in files or () for line in read_csv(file, Published)]
+
+
+def write_table(out: Path, kind: type[Record], rows: Sequence[Any], sheet: Sheet) -> None:
+    """Write a table as CSV, Markdown and LaTeX."""
+    write_text(Path(f"{out}.csv"), csv_text(kind, rows))
+    write_text(Path(f"{out}.md"), markdown(sheet))
+    write_text(Path(f"{out}.tex"), latex(sheet))

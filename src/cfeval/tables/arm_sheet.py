@@ -1,0 +1,63 @@
+"""Tables 1 and 2 for readers: the names that differ, the figures with their intervals, what is missing."""
+
+from collections.abc import Sequence
+
+from cfeval.records.tables import ArmRow, CalibrationRow
+from cfeval.tables.arm_rows import METRICS
+from cfeval.tables.arms import HEADINGS, NAMES, varying
+from cfeval.tables.formats import Sheet, cell
+
+TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction; it stands for no real model."
+MISSING_NOTE = "CCS range: the mean over all items if every missing one had scored 0, or 1."
+
+
+def arm_sheet(name: str, title: str, rows: Sequence[ArmRow], first: Sequence[str] = NAMES) -> Sheet:
+    """The table for readers.
+
+    Args:
+        first: the order of the columns that name the arm; a name that all rows share moves into the notes.
+    """
+    names = [part for part in first if part in varying(rows)]
+    paper = [metric for metric in METRICS if any(getattr(row, f"paper_{metric}") is not None for row in rows)]
+    headings = [*(HEADINGS[part] for part in names), "Scored", *(metric.upper() for metric in METRICS), "CCS range"]
+    headings += [*(f"Paper {metric.upper()}" for metric in paper), "Accuracy", "Edits right", "Missing"]
+    body = tuple((*named(row, names, row.test_world), *_figures(row, paper)) for row in rows)
+    return Sheet(name, title, tuple(headings), body, notes(rows, any(row.test_world for row in rows)))
+
+
+def named(row: ArmRow | CalibrationRow, names: Sequence[str], marked: int) -> list[str]:
+    """The cells that name the arm; a test target carries a mark."""
+    return [getattr(row, part) + (" †" if part == "vlm" and marked else "") for part in names]
+
+
+def with_interval(row: ArmRow | CalibrationRow, metric: str) -> str:
+    """`0.9400 [0.9150, 0.9625]`, or nothing where there is no figure."""
+    value, low, high = (getattr(row, metric + end) for end in ("", "_lo", "_hi"))
+    return "" if value is None else f"{cell(value)} [{cell(low)}, {cell(high)}]"
+
+
+def notes(rows: Sequence[ArmRow], test_world: bool) -> tuple[str, ...]:
+    """What holds for all rows, how to read the columns, and what the targets are."""
+    said = [same_for_all(rows), f"Intervals: {rows[0].ci}. {MISSING_NOTE}" if rows else ""]
+    return tuple(note for note in [*said, TEST_WORLD_NOTE if test_world else ""] if note)
+
+
+def same_for_all(rows: Sequence[ArmRow] | Sequence[CalibrationRow]) -> str:
+    """The names that all rows share: `Data set: world · Judge: grammar`."""
+    if not rows:
+        return ""
+    shared = [name for name in NAMES if name not in varying(rows)]
+    return " · ".join(f"{HEADINGS[name]}: {getattr(rows[0], name)}" for name in shared)
+
+
+def _figures(row: ArmRow, paper: Sequence[str]) -> list[str]:
+    checked = f"{cell(row.edit_verified)} of {row.n_checked}" if row.n_checked else ""
+    return [
+        f"{row.n_scored} of {row.n}",
+        *(with_interval(row, metric) for metric in METRICS),
+        f"{cell(row.ccs_min)} to {cell(row.ccs_max)}",
+        *(cell(getattr(row, f"paper_{metric}")) for metric in paper),
+        cell(row.accuracy),
+        checked,
+        row.missing,
+    ]
