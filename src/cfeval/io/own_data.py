@@ -33,7 +33,8 @@ def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
     """
     reader = _reader(source)
     for place, row in reader(source):
-        yield _sample(place, {"question": question} | {k: v for k, v in row.items() if v not in ("", None)}, source)
+        given = {column: value for column, value in row.items() if value is not None}
+        yield _sample(place, given | {"question": given.get("question") or question}, source)
 
 
 def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]]]]:

@@ -40,7 +40,7 @@ class Outcome(Record):
 
 
 class ImageRef(Record):
-    """An image file: its path relative to the folder that its record's documentation names, and the SHA-256 of the file."""
+    """An image file: its path, relative to the folder beside its record file, and the SHA-256 of the file."""
 
     path: str
     sha256: Sha256

@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 from cfeval.records.common import Outcome, Status
 from cfeval.streams import batched
 
-O = TypeVar("O", bound=Outcome)
-R = TypeVar("R")
+Ended = TypeVar("Ended", bound=Outcome)
+Result = TypeVar("Result")
 
 
 def work_through(
-    records: Iterable[O], work: Callable[[list[O]], Sequence[R]], batch: int
-) -> Iterator[tuple[O, R | None]]:
+    records: Iterable[Ended], work: Callable[[list[Ended]], Sequence[Result]], batch: int
+) -> Iterator[tuple[Ended, Result | None]]:
     """Do a stage's work, batch by batch, for the records that have not failed before.
 
     Args:

@@ -1,0 +1,49 @@
+# Every target sets up what it needs and skips what is done. `make help` lists them.
+export OMP_NUM_THREADS := 1
+PYTHON ?= python3
+BIN := .venv/bin
+CORES ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-pipeline test-browser lint lock clean
+
+help: ## This list.
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
+
+setup: .venv/ready ## Virtual environment with the locked packages and cfeval itself, in .venv.
+
+.venv/ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cfeval needs Python 3.11 or newer; make PYTHON=python3.12 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+demo: setup ## The main study on the built-in world: tables, plots and report.
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
+	snakemake --cores $(CORES) && dvc repro --quiet && \
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/report/index.html (tables: results/tables/)."
+
+test: setup ## Fast tests.
+	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser
+
+test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/workflow
+
+test-browser: setup ## The report in a real browser (needs chromium).
+	$(BIN)/python -m pytest tests/browser
+
+lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	PATH="$(abspath $(BIN)):$$PATH" snakemake --lint
+
+lock: ## Resolve requirements.lock anew.
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra dev \
+	  pyproject.toml --output-file requirements.lock
+
+clean: ## Remove what can be made again, results included; data/ stays.
+	rm -rf results logs benchmarks .snakemake

@@ -1,0 +1,42 @@
+"""What several tests share: small pictures, and a way to run the command line in this process."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import pytest
+
+from cfeval.cli import main
+from cfeval.io.pictures import Picture
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cfeval(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `cfeval ARGUMENTS…` and returns exit status, stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = main.run([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def picture(value: int = 0, size: tuple[int, int] = (8, 6)) -> Picture:
+    """A small picture; another value gives another picture."""
+    pixels = np.full((*size, 3), value, dtype=np.uint8)
+    pixels[0, 0] = (value, 255 - value, 7)
+    return Picture.from_pixels(pixels)
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    """A small image file."""
+    path = tmp_path / "photo.png"
+    path.write_bytes(picture(3).png)
+    return path
