@@ -89,7 +89,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     ("source", "complaint"),
     [("none.csv", "no such file or folder"), ("c.jpg", "give a .csv or .jsonl"), ("empty", "no images in this folder")],
 )
-def test_a_source_that_is_none_is_refused(cfeval: Run, folder: Path, tmp_path: Path, source: str, complaint: str) -> None:
+def test_a_source_that_is_none_is_refused(
+    cfeval: Run, folder: Path, tmp_path: Path, source: str, complaint: str
+) -> None:
     (folder / "empty").mkdir()
     status, _, err = cfeval("edct", "import", folder / source, "--question", "?", "--out", tmp_path / "mine.jsonl")
     assert (status, complaint in err) == (2, True)

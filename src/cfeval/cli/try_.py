@@ -1,0 +1,146 @@
+"""Put one image and question through the whole study and show every step."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cfeval.backends import registry
+from cfeval.backends.editors.base import Editor
+from cfeval.cli.check import check_backends
+from cfeval.cli.common import conversation_prompts
+from cfeval.errors import InputError, nearest
+from cfeval.io.atomic import write_bytes
+from cfeval.io.pictures import Picture, import_image
+from cfeval.metrics.ccs import ccs
+from cfeval.params import Edct, Spec, load
+from cfeval.records.common import Outcome
+from cfeval.records.edct import Sample, Verdict
+from cfeval.studies.edct.baseline import baseline
+from cfeval.studies.edct.conversation import Prompts
+from cfeval.studies.edct.counterfactuals import counterfactuals
+from cfeval.studies.edct.instructions import instructions
+from cfeval.studies.edct.requery import requery
+from cfeval.studies.edct.verdicts import verdicts
+
+ITEM = "try"
+
+
+@dataclass(frozen=True)
+class Backends:
+    """The backends one item meets."""
+
+    vlm: Any
+    writer: Any
+    editor: Any
+    judge: Any
+
+
+def run(
+    image: Annotated[Path, typer.Argument(help="An image file.")],
+    question: Annotated[str, typer.Argument(help="The question about it.")],
+    vlm: Annotated[str, typer.Option(help="The target model: a name from edct.vlms.")],
+    writer: Annotated[str, typer.Option(help="A name from edct.writers; empty: the first.")] = "",
+    editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: one that works on pixels.")] = "",
+    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
+    params: Annotated[Path, typer.Option(help="The parameter file.")] = Path("params.yaml"),
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("results/try"),
+) -> None:
+    """Put one image and question through the whole study and show every step."""
+    if not question.strip():
+        raise InputError("the question is empty; ask something about the image")
+    picture = import_image(image)
+    study = check_backends(load(params), str(params)).edct
+    sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
+    backends = Backends(
+        vlm=registry.build("chat", _named(study.vlms, vlm, "vlms")),
+        writer=registry.build("writers", _named(study.writers, writer, "writers")),
+        editor=_editor(study, vlm, editor),
+        judge=registry.build("judges", _named(study.judges, judge, "judges")),
+    )
+    steps, edited = _go_through(sample, picture, backends, conversation_prompts(study.prompts or ""), study.seed)
+    write_bytes(out / "original.png", picture.png)
+    if edited:
+        write_bytes(out / "counterfactual.png", edited.png)
+        write_bytes(out / "both.png", Picture.from_pixels(side_by_side(picture.pixels, edited.pixels)).png)
+    _show(steps, f"{out}/both.png" if edited else "")
+
+
+def _go_through(
+    sample: Sample, picture: Picture, backends: Backends, prompts: Prompts, seed: int
+) -> tuple[list[tuple[str, str]], Picture | None]:
+    """All stages for one sample: what each said, and the counterfactual where there is one."""
+    before = next(iter(baseline([sample], lambda _: picture, backends.vlm, prompts, seed)))
+    wanted = next(iter(instructions([before], backends.writer, seed)))
+    samples = {ITEM: sample}
+    made, edited = next(iter(counterfactuals([wanted], samples, lambda _: picture, backends.editor, seed)))
+    after = next(iter(requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed)))
+    verdict = next(iter(verdicts([after], {ITEM: before}, {(ITEM, 1): wanted}, backends.judge, seed)))
+    steps = [
+        ("question", sample.question),
+        ("answer", before.answer),
+        ("explanation", before.explanation),
+        ("cited concept", wanted.concept),
+        ("edit", wanted.positive),
+        ("new answer", after.answer),
+        ("new explanation", after.explanation),
+        ("verdict", _verdict(verdict)),
+    ]
+    return [(name, text) for name, text in steps if text], edited
+
+
+def _verdict(verdict: Verdict) -> str:
+    if verdict.pcs is None or verdict.ncc is None:
+        return f"not scored: {_why(verdict)}"
+    return f"PCS {verdict.pcs}   NCC {verdict.ncc}   CCS {ccs(verdict.pcs, verdict.ncc)}"
+
+
+def _why(outcome: Outcome) -> str:
+    return f"{outcome.status} at {outcome.stage} ({outcome.reason})"
+
+
+def _named(section: dict[str, Spec], name: str, where: str) -> dict[str, Any]:
+    """The spec of a name; of the first one where no name is given."""
+    chosen = name or next(iter(section))
+    if chosen not in section:
+        raise InputError(f"edct.{where} has no '{chosen}'; {nearest(chosen, section)}")
+    return section[chosen].model_dump()
+
+
+def _editor(study: Edct, vlm: str, name: str) -> Editor:
+    """The named editor, or the first of the target's arms, then of all, that needs no scene record."""
+    used = [arm.editor for arm in study.arms() if arm.vlm == vlm]
+    candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
+    for candidate in candidates:
+        editor: Editor = registry.build("editors", _named(study.editors, candidate, "editors"))
+        if not editor.needs_scene:
+            return editor
+    raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
+
+
+def side_by_side(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Two images beside each other, (H, W, 3) uint8 each, on white, small ones enlarged to at least 256 pixels."""
+    scale = max(1, 256 // max(left.shape[0], 1))
+    panels = [np.repeat(np.repeat(panel, scale, axis=0), scale, axis=1) for panel in (left, right)]
+    height = max(panel.shape[0] for panel in panels)
+    padded = [np.pad(p, ((0, height - p.shape[0]), (4, 4), (0, 0)), constant_values=255) for p in panels]
+    return np.concatenate(padded, axis=1)
+
+
+def _show(steps: list[tuple[str, str]], pictures: str) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, text in [*steps, *([("pictures", pictures)] if pictures else [])]:
+        table.add_row(f"[bold]{name}[/bold]", _plain(text))
+    Console().print(table)
+
+
+def _plain(text: str) -> Text:
+    """Text as it is: what a model said is never read as markup."""
+    return Text("".join(character for character in text if character.isprintable() or character == "\n"))
