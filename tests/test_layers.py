@@ -53,7 +53,9 @@ def test_a_module_imports_only_from_its_own_floor_or_the_floors_above_it(module:
 
 @pytest.mark.parametrize("module", [m for m in MODULES if m.parts[0] == "studies"], ids=str)
 def test_no_study_imports_another(module: Path) -> None:
-    others = {n for n in imported(SOURCE / module) if n.startswith("cfeval.studies.") and n.split(".")[2] != module.parts[1]}
+    others = {
+        n for n in imported(SOURCE / module) if n.startswith("cfeval.studies.") and n.split(".")[2] != module.parts[1]
+    }
     assert not others
 
 

@@ -53,7 +53,11 @@ def test_arms_are_the_cross_product_each_once_in_the_order_of_the_tables() -> No
         ("edct.items", "many", "edct.items: Input should be a valid integer, .* but got 'many'"),
         ("edct.items", 0, "edct.items: Input should be greater than or equal to 1, but got 0"),
         ("shards", 1000, "shards: Input should be less than or equal to 999"),
-        ("edct.tables.table2.0.judge", ["i"], "tables name the judge 'i', which edct.judges does not define; allowed: j"),
+        (
+            "edct.tables.table2.0.judge",
+            ["i"],
+            "tables name the judge 'i', which edct.judges does not define; allowed: j",
+        ),
         ("edct.tables.table1.0.vlm", ["mm"], "did you mean 'm'"),
         ("edct.verifiers", {"x": SCRIPTED}, "verifiers names 'x'; allowed: d"),
         ("edct.calibration", {"m": 2}, "edct.calibration.m: Input should be less than or equal to 1"),

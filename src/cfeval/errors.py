@@ -20,6 +20,7 @@ _UNWRITABLE = {
     errno.EROFS: "the file system is read-only; choose another folder",
     errno.EACCES: "permission denied; make the folder writable or choose another",
     errno.EPERM: "permission denied; make the folder writable or choose another",
+    errno.EEXIST: "a file stands where a folder is needed; move it away or choose another folder",
     errno.ENOTDIR: "a file stands where a folder is needed; move it away or choose another folder",
     errno.EISDIR: "a folder stands where a file is needed; move it away or choose another name",
 }

@@ -128,9 +128,7 @@ def test_the_second_turn_carries_the_first() -> None:
 
 
 def test_the_records_do_not_depend_on_the_other_items() -> None:
-    alone = list(
-        baseline([samples()["i3"]], lambda s: PICTURES[s.id], scripted("chat"), PROMPTS, 1)
-    )
+    alone = list(baseline([samples()["i3"]], lambda s: PICTURES[s.id], scripted("chat"), PROMPTS, 1))
     _, stages = study()
     assert alone == [stages["baseline"][3]]
 

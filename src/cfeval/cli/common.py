@@ -10,11 +10,18 @@ import typer
 from cfeval.backends import registry
 from cfeval.errors import InputError
 from cfeval.io import pictures
+from cfeval.io.atomic import ensure_writable
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import load_prompt
 from cfeval.io.records import read_jsonl
 from cfeval.records.edct import Baseline, Counterfactual, Instruction, Sample
 from cfeval.studies.edct.conversation import Prompts
+
+
+def _writable(path: Path) -> Path:
+    ensure_writable(path)
+    return path
+
 
 SamplesFile = Annotated[
     Path, typer.Option("--samples", help="Samples (JSONL); their pictures lie in the folder beside.")
@@ -25,7 +32,7 @@ CounterfactualsFile = Annotated[
     Path, typer.Option("--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder beside.")
 ]
 RequeryFile = Annotated[Path, typer.Option("--requery", help="Conversations about the counterfactuals (JSONL).")]
-Out = Annotated[Path, typer.Option("--out", help="File to write; it appears whole or not at all.")]
+Out = Annotated[Path, typer.Option("--out", callback=_writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
 Protocol = Annotated[str, typer.Option("--protocol", help="The protocol: edct-2025.")]

@@ -7,7 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cfeval.errors import as_output_error
+from cfeval.errors import OutputError, as_output_error
+
+
+def ensure_writable(path: Path) -> None:
+    """Refuse an output that could not be written, before any work is spent on it.
+
+    Raises:
+        OutputError: the nearest folder that exists is a file or cannot be written.
+    """
+    place = next(parent for parent in path.absolute().parents if parent.exists())
+    if not place.is_dir():
+        raise OutputError(f"cannot write {path}: {place} is a file, and a folder is needed; move it away")
+    if not os.access(place, os.W_OK):
+        raise OutputError(f"cannot write {path}: the folder {place} is read-only; make it writable or choose another")
 
 
 @contextmanager
