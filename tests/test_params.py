@@ -73,7 +73,7 @@ def test_a_fault_is_named_in_one_line(path: str, value: object, complaint: str) 
 @pytest.mark.parametrize("content", ["edct: [", "", "- 1", "edct: {items: 1}"])
 def test_a_broken_file_is_one_line(tmp_path: Path, content: str) -> None:
     (tmp_path / "params.yaml").write_text(content)
-    with pytest.raises(ParamsError, match="params.yaml") as error:
+    with pytest.raises(ParamsError, match=r"params\.yaml") as error:
         load(tmp_path / "params.yaml")
     assert "\n" not in str(error.value)
 

@@ -1,7 +1,6 @@
 """Files and folders appear whole or not at all."""
 
 import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeyp
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OutputError, match=r"x\.txt: the disk is full"):
         write_text(path, "new")
-    assert os.listdir(tmp_path) == ["x.txt"]
+    assert [p.name for p in tmp_path.iterdir()] == ["x.txt"]
     assert path.read_text() == "old"
 
 
@@ -32,9 +31,14 @@ def test_a_folder_replaces_the_old_one_only_when_all_went_well(tmp_path: Path) -
     folder = tmp_path / "pictures"
     with fresh_folder(folder) as building:
         (building / "a").write_text("1")
-    with pytest.raises(RuntimeError), fresh_folder(folder) as building:
-        (building / "b").write_text("2")
-        raise RuntimeError
+
+    def fail_half_way() -> None:
+        with fresh_folder(folder) as building:
+            (building / "b").write_text("2")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
     assert [p.name for p in tmp_path.iterdir()] == ["pictures"]
     assert [p.name for p in folder.iterdir()] == ["a"]
 
@@ -47,9 +51,9 @@ def test_written_files_have_the_permissions_of_the_umask(tmp_path: Path) -> None
 def test_a_folder_of_someone_elses_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday" / "dear.png").write_bytes(picture().png)
-    with pytest.raises(OutputError, match=r"holiday: exists, and holiday\.jsonl does not stand beside it"):
-        with gallery(tmp_path / "holiday.jsonl"):
-            pass
+    complaint = r"holiday: exists, and holiday\.jsonl does not stand beside it"
+    with pytest.raises(OutputError, match=complaint), gallery(tmp_path / "holiday.jsonl"):
+        pass
     assert (tmp_path / "holiday" / "dear.png").exists()
 
 
