@@ -62,8 +62,8 @@ def test_no_values_is_an_error_not_an_interval() -> None:
 
 
 def test_the_method_is_named_for_the_table() -> None:
-    assert describe("bootstrap", 0.95) == "percentile bootstrap, 95 %"
-    assert describe("wilson", 0.999) == "Wilson, 99.9 %"
+    assert describe("bootstrap", 0.95) == "percentile bootstrap 95 %"
+    assert describe("wilson", 0.999) == "Wilson 99.9 %"
 
 
 @given(BITS, st.randoms(), st.sampled_from(["bootstrap", "wilson"]))

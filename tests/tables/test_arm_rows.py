@@ -61,7 +61,7 @@ def test_an_item_with_two_edits_counts_twice_as_score_and_once_for_accuracy() ->
 
 def test_a_wilson_interval_is_named_in_the_row() -> None:
     (row,) = edct_table1.rows([GROUNDED], scores(GROUNDED, 8, 2), Interval(method="wilson"))
-    assert (row.ccs_lo, row.ccs_hi, row.ci) == (0.4902, 0.9433, "Wilson, 95 %")
+    assert (row.ccs_lo, row.ccs_hi, row.ci) == (0.4902, 0.9433, "Wilson 95 %")
 
 
 def test_an_item_given_twice_is_an_error() -> None:

@@ -32,6 +32,6 @@ def interval(
 
 
 def describe(method: Method, level: float) -> str:
-    """The method's name for a table: `percentile bootstrap, 95 %`."""
+    """The method's name for a table: `percentile bootstrap 95 %`."""
     name = {"bootstrap": "percentile bootstrap", "wilson": "Wilson"}[method]
-    return f"{name}, {level * 100:g} %"
+    return f"{name} {level * 100:g} %"

@@ -20,7 +20,7 @@ def arm_sheet(name: str, title: str, rows: Sequence[ArmRow], first: Sequence[str
     names = [part for part in first if part in varying(rows)]
     paper = [metric for metric in METRICS if any(getattr(row, f"paper_{metric}") is not None for row in rows)]
     headings = [*(HEADINGS[part] for part in names), "Scored", *(metric.upper() for metric in METRICS), "CCS range"]
-    headings += [*(f"Paper {metric.upper()}" for metric in paper), "Accuracy", "Edits right", "Missing"]
+    headings += [*(f"Paper {metric.upper()}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]
     body = tuple((*named(row, names, row.test_world), *_figures(row, paper)) for row in rows)
     return Sheet(name, title, tuple(headings), body, notes(rows, any(row.test_world for row in rows)))
 
@@ -51,7 +51,7 @@ def same_for_all(rows: Sequence[ArmRow] | Sequence[CalibrationRow]) -> str:
 
 
 def _figures(row: ArmRow, paper: Sequence[str]) -> list[str]:
-    checked = f"{cell(row.edit_verified)} of {row.n_checked}" if row.n_checked else ""
+    checked = f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
     return [
         f"{row.n_scored} of {row.n}",
         *(with_interval(row, metric) for metric in METRICS),

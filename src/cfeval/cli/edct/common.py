@@ -8,7 +8,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from cfeval.errors import InputError
-from cfeval.io.atomic import write_text
+from cfeval.io.atomic import ensure_writable, write_text
 from cfeval.io.records import read_csv
 from cfeval.params import Interval
 from cfeval.records.common import Record
@@ -17,12 +17,24 @@ from cfeval.records.tables import Published
 from cfeval.tables.formats import Sheet, csv_text, latex, markdown
 
 T = TypeVar("T")
+
+
+def _writable(out: Path) -> Path:
+    ensure_writable(out)
+    return out
+
+
 ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
 Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
 Reference = Annotated[list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")]
 TestTargets = Annotated[str, typer.Option("--test-targets", help="Targets that are built-in test models: a JSON list.")]
-TableOut = Annotated[Path, typer.Option("--out", help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")]
+TableOut = Annotated[
+    Path, typer.Option("--out", callback=_writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
+]
+FigureOut = Annotated[
+    Path, typer.Option("--out", callback=_writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
+]
 
 
 def from_json(text: str, kind: type[T], option: str) -> T:

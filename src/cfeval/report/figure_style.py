@@ -1,0 +1,60 @@
+"""How all figures look, and how they are saved: the same data give the same bytes."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cfeval.io.atomic import write_bytes
+from cfeval.report.colors import INK, MUTED, PAPER
+
+_SETTINGS: dict[Any, object] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "cfeval",
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": PAPER,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+}
+_PIXELS_PER_INCH = 200
+
+
+def use_style() -> None:
+    """Draw off screen, in the project's colors."""
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(_SETTINGS)
+
+
+def plain(name: str) -> str:
+    """A name that matplotlib does not read as mathematics."""
+    return name.replace("$", r"\$")
+
+
+def bare(axes: Axes, *keep: str) -> None:
+    """Take away the frame but for the named sides, and lay the grid behind."""
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in keep)
+    axes.tick_params(length=0)
+    axes.set_axisbelow(True)
+
+
+def save(figure: Figure, out: Path) -> None:
+    """Write OUT.png and OUT.svg without date or program version."""
+    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        write_bytes(Path(f"{out}.{ending}"), _encoded(figure, ending, metadata))
+
+
+def _encoded(figure: Figure, ending: str, metadata: dict[str, None]) -> bytes:
+    buffer = BytesIO()
+    figure.savefig(buffer, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH)
+    return buffer.getvalue()
