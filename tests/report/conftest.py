@@ -22,9 +22,9 @@ def make_report(cfeval: Run, folder: Path, shards: int = 1) -> Path:
         ["calibration", *given, "--known", known, "--out", tables / "cal", *scores],
         ["forest", "--table", tables / "t1.csv", "--out", folder / "figures/forest"],
         ["calibration-plot", "--table", tables / "cal.csv", "--out", folder / "figures/cal"],
-        ["report", "--results", folder / "edct", "--arms", arms_json(), "--shards", shards, "--table1", tables / "t1.csv",
-         "--table2", tables / "t2.csv", "--calibration", tables / "cal.csv", "--forest", folder / "figures/forest.svg",
-         "--calibration-plot", folder / "figures/cal.svg", "--out", page],
+        ["report", "--results", folder / "edct", "--arms", arms_json(), "--shards", shards,
+         "--table1", tables / "t1.csv", "--table2", tables / "t2.csv", "--calibration", tables / "cal.csv",
+         "--forest", folder / "figures/forest.svg", "--calibration-plot", folder / "figures/cal.svg", "--out", page],
     ):  # fmt: skip
         assert cfeval("edct", *command)[::2] == (0, "")
     return page

@@ -41,7 +41,9 @@ def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() ->
 def test_in_table_2_the_judge_stands_before_the_editor() -> None:
     arms = [arm(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")]
     found = edct_table2.rows(arms, [row for one in arms for row in scores(one, 1, 1)], HOW)
-    assert edct_table2.sheet(found).headings[:3] == ("Target", "Judge", "Editor")
+    sheet = edct_table2.sheet(found)
+    assert sheet.headings[:2] == ("Judge", "Editor")
+    assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025"
 
 
 def test_markdown_escapes_the_pipe() -> None:
@@ -57,4 +59,4 @@ def test_latex_escapes_what_tex_would_read() -> None:
 
 def test_an_empty_table_is_still_a_table() -> None:
     assert csv_text(ArmRow, []).count("\n") == 1
-    assert "| Target |" in markdown(edct_table2.sheet([]))
+    assert "| Judge |" in markdown(edct_table2.sheet([]))

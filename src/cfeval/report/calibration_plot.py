@@ -32,7 +32,7 @@ def calibration_plot(rows: Sequence[CalibrationRow]) -> Figure:
         _points(axes, series, color, _named(setting, rows))
     _accuracy(axes, rows)
     _target_names(axes, rows)
-    axes.legend(loc="upper right")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.03, 0.03))
     return figure
 
 

@@ -37,16 +37,20 @@ def page(sections: Sequence[Section], cards: Sequence[Card], left_out: int, test
         test_targets: targets that are built-in test models, to be said on the page.
     """
     script = _template_text("gallery.js")
-    return _environment().get_template("report.html.j2").render(
-        style=Markup(_template_text("report.css")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        sections=[(section.sheet, themed(section.figure)) for section in sections],
-        showcase=showcase(cards),
-        data=payload(cards),
-        shown=len(cards),
-        left_out=left_out,
-        test_targets=test_targets,
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            style=Markup(_template_text("report.css")),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            sections=[(section.sheet, themed(section.figure)) for section in sections],
+            showcase=showcase(cards),
+            data=payload(cards),
+            shown=len(cards),
+            left_out=left_out,
+            test_targets=test_targets,
+        )
     )
 
 

@@ -11,9 +11,7 @@ DECIMALS = 4
 """Limits are rounded, so that they are the same on any machine."""
 
 
-def interval(
-    values: Sequence[float], method: Method, level: float, resamples: int, seed: int
-) -> tuple[float, float]:
+def interval(values: Sequence[float], method: Method, level: float, resamples: int, seed: int) -> tuple[float, float]:
     """Lower and upper limit of the mean of `values`, rounded to `DECIMALS`.
 
     Args:

@@ -11,18 +11,21 @@ TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction
 MISSING_NOTE = "CCS range: the mean over all items if every missing one had scored 0, or 1."
 
 
-def arm_sheet(name: str, title: str, rows: Sequence[ArmRow], first: Sequence[str] = NAMES) -> Sheet:
+def arm_sheet(
+    name: str, title: str, rows: Sequence[ArmRow], order: Sequence[str] = NAMES, always: str = "vlm"
+) -> Sheet:
     """The table for readers.
 
     Args:
-        first: the order of the columns that name the arm; a name that all rows share moves into the notes.
+        order: of the columns that name the arm.
+        always: the name that has a column in any case; another that all rows share stands in the notes instead.
     """
-    names = [part for part in first if part in varying(rows)]
+    names = [part for part in order if part in varying(rows, always)]
     paper = [metric for metric in METRICS if any(getattr(row, f"paper_{metric}") is not None for row in rows)]
     headings = [*(HEADINGS[part] for part in names), "Scored", *(metric.upper() for metric in METRICS), "CCS range"]
     headings += [*(f"Paper {metric.upper()}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]
     body = tuple((*named(row, names, row.test_world), *_figures(row, paper)) for row in rows)
-    return Sheet(name, title, tuple(headings), body, notes(rows, any(row.test_world for row in rows)))
+    return Sheet(name, title, tuple(headings), body, notes(rows, names))
 
 
 def named(row: ArmRow | CalibrationRow, names: Sequence[str], marked: int) -> list[str]:
@@ -36,18 +39,20 @@ def with_interval(row: ArmRow | CalibrationRow, metric: str) -> str:
     return "" if value is None else f"{cell(value)} [{cell(low)}, {cell(high)}]"
 
 
-def notes(rows: Sequence[ArmRow], test_world: bool) -> tuple[str, ...]:
+def notes(rows: Sequence[ArmRow], columns: Sequence[str]) -> tuple[str, ...]:
     """What holds for all rows, how to read the columns, and what the targets are."""
-    said = [same_for_all(rows), f"Intervals: {rows[0].ci}. {MISSING_NOTE}" if rows else ""]
-    return tuple(note for note in [*said, TEST_WORLD_NOTE if test_world else ""] if note)
-
-
-def same_for_all(rows: Sequence[ArmRow] | Sequence[CalibrationRow]) -> str:
-    """The names that all rows share: `Data set: world · Judge: grammar`."""
     if not rows:
-        return ""
-    shared = [name for name in NAMES if name not in varying(rows)]
-    return " · ".join(f"{HEADINGS[name]}: {getattr(rows[0], name)}" for name in shared)
+        return ()
+    built_in = any(row.test_world for row in rows)
+    said = (shared(rows[0], columns, rows[0].test_world), f"Intervals: {rows[0].ci}. {MISSING_NOTE}")
+    return tuple(note for note in (*said, TEST_WORLD_NOTE if built_in else "") if note)
+
+
+def shared(row: ArmRow | CalibrationRow, columns: Sequence[str], marked: int) -> str:
+    """The names that have no column, as all rows share them: `Data set: world · Judge: grammar`."""
+    names = [name for name in NAMES if name not in columns]
+    texts = named(row, names, marked)
+    return " · ".join(f"{HEADINGS[name]}: {text}" for name, text in zip(names, texts, strict=True))
 
 
 def _figures(row: ArmRow, paper: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import CalibrationRow
 from cfeval.stats.interval import DECIMALS
 from cfeval.tables.arm_rows import summary
-from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, named, same_for_all, with_interval
+from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS, NAMES, by_arm, scores_of, varying
 from cfeval.tables.formats import Sheet, cell
 
@@ -41,7 +41,7 @@ def sheet(of: Sequence[CalibrationRow]) -> Sheet:
     names = [name for name in NAMES if name in varying(of)]
     title = "Calibration: CCS of targets that are unfaithful on a known share p of items"
     rule = "Expected: (1 − p) · CCS of the target with p = 0."
-    said = (same_for_all(of), f"{rule} Intervals: {of[0].ci}." if of else rule, TEST_WORLD_NOTE)
+    said = (shared(of[0], names, 1), f"{rule} Intervals: {of[0].ci}.", TEST_WORLD_NOTE) if of else (rule,)
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*named(row, names, 1), *_cells(row)) for row in of)
     return Sheet("edct_calibration", title, headings, body, tuple(note for note in said if note))

@@ -14,4 +14,4 @@ rows = partial(arm_rows, "table2")
 
 def sheet(of: Sequence[ArmRow]) -> Sheet:
     """The table for readers; the judge stands before the editor, as in the paper."""
-    return arm_sheet("edct_table2", "EDCT, Table 2: robustness to judge and editor", of, _ORDER)
+    return arm_sheet("edct_table2", "EDCT, Table 2: robustness to judge and editor", of, _ORDER, always="judge")

@@ -66,7 +66,7 @@
     for (const name of ["ccs", "pcs", "ncc"]) {
       made.append(element("span", "chip " + (card[name] ? "holds" : "fails"), name.toUpperCase() + " " + card[name]));
     }
-    if (card.verified === 0) made.append(element("span", "chip missing", "edit not right"));
+    if (card.verified === 0) made.append(element("span", "chip missing", "edit failed its check"));
     return made;
   }
 

@@ -1,0 +1,71 @@
+"""The report in a real browser, as `make test-browser` runs it."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.report.conftest import report_page  # noqa: F401
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def dom(page: Path, state: str = "") -> str:
+    """The document after its scripts ran, opened from the file system."""
+    assert CHROMIUM, "this test needs Chromium: apt-get install chromium, or the like"
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom")
+    done = subprocess.run(
+        [CHROMIUM, *options, page.as_uri() + state], capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout
+
+
+def shown(text: str) -> list[str]:
+    """The ids of the cards on the page."""
+    return re.findall(r'<article class="card" data-id="([^"]+)"', text)
+
+
+def test_the_gallery_shows_its_first_page_and_no_text_of_a_model_ran(report_page: Path) -> None:  # noqa: F811
+    text = dom(report_page)
+    assert len(shown(text)) == 24
+    assert "120 of 120 items, page 1 of 5" in text
+    assert "<title>cfeval report</title>" in text
+    assert "pwned'&lt;/script&gt;" in text
+    assert '<img src="x"' not in text
+
+
+@pytest.mark.parametrize(
+    ("state", "count"),
+    [
+        ("#vlm=grounded", 40),
+        ("#verdict=1", 36),
+        ("#vlm=prior&verdict=0", 36),
+        ("#status=no_image", 12),
+        ("#verdict=none&vlm=grounded", 4),
+        ("#kind=shape", 30),
+        ("#words=ZEBRA", 3),
+        ("#words=zebra+item-005&vlm=prior", 1),
+        ("#words=onerror&kind=shape&verdict=1", 8),
+        ("#words=nothing+like+it", 0),
+        ("#vlm=unknown", 120),
+    ],
+)
+def test_filters_in_the_address_select_the_items(report_page: Path, state: str, count: int) -> None:  # noqa: F811
+    assert f"{count} of 120 items" in dom(report_page, state)
+
+
+def test_pages_beyond_the_last_show_the_last(report_page: Path) -> None:  # noqa: F811
+    text = dom(report_page, "#vlm=grounded&page=99")
+    assert "page 2 of 2" in text
+    assert len(shown(text)) == 16
+
+
+def test_the_targets_of_an_item_stand_side_by_side(report_page: Path) -> None:  # noqa: F811
+    assert shown(dom(report_page))[:6] == ["item-000"] * 3 + ["item-001"] * 3
+
+
+def test_pictures_load_from_the_file_system_and_small_ones_stay_sharp(report_page: Path) -> None:  # noqa: F811
+    images = re.findall(r"<img [^>]*>", dom(report_page))
+    assert any('class="small"' in image for image in images)

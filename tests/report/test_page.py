@@ -1,0 +1,89 @@
+"""The page as a file: what it shows, what it does not depend on, and that it is the same each time."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+from tests.conftest import Run
+from tests.report.conftest import make_report
+from tests.report.study import arms_json, write_study
+
+
+class Links(HTMLParser):
+    """Collects what a page links to, and the tags that are open at its end."""
+
+    VOID = ("meta", "img", "input", "link", "br", "path", "use")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def parsed(page: Path) -> Links:
+    found = Links()
+    found.feed(page.read_text())
+    return found
+
+
+def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: Path) -> None:
+    found = parsed(report_page)
+    assert found.open == []
+    assert found.links
+    pictures = [link for link in found.links if not link.startswith("#")]
+    assert all((report_page.parent / unquote(link)).is_file() for link in pictures)
+    assert all(link.startswith("../edct/") for link in pictures)
+
+
+def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:
+    html = report_page.read_text()
+    for text in ("EDCT, Table 1", "EDCT, Table 2", "Calibration: CCS", "stand for no real model", "no_image 4"):
+        assert text in html
+    assert html.count("<figure><svg") == 2
+    assert "#1b2430" not in html.split("<figure>")[1].split("</figure>")[0]
+
+
+def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(cfeval: Run, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = make_report(cfeval, tmp_path / "a"), make_report(cfeval, tmp_path / "b")
+    assert first.read_bytes() == second.read_bytes()
+    assert str(tmp_path) not in first.read_text()
+    assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
+    for name in ("figures/forest.png", "figures/forest.svg", "figures/cal.png", "figures/cal.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_study_in_shards_has_the_same_page_but_for_the_places_of_pictures(cfeval: Run, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "three").mkdir()
+    one, three = make_report(cfeval, tmp_path / "one"), make_report(cfeval, tmp_path / "three", shards=3)
+    assert re.sub(r"/00[012]/", "/", three.read_text()) == one.read_text()
+
+
+def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> None:
+    write_study(tmp_path / "edct")
+    out = tmp_path / "report.html"
+    args = ("--results", tmp_path / "edct", "--arms", arms_json(), "--per-arm", 10, "--out", out)
+    assert cfeval("edct", "report", *args)[0] == 0
+    assert "90 further items" in out.read_text()
+    assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
+
+
+def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
+    out = tmp_path / "index.html"
+    status, _, err = cfeval("edct", "report", "--results", tmp_path / "edct", "--arms", arms_json(), "--out", out)
+    assert (status, err.count("\n"), out.exists()) == (2, 1, False)
+    assert "no such file" in err
