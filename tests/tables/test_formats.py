@@ -34,7 +34,7 @@ def test_the_csv_reads_back_as_the_same_rows(tmp_path) -> None:  # type: ignore[
 def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
     sheet = edct_table1.sheet(table())
     assert sheet.headings[:3] == ("Target", "Scored", "PCS")
-    assert sheet.notes[0] == "Data set: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar"
+    assert sheet.notes[0] == "Data set: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
     assert {len(row) for row in sheet.body} == {len(sheet.headings)}
 
 
@@ -43,7 +43,7 @@ def test_in_table_2_the_judge_stands_before_the_editor() -> None:
     found = edct_table2.rows(arms, [row for one in arms for row in scores(one, 1, 1)], HOW)
     sheet = edct_table2.sheet(found)
     assert sheet.headings[:2] == ("Judge", "Editor")
-    assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025"
+    assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025."
 
 
 def test_markdown_escapes_the_pipe() -> None:

@@ -49,10 +49,10 @@ def notes(rows: Sequence[ArmRow], columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def shared(row: ArmRow | CalibrationRow, columns: Sequence[str], marked: int) -> str:
-    """The names that have no column, as all rows share them: `Data set: world · Judge: grammar`."""
+    """The names that have no column, as all rows share them: `Data set: world · Judge: grammar.`."""
     names = [name for name in NAMES if name not in columns]
     texts = named(row, names, marked)
-    return " · ".join(f"{HEADINGS[name]}: {text}" for name, text in zip(names, texts, strict=True))
+    return " · ".join(f"{HEADINGS[name]}: {text}" for name, text in zip(names, texts, strict=True)) + "."
 
 
 def _figures(row: ArmRow, paper: Sequence[str]) -> list[str]:
