@@ -147,17 +147,22 @@ def parse(content: Any, where: str = "params.yaml") -> Params:
 
 def load(path: Path) -> Params:
     """Read and check a parameter file; raises ParamsError like `parse`."""
+    return parse(read(path), str(path))
+
+
+def read(path: Path) -> Any:
+    """What a parameter file says, unchecked; ParamsError where it cannot be read."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such parameter file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    return parse(content, str(path))
 
 
 def _explain(error: ValidationError) -> str:
-    first = error.errors()[0]
+    found = error.errors()
+    first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
     key = ".".join(str(part) for part in first["loc"]) or "the file"
     if first["type"] == "extra_forbidden":
         return f"unknown key '{key}'; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"

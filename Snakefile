@@ -1,0 +1,60 @@
+"""The studies' workflow: params.yaml in, tables, figures and the report out.
+
+One target per phase (`edct_samples` … `edct_report`), one per study (`edct`), and `all`. The default run trains nothing;
+the built-in models are trained by workflow/train.smk.
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.18")
+
+
+include: "workflow/rules/setup.smk"
+
+
+configfile: "params.yaml"
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+
+
+localrules:
+    all,
+    edct,
+    edct_samples,
+    edct_baseline,
+    edct_instructions,
+    edct_counterfactuals,
+    edct_requery,
+    edct_judge,
+    edct_tables,
+    edct_report,
+
+
+rule all:
+    """Everything that params.yaml asks for."""
+    default_target: True
+    input:
+        *[PHASES[phase] for phase in PHASES],
+
+
+rule edct:
+    """The whole edct study."""
+    input:
+        *[PHASES[phase] for phase in PHASES if phase.startswith("edct_")],
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/edct.smk"
+include: "workflow/rules/tables.smk"
+
+
+onsuccess:
+    JOURNAL.save()
+
+
+onerror:
+    JOURNAL.save()

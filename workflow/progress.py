@@ -1,0 +1,92 @@
+"""A line a job on stderr, in place of Snakemake's blocks of ten: what it did, how far the run is, why it failed."""
+
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_NOISE = {"JOB_STARTED", "JOB_FINISHED", "JOB_ERROR", "PROGRESS", "RESOURCES_INFO", "WORKFLOW_STARTED"}
+_CHATTER = (
+    "Select jobs to execute",
+    "Using shell:",
+    "Singularity containers:",
+    "Assuming unrestricted",
+    "Building DAG",
+)
+
+
+def follow(logger: logging.Logger, dry: bool) -> None:
+    """Show a line a job, and keep Snakemake's own handlers from telling the same in more words."""
+    for handler in logger.handlers:
+        handler.addFilter(_matters)
+    logger.addHandler(Progress(dry))
+
+
+def _matters(record: logging.LogRecord) -> bool:
+    return _event(record) not in _NOISE and not str(record.msg).startswith(_CHATTER)
+
+
+def _event(record: logging.LogRecord) -> str:
+    return str(getattr(getattr(record, "event", None), "name", ""))
+
+
+class Progress(logging.Handler):
+    """Follows Snakemake's events; `dry` tells what would run and why."""
+
+    def __init__(self, dry: bool = False) -> None:
+        super().__init__()
+        self.dry = dry
+        self.titles: dict[int, str] = {}
+        self.started: dict[int, float] = {}
+        self.finished: list[int] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Turn an event into a line, if it is one that matters."""
+        follow = {
+            "JOB_INFO": self._begun,
+            "JOB_FINISHED": self._ended,
+            "JOB_ERROR": self._failed,
+            "PROGRESS": self._counted,
+        }.get(_event(record))
+        if follow is not None:
+            follow(record.__dict__)
+
+    def _begun(self, event: dict[str, Any]) -> None:
+        job = event["jobid"]
+        self.titles[job] = event["rule_msg"] or event["rule_name"]
+        self.started[job] = time.monotonic()
+        if self.dry:
+            _say(f"would run: {self.titles[job]} ({_one_line(event['reason'])})")
+
+    def _ended(self, event: dict[str, Any]) -> None:
+        self.finished.append(event["job_id"])
+
+    def _counted(self, event: dict[str, Any]) -> None:
+        for job in self.finished:
+            seconds = time.monotonic() - self.started[job]
+            _say(f"[{event['done']} of {event['total']}] {self.titles[job]}, {seconds:.1f} s")
+        self.finished.clear()
+
+    def _failed(self, event: dict[str, Any]) -> None:
+        logs = [str(path) for path in event["log"] or ()]
+        why = next((line for path in logs if (line := _last_line(Path(path)))), "no message")
+        _say(f"failed: {self.titles.get(event['jobid'], event['rule_name'])}: {why} ({', '.join(logs)})")
+
+
+def _last_line(path: Path) -> str:
+    """The last line of a log, which is where a command says why it stopped."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _one_line(reason: object) -> str:
+    text = " ".join(str(reason).split())
+    return text if len(text) <= 160 else f"{text[:157]}…"
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,177 @@
+"""What every rule file uses.
+
+Inputs: params.yaml, as Snakemake merged it with `--configfile` and `--config`.
+Outputs: none.
+Steps: 1. check the parameters. 2. name every file and phase. 3. name what jobs depend on: specifications, code, prompts,
+model files. 4. set limits. 5. make Snakemake's records true of the files that lie there (workflow/provenance.py).
+"""
+
+import json
+
+from snakemake.logging import logger
+from snakemake.persistence import RECORD_FORMAT_VERSION
+from snakemake.resources import Resource
+from snakemake.settings.types import Quietness
+
+import fingerprint
+import progress
+import provenance
+from cfeval.backends import registry
+from cfeval.cli.check import check_params
+from cfeval.params import FAMILIES
+
+if RECORD_FORMAT_VERSION != provenance.FORMAT:
+    stop(
+        f"this Snakemake writes job records of format {RECORD_FORMAT_VERSION}, "
+        f"workflow/provenance.py knows {provenance.FORMAT}; install the version that requirements.lock names"
+    )
+
+PARAMS = checked(check_params, config)
+EDCT = PARAMS.edct
+SHARDS = [""] if PARAMS.shards == 1 else [f"/{number:03d}" for number in range(PARAMS.shards)]
+ARMS = [arm.model_dump() for arm in EDCT.arms()]
+
+SAMPLES = "results/edct/samples/{dataset}{shard}.jsonl"
+BASELINE = "results/edct/baseline/{dataset}/{vlm}{shard}.jsonl"
+INSTRUCTIONS = "results/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.jsonl"
+COUNTERFACTUALS = "results/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
+CHECKS = "results/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.csv"
+REQUERY = "results/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
+VERDICTS = "results/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.jsonl"
+SCORES = "results/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.csv"
+TABLES = expand(
+    "results/tables/edct_{table}.{ending}", table=["table1", "table2", "calibration"], ending=["csv", "md", "tex"]
+)
+METRICS = "results/tables/metrics.json"
+FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=["forest", "calibration"], ending=["png", "svg"])
+REPORT = "results/report/index.html"
+
+
+def made(template, arms=ARMS):
+    """The files of a template for some arms and all shards, each once, in the order of the tables."""
+    return list(dict.fromkeys(path for arm in arms for path in expand(template, shard=SHARDS, **arm)))
+
+
+def sealed(folder, *templates, **options):
+    """The files of one folder, for the records that travel with them."""
+    return provenance.Sealed(folder, tuple(path for template in templates for path in made(template)), **options)
+
+
+SEALED = {
+    "edct_samples": [sealed("results/edct/samples", SAMPLES, pictures=True)],
+    "edct_baseline": [sealed("results/edct/baseline", BASELINE)],
+    "edct_instructions": [sealed("results/edct/instructions", INSTRUCTIONS)],
+    "edct_counterfactuals": [
+        sealed("results/edct/counterfactuals", COUNTERFACTUALS, pictures=True),
+        sealed("results/edct/checks", CHECKS),
+    ],
+    "edct_requery": [sealed("results/edct/requery", REQUERY)],
+    "edct_judge": [sealed("results/edct/verdicts", VERDICTS), sealed("results/edct/scores", SCORES)],
+    "edct_tables": [
+        provenance.Sealed("results/tables", (*TABLES, METRICS), prefix="edct_"),
+        provenance.Sealed("results/figures", tuple(FIGURES), prefix="edct_"),
+    ],
+    "edct_report": [provenance.Sealed("results/report", (REPORT,))],
+}
+PHASES = {phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()}
+
+
+def backend(section, field):
+    """For a rule's params: the specification of the backend that a wildcard names, as JSON; empty where there is none."""
+
+    def found(wildcards):
+        spec = getattr(EDCT, section).get(wildcards[field])
+        return "" if spec is None else json.dumps(spec.model_dump(), sort_keys=True, ensure_ascii=False)
+
+    return found
+
+
+def code(verb, section=None, field=None):
+    """For a rule's params: the fingerprint of a verb and of the backend that a wildcard names, where it has one."""
+
+    def found(wildcards):
+        spec = getattr(EDCT, section).get(wildcards[field]) if section else None
+        plugin = [] if spec is None else [registry.module_name(FAMILIES[section], spec.model_dump())]
+        return fingerprint.code(f"cfeval.cli.edct.{verb}", *plugin)
+
+    return found
+
+
+def model_files(section, field):
+    """For a rule's input: the files (weights, own samples) that the backend's results depend on."""
+
+    def found(wildcards):
+        spec = getattr(EDCT, section).get(wildcards[field])
+        return [] if spec is None else list(registry.depends_on(FAMILIES[section], spec.model_dump()))
+
+    return found
+
+
+def gpus(section, field):
+    """For a rule's resources: how many GPUs the backend holds."""
+
+    def found(wildcards):
+        spec = getattr(EDCT, section).get(wildcards[field])
+        return 0 if spec is None else registry.needs(FAMILIES[section], spec.model_dump()).gpu
+
+    return found
+
+
+def api_slots(section, field):
+    """For a rule's resources: 1 for a backend that calls a provider."""
+
+    def found(wildcards):
+        spec = getattr(EDCT, section).get(wildcards[field])
+        return 0 if spec is None else int(registry.needs(FAMILIES[section], spec.model_dump()).api)
+
+    return found
+
+
+def pictures_of(files):
+    """For a rule's params: the picture folders of a former run, which Snakemake does not remove with the record files."""
+    return [file.removesuffix(".jsonl") for file in files]
+
+
+def as_json(content):
+    """Parameters as JSON, the same bytes for the same content."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=False)
+
+
+PROMPTS = EDCT.prompts or ""
+PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conversation")
+
+# Limits that hold without any profile; --resources on the command line replaces only the names it gives.
+for _name, _limit in PARAMS.limits.model_dump().items():
+    if _name not in workflow.global_resources:
+        workflow.global_resources[_name] = Resource(_name, _limit)
+
+JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in parts))
+
+if workflow.is_main_process:
+    if Quietness.RULES in (workflow.output_settings.quiet or ()):
+        progress.follow(logger, dry=workflow.output_settings.dryrun)
+    # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
+    _sealing = SEALED.get(os.environ.get("DVC_STAGE", "").rpartition(":")[2], [])
+    for _part in _sealing:
+        provenance.sweep(_part)
+    JOURNAL.reconcile()
+    if _sealing:
+        JOURNAL.save()
+
+
+def one_of(names):
+    """A wildcard's pattern: these names and no other."""
+    return "|".join(re.escape(name) for name in sorted(set(names)))
+
+
+wildcard_constraints:
+    shard=r"(/\d{3})?",
+    dataset=one_of(EDCT.datasets),
+    vlm=one_of(EDCT.vlms),
+    writer=one_of(EDCT.writers),
+    protocol=one_of(arm["protocol"] for arm in ARMS),
+    editor=one_of(EDCT.editors),
+    judge=one_of(EDCT.judges),
+
+
+container: "docker://python:3.11-slim"

@@ -1,0 +1,99 @@
+"""Training of the built-in models, in a Snakefile of its own so that no run of the studies ever retrains them.
+
+    snakemake --snakefile workflow/train.smk
+
+Inputs: none; every training draws its scenes and questions from its seed.
+Outputs: data/models/{name}.safetensors and the figures of the training in {name}.json, kept in git with their records in
+data/models/.provenance.json.
+Steps: 1. readers, which check edits. 2. the target model and the one for easy-VQA. 3. locator and editor of the learned
+editor.
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.18")
+
+
+include: "rules/setup.smk"
+
+
+import fingerprint
+import provenance
+
+MODULES = {
+    "reader-a": "reader",
+    "reader-b": "reader",
+    "vlm": "vlm",
+    "easy-vqa": "easy_vqa",
+    "locator": "locator",
+    "editor": "editor",
+}
+SEED = 0
+WEIGHTS = "data/models/{name}.safetensors"
+FIGURES = "data/models/{name}.json"
+ALL = expand([WEIGHTS, FIGURES], name=MODULES)
+JOURNAL = provenance.Journal((provenance.Sealed("data/models", tuple(ALL)),))
+
+
+def training_code(name):
+    """The fingerprint of what trains a model."""
+    return fingerprint.code("cfeval.world.training.__main__", f"cfeval.world.training.{MODULES[name]}")
+
+
+if workflow.is_main_process:
+    JOURNAL.reconcile()
+
+
+wildcard_constraints:
+    name="|".join(MODULES),
+
+
+container: "docker://python:3.11-slim"
+
+
+localrules:
+    train,
+
+
+rule train:
+    """All built-in models."""
+    default_target: True
+    input:
+        ALL,
+
+
+rule run_train:
+    """Train one model from its seed."""
+    output:
+        weights=WEIGHTS,
+        figures=FIGURES,
+    log:
+        "logs/train/{name}.log",
+    benchmark:
+        "benchmarks/train/{name}.tsv"
+    threads: 2
+    resources:
+        gpu=0,
+        api_slots=0,
+        mem_mb=4000,
+        runtime="2h",
+    params:
+        seed=SEED,
+        code=lambda wildcards: training_code(wildcards.name),
+    message:
+        "training of {wildcards.name}"
+    shell:
+        """
+        python -m cfeval.world.training {wildcards.name:q} \
+            --seed {params.seed} \
+            --out {output.weights:q} \
+            2>{log:q}
+        """
+
+
+onsuccess:
+    JOURNAL.save()
+
+
+onerror:
+    JOURNAL.save()
