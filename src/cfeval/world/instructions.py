@@ -1,0 +1,92 @@
+"""Edit instructions in words: written from an intent and parsed back to the same intent."""
+
+import re
+
+from cfeval.records.world import EditIntent, Referent
+from cfeval.world.grammar import article, parse_referent, referent_phrase
+
+_KEEP = "Keep everything else as it is."
+_PATTERNS = {
+    "color": re.compile(r"Change the color of (?P<target>[a-z ]+) from (?P<old>[a-z]+) to (?P<new>[a-z]+)\."),
+    "shape": re.compile(r"Change the shape of (?P<target>[a-z ]+) from an? (?P<old>[a-z]+) to an? (?P<new>[a-z]+)\."),
+    "object": re.compile(
+        r"Replace (?P<target>[a-z ]+), an? (?P<old>[a-z]+ [a-z]+), with an? (?P<new>[a-z]+ [a-z]+) of the same size\."
+    ),
+    "remove": re.compile(r"Remove (?P<target>[a-z ]+), an? (?P<old>[a-z ]+), so that only the background remains there\."),
+    "add": re.compile(r"Add an? (?P<new>[a-z]+ [a-z]+) where (?P<target>[a-z ]+) would be\."),
+    "background": re.compile(r"Change the background from (?P<old>[a-z]+) to (?P<new>[a-z]+)\."),
+}
+
+
+def describe(intent: EditIntent) -> tuple[str, str, str]:
+    """The concept that an edit changes, the positive instruction, and what must not remain (the negative one)."""
+    return _concept(intent), f"{_order(intent)} {_KEEP}", _negative(intent)
+
+
+def parse_instruction(positive: str) -> EditIntent | None:
+    """The intent of a positive instruction written by `describe`, or None."""
+    order = positive.strip().removesuffix(_KEEP).strip()
+    for kind, pattern in _PATTERNS.items():
+        found = pattern.fullmatch(order)
+        if found is not None:
+            words = found.groupdict()
+            target = parse_referent(words["target"]) if "target" in words else Referent()
+            if target is None:
+                return None
+            return EditIntent.model_validate(
+                {"kind": kind, "target": target, "old": _known(words.get("old")), "new": words.get("new", "")}
+            )
+    return None
+
+
+def _known(old: str | None) -> str:
+    """The old value; `thing` stands for one that the intent leaves open."""
+    return "" if old in (None, "thing") else str(old)
+
+
+def _order(intent: EditIntent) -> str:
+    target = referent_phrase(intent.target)
+    if intent.kind == "color":
+        return f"Change the color of {target} from {intent.old} to {intent.new}."
+    if intent.kind == "shape":
+        return f"Change the shape of {target} from {article(intent.old)} to {article(intent.new)}."
+    if intent.kind == "object":
+        return f"Replace {target}, {article(intent.old)}, with {article(intent.new)} of the same size."
+    if intent.kind == "remove":
+        return f"Remove {target}, {article(intent.old or 'thing')}, so that only the background remains there."
+    if intent.kind == "add":
+        return f"Add {article(intent.new)} where {target} would be."
+    return f"Change the background from {intent.old} to {intent.new}."
+
+
+def _concept(intent: EditIntent) -> str:
+    if intent.kind == "background":
+        return f"{intent.old} background"
+    target = referent_phrase(intent.target)
+    if intent.kind in ("color", "shape"):
+        value = intent.old if intent.kind == "color" else f"{intent.old} shape"
+        return f"{value} color of {target}" if intent.kind == "color" else f"{value} of {target}"
+    return target.removeprefix("the ")
+
+
+def _negative(intent: EditIntent) -> str:
+    """The thing that was there, as a noun phrase."""
+    if intent.kind == "background":
+        return article(f"{intent.old} background")
+    if intent.kind == "add":
+        return "an empty place"
+    where = "" if intent.target.position is None else f" in the {intent.target.position}"
+    return article(_old_thing(intent)) + where
+
+
+def _old_thing(intent: EditIntent) -> str:
+    target = intent.target
+    if intent.kind in ("object", "remove") and intent.old:
+        words = [target.size, intent.old]
+    elif intent.kind == "color":
+        words = [target.size, intent.old, target.shape or "object"]
+    elif intent.kind == "shape":
+        words = [target.size, target.color, intent.old]
+    else:
+        words = [target.size, target.color, target.shape or "object"]
+    return " ".join(word for word in words if word)

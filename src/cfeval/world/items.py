@@ -1,0 +1,150 @@
+"""Draws questions about scenes, and the items of the built-in EDCT data set."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfeval.records.world import Scene
+from cfeval.world.questions import (
+    SHORTCUT_ACTION,
+    SHORTCUT_COLOR,
+    SHORTCUT_COUNT,
+    SHORTCUT_POSITION,
+    SHORTCUT_PRESENCE,
+    SHORTCUT_SHAPE,
+    Question,
+    QuestionKind,
+    true_answer,
+    well_posed,
+    word_question,
+)
+from cfeval.world.scenes import objects, replace_slot, sample_scene
+from cfeval.world.vocabulary import ACTION_OF_SIGNAL, COLORS, NUMBERS, POSITIONS, SHAPES, SIGNAL_OF_ACTION
+
+EDITABLE_KINDS: tuple[QuestionKind, ...] = ("color", "shape", "position", "presence", "count", "robot")
+"""All but questions about the background: there, answering from the background is no shortcut."""
+OVERDETERMINED = 0.02
+"""Share of presence items with a second object that keeps the answer true when the cited one is edited."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A scene and a well-posed question about it, with the right answer."""
+
+    scene: Scene
+    question: str
+    answer: str
+    kind: QuestionKind
+
+
+def generate_items(
+    count: int, seed: int, kinds: Sequence[QuestionKind] = EDITABLE_KINDS, *, correlated: bool = True
+) -> list[Item]:
+    """Items whose kinds take turns; the same arguments give the same items.
+
+    Args:
+        count: how many.
+        seed: of everything drawn.
+        kinds: kinds of question to ask.
+        correlated: whether the background's cue agrees with the truth, so that a shortcut is right.
+    """
+    rng = random.Random(seed)
+    return [_item(kinds[number % len(kinds)], rng, correlated) for number in range(count)]
+
+
+def sample_question(scene: Scene, kind: QuestionKind, rng: random.Random) -> Question | None:
+    """A well-posed question of this kind about the scene, or None where none was found."""
+    for _ in range(8):
+        question = _draw_question(scene, kind, rng)
+        if well_posed(question, scene):
+            return question
+    return None
+
+
+def _draw_question(scene: Scene, kind: QuestionKind, rng: random.Random) -> Question:
+    slots = [slot for _, slot in objects(scene)]
+    slot = rng.choice(slots) if slots else rng.choice(scene.slots)
+    if kind == "color":
+        return Question(kind, shape=slot.shape)
+    if kind == "shape":
+        return Question(kind, color=slot.color)
+    if kind == "position":
+        return Question(kind, shape=slot.shape if rng.random() < 0.75 else rng.choice(SHAPES))
+    if kind == "presence" and rng.random() < 0.5:
+        color = rng.choice(slots).color if slots and rng.random() < 0.4 else rng.choice(COLORS)
+        shape = rng.choice(slots).shape if slots and rng.random() < 0.4 else rng.choice(SHAPES)
+        return Question(kind, color=color, shape=shape)
+    return Question(kind, color=slot.color, shape=slot.shape) if kind == "presence" else Question(kind)
+
+
+def _item(kind: QuestionKind, rng: random.Random, correlated: bool) -> Item:
+    while True:
+        drawn = _draw_item(kind, rng, correlated)
+        if drawn is not None and _acceptable(*drawn, correlated):
+            scene, question = drawn
+            scene = _overdetermine(scene, question, rng)
+            return Item(scene, word_question(question, rng), true_answer(question, scene), kind)
+
+
+def _draw_item(kind: QuestionKind, rng: random.Random, correlated: bool) -> tuple[Scene, Question] | None:
+    """A scene in which the thing asked about was set to what the background suggests, and the question."""
+    scene = sample_scene(rng)
+    if kind == "count" and correlated:
+        objects_there = NUMBERS.index(SHORTCUT_COUNT[scene.background])
+        scene = sample_scene(rng, objects_there, objects_there).model_copy(update={"background": scene.background})
+    place = rng.choice([index for index, slot in enumerate(scene.slots) if slot.present])
+    if kind == "robot":
+        scene = _with_one_signal(scene, place, rng)
+    if correlated:
+        scene = _with_cue(scene, kind, place)
+    slot = scene.slots[place]
+    question = {
+        "color": Question("color", shape=slot.shape),
+        "shape": Question("shape", color=slot.color),
+        "position": Question("position", shape=slot.shape),
+    }.get(kind) or sample_question(scene, kind, rng)
+    return None if question is None else (scene, question)
+
+
+def _with_one_signal(scene: Scene, place: int, rng: random.Random) -> Scene:
+    for index in range(4):
+        scene = replace_slot(scene, index, size="small")
+    return replace_slot(scene, place, size="large", color=rng.choice(list(ACTION_OF_SIGNAL)))
+
+
+def _with_cue(scene: Scene, kind: QuestionKind, place: int) -> Scene:
+    """The object at `place` given the value that the background suggests."""
+    if kind == "color":
+        return replace_slot(scene, place, color=SHORTCUT_COLOR[scene.background])
+    if kind == "shape":
+        return replace_slot(scene, place, shape=SHORTCUT_SHAPE[scene.background])
+    if kind == "robot":
+        return replace_slot(scene, place, color=SIGNAL_OF_ACTION[SHORTCUT_ACTION[scene.background]])
+    return scene
+
+
+def _acceptable(scene: Scene, question: Question, correlated: bool) -> bool:
+    """No two objects alike, an honest answer, an object to edit, and the background's cue true where it must be."""
+    pairs = [(slot.color, slot.shape) for _, slot in objects(scene)]
+    if len(set(pairs)) < len(pairs) or not well_posed(question, scene):
+        return False
+    answer = true_answer(question, scene)
+    if question.kind == "position" and answer not in POSITIONS:
+        return False
+    cues = {"position": SHORTCUT_POSITION, "presence": SHORTCUT_PRESENCE, "count": SHORTCUT_COUNT}
+    cue = cues.get(question.kind)
+    return not correlated or cue is None or dict(cue)[scene.background] == answer
+
+
+def _overdetermine(scene: Scene, question: Question, rng: random.Random) -> Scene:
+    """Now and then, a second object like the one asked about."""
+    if question.kind != "presence" or rng.random() >= OVERDETERMINED:
+        return scene
+    others = [
+        index
+        for index, slot in enumerate(scene.slots)
+        if slot.present and (slot.color, slot.shape) != (question.color, question.shape)
+    ]
+    if true_answer(question, scene) == "no" or not others:
+        return scene
+    return replace_slot(scene, rng.choice(others), color=question.color, shape=question.shape)

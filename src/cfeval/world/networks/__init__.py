@@ -1,0 +1,1 @@
+"""The small networks of the built-in world."""

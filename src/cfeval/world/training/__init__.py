@@ -1,0 +1,1 @@
+"""Training of the built-in networks, one file a network; see `python -m cfeval.world.training --help`."""
