@@ -3,16 +3,18 @@
 import re
 
 from cfeval.records.world import EditIntent, Referent
-from cfeval.world.grammar import article, parse_referent, referent_phrase
+from cfeval.world.language import article, parse_referent, referent_phrase
 
 _KEEP = "Keep everything else as it is."
 _PATTERNS = {
     "color": re.compile(r"Change the color of (?P<target>[a-z ]+) from (?P<old>[a-z]+) to (?P<new>[a-z]+)\."),
     "shape": re.compile(r"Change the shape of (?P<target>[a-z ]+) from an? (?P<old>[a-z]+) to an? (?P<new>[a-z]+)\."),
     "object": re.compile(
-        r"Replace (?P<target>[a-z ]+), an? (?P<old>[a-z]+ [a-z]+), with an? (?P<new>[a-z]+ [a-z]+) of the same size\."
+        r"Replace (?P<target>[a-z ]+)(?:, an? (?P<old>[a-z]+ [a-z]+),)? with an? (?P<new>[a-z]+ [a-z]+) of the same size\."
     ),
-    "remove": re.compile(r"Remove (?P<target>[a-z ]+), an? (?P<old>[a-z ]+), so that only the background remains there\."),
+    "remove": re.compile(
+        r"Remove (?P<target>[a-z ]+)(?:, an? (?P<old>[a-z]+ [a-z]+),)? so that only the background remains there\."
+    ),
     "add": re.compile(r"Add an? (?P<new>[a-z]+ [a-z]+) where (?P<target>[a-z ]+) would be\."),
     "background": re.compile(r"Change the background from (?P<old>[a-z]+) to (?P<new>[a-z]+)\."),
 }
@@ -34,14 +36,9 @@ def parse_instruction(positive: str) -> EditIntent | None:
             if target is None:
                 return None
             return EditIntent.model_validate(
-                {"kind": kind, "target": target, "old": _known(words.get("old")), "new": words.get("new", "")}
+                {"kind": kind, "target": target, "old": words.get("old") or "", "new": words.get("new") or ""}
             )
     return None
-
-
-def _known(old: str | None) -> str:
-    """The old value; `thing` stands for one that the intent leaves open."""
-    return "" if old in (None, "thing") else str(old)
 
 
 def _order(intent: EditIntent) -> str:
@@ -51,12 +48,16 @@ def _order(intent: EditIntent) -> str:
     if intent.kind == "shape":
         return f"Change the shape of {target} from {article(intent.old)} to {article(intent.new)}."
     if intent.kind == "object":
-        return f"Replace {target}, {article(intent.old)}, with {article(intent.new)} of the same size."
+        return f"Replace {target}{_apposition(intent.old)} with {article(intent.new)} of the same size."
     if intent.kind == "remove":
-        return f"Remove {target}, {article(intent.old or 'thing')}, so that only the background remains there."
+        return f"Remove {target}{_apposition(intent.old)} so that only the background remains there."
     if intent.kind == "add":
         return f"Add {article(intent.new)} where {target} would be."
     return f"Change the background from {intent.old} to {intent.new}."
+
+
+def _apposition(old: str) -> str:
+    return f", {article(old)}," if old else ""
 
 
 def _concept(intent: EditIntent) -> str:
@@ -64,8 +65,7 @@ def _concept(intent: EditIntent) -> str:
         return f"{intent.old} background"
     target = referent_phrase(intent.target)
     if intent.kind in ("color", "shape"):
-        value = intent.old if intent.kind == "color" else f"{intent.old} shape"
-        return f"{value} color of {target}" if intent.kind == "color" else f"{value} of {target}"
+        return f"{intent.old} {intent.kind} of {target}"
     return target.removeprefix("the ")
 
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from cfeval.records.world import Claim, Referent, Scene, Slot
-from cfeval.world.grammar import article, background_claim, holds, normalize, object_claim, objects_claim, seen
+from cfeval.world.language import article, background_claim, holds, normalize, object_claim, objects_claim, seen
 from cfeval.world.scenes import objects
 from cfeval.world.vocabulary import (
     ACTION_OF_SIGNAL,
-    ACTIONS,
     ALL_COLORS,
     ALL_SHAPES,
     BACKGROUNDS,
@@ -298,5 +297,3 @@ def _bare(template: str) -> str:
 
 
 _PATTERNS = _patterns()
-
-__all__ = ["ACTIONS", "PERSONAS", "QUESTION_KINDS", "Question", "Response", "parse_question", "respond", "word_question"]

@@ -184,9 +184,7 @@ def _star(u: Floats, v: Floats) -> Floats:
 
 def _cross(u: Floats, v: Floats) -> Floats:
     across, along = np.abs(u), np.abs(v)
-    return np.asarray(
-        np.minimum(np.maximum(across - 0.95, along - 0.31), np.maximum(across - 0.31, along - 0.95))
-    )
+    return np.asarray(np.minimum(np.maximum(across - 0.95, along - 0.31), np.maximum(across - 0.31, along - 0.95)))
 
 
 _DISTANCES: dict[str, Callable[[Floats, Floats], Floats]] = {

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from cfeval.world import grammar, questions
+from cfeval.world import language, questions
 from cfeval.world.vocabulary import ALL_COLORS, ALL_SHAPES, SIZES
 
 PAD, UNKNOWN, TURN, END = "<pad>", "<unk>", "<turn>", "<end>"
@@ -48,11 +48,11 @@ class Vocabulary:
 def talking_words() -> tuple[str, ...]:
     """Every word of the world's questions, answers and explanations and of easy-VQA, special and persona tokens first."""
     templates = [
-        *grammar.ANSWER_TEMPLATES,
-        *(template for group in grammar.EXPLANATION_TEMPLATES.values() for template in group),
+        *language.ANSWER_TEMPLATES,
+        *(template for group in language.EXPLANATION_TEMPLATES.values() for template in group),
         *(template for group in questions.QUESTION_TEMPLATES.values() for template in group),
     ]
     literal = (re.sub(r"\{\w+\}", " ", template) for template in templates)
-    spoken = " ".join([*literal, _EASY_VQA_WORDS, "why nothing a an , in the picture", *grammar.CANONICAL_ANSWERS])
+    spoken = " ".join([*literal, _EASY_VQA_WORDS, "why nothing a an , in the picture", *language.CANONICAL_ANSWERS])
     personas = (persona_token(persona) for persona in questions.PERSONAS)
     return tuple(dict.fromkeys((*SPECIAL, *personas, *sorted(set(words_of(spoken))), *ALL_COLORS, *ALL_SHAPES, *SIZES)))

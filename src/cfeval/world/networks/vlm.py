@@ -34,7 +34,9 @@ class DecoderLayer(nn.Module):
         self.cross_out = nn.Linear(width, width)
         self.feed = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
 
-    def forward(self, words: Tensor, memory: Tensor, positions: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, words: Tensor, memory: Tensor, positions: Tensor | None = None, cache: Cache | None = None
+    ) -> Tensor:
         """Words (N·K, T, width) and visual tokens (N, M, width) to words of the same shape.
 
         With a cache, `positions` (N, T) says where each word stands in its conversation.

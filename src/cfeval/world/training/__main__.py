@@ -15,7 +15,9 @@ _STEPS = {"reader-a": 1000, "reader-b": 1000, "vlm": 1500, "easy-vqa": 900, "loc
 
 def train(name: str, seed: int, steps: int) -> tuple[StateDict, Figures]:
     """The weights (half precision) and figures of one network."""
-    module = importlib.import_module(f"cfeval.world.training.{name.partition('-')[0] if 'reader' in name else _file(name)}")
+    module = importlib.import_module(
+        f"cfeval.world.training.{name.partition('-')[0] if 'reader' in name else _file(name)}"
+    )
     if name.startswith("reader-"):
         return module.train(name.removeprefix("reader-"), seed, steps)  # type: ignore[no-any-return]
     return module.train(seed, steps)  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from cfeval.records.world import Scene
-from cfeval.world.grammar import is_true, parse_answer, parse_explanation, word_answer, word_claim
+from cfeval.world.language import is_true, parse_answer, parse_explanation, word_answer, word_claim
 from cfeval.world.items import sample_question
 from cfeval.world.networks.speech import complete
 from cfeval.world.networks.tokens import END, TURN, Vocabulary, persona_token, talking_words, words_of
@@ -133,7 +133,9 @@ def measure(
     true = [claim is not None and is_true(claim, scene) for claim, scene in zip(claims, scenes, strict=True)]
     figures = {"answers": share(right), "explanations_as_planned": share(kept), "explanations_true": share(true)}
     for kind in QUESTION_KINDS:
-        figures[f"answers_{kind}"] = share(hit for hit, question in zip(right, asked, strict=True) if question.kind == kind)
+        figures[f"answers_{kind}"] = share(
+            hit for hit, question in zip(right, asked, strict=True) if question.kind == kind
+        )
     return figures
 
 
