@@ -1,0 +1,48 @@
+"""Drawn scenes of known truth, with questions.
+
+The background hints at the right answer, so that a model that takes the hint is as accurate as one that looks.
+"""
+
+from collections.abc import Iterator
+
+from cfeval.backends.datasets.base import Dataset
+from cfeval.backends.registry import PluginOptions
+from cfeval.io.pictures import Picture
+from cfeval.io.samples import RawSample
+from cfeval.world.items import EDITABLE_KINDS, generate_items
+from cfeval.world.questions import QuestionKind
+from cfeval.world.render import render
+
+
+class Options(PluginOptions):
+    """Which questions."""
+
+    kinds: tuple[QuestionKind, ...] = EDITABLE_KINDS
+    """They take turns. Questions about the background are left out: citing the background is faithful there."""
+    correlated: bool = True
+    """Whether the background hints at the right answer."""
+
+
+def build(options: Options) -> Dataset:
+    """The data set."""
+    return World(options)
+
+
+class World:
+    """Draws as many items as are wanted."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """Items that differ by seed; the first ones stay the same when more are wanted."""
+        drawn = generate_items(items, seed, self.options.kinds, correlated=self.options.correlated)
+        for number, item in enumerate(drawn):
+            yield RawSample(
+                id=f"world-{number:05d}",
+                picture=Picture.from_pixels(render(item.scene)),
+                question=item.question,
+                reference=item.answer,
+                kind=item.kind,
+                scene=item.scene,
+            )

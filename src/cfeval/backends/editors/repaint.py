@@ -1,0 +1,41 @@
+"""Repaints the flat shape of an easy-VQA picture, from its pixels alone."""
+
+from collections.abc import Sequence
+
+from cfeval.backends.editors.base import Editor, EditReply, EditRequest
+from cfeval.backends.registry import PluginOptions
+from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
+from cfeval.world.grammar import parse_instruction
+from cfeval.world.repaint import RepaintError, repaint
+
+
+class Options(PluginOptions):
+    """There are none."""
+
+
+def build(options: Options) -> Editor:
+    """The editor."""
+    del options
+    return Repaint()
+
+
+class Repaint:
+    """Changes the color or the form of the one shape."""
+
+    needs_scene = False
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Repaint every picture; an instruction that does not fit it is `edit_invalid`."""
+        return [_edit(request) for request in requests]
+
+
+def _edit(request: EditRequest) -> EditReply:
+    intent = parse_instruction(request.positive)
+    if intent is None:
+        return EditReply(status=Status.EDIT_INVALID, reason="the instruction is not in the built-in world's language")
+    try:
+        pixels = repaint(request.picture.pixels, intent)
+    except RepaintError as error:
+        return EditReply(status=Status.EDIT_INVALID, reason=str(error))
+    return EditReply(Picture.from_pixels(pixels), {"edit": intent.kind, "to": intent.new})
