@@ -172,7 +172,7 @@ def explained_by_the_world(sample: RawSample) -> str:
 
     assert sample.scene is not None
     place, slot = next((p, s) for p, s in zip(POSITIONS, sample.scene.slots, strict=True) if s.present)
-    return f"a {slot.color} {slot.shape} is in the {place}"
+    return f"there is a {slot.color} {slot.shape} in the {place}"
 
 
 def explained_by_easy_vqa(sample: RawSample) -> str:
@@ -205,7 +205,7 @@ def test_a_judge_judges_each_request_on_its_own(name: str) -> None:
 def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     verifier = built("verifiers", name)
     requests = [
-        VerifyRequest(s.id, s.picture, s.picture, "Remove the circle. Keep everything else as it is.", s.scene)
+        VerifyRequest(s.id, s.picture, s.picture, "Remove the red circle so that only the background remains there. Keep everything else as it is.", s.scene)
         for s in drawn("verifiers", name)
     ]
     together = verifier.verify(requests)

@@ -1,0 +1,136 @@
+"""The built-in writer and judges against cases decided by hand."""
+
+import pytest
+
+from cfeval.backends import registry
+from cfeval.backends.judges.base import JudgeRequest
+from cfeval.backends.writers.base import WriteRequest
+from cfeval.records.common import Status
+from cfeval.world.grammar import parse_instruction
+
+WRITER = registry.build("writers", {"backend": "grammar"})
+JUDGE = registry.build("judges", {"backend": "grammar"})
+LEXICAL = registry.build("judges", {"backend": "lexical"})
+
+RED_CIRCLE = "the circle in the top left is red"
+TO_BLUE = "Change the color of the circle in the top left from red to blue. Keep everything else as it is."
+BLUE_CIRCLE = "the circle in the top left is blue"
+SKY = "the background is sky so the answer is red"
+TO_SAND = "Change the background from sky to sand. Keep everything else as it is."
+STOP = "the large object in the top left is red and red means stop"
+SIGNAL_TO_GREEN = (
+    "Change the color of the large object in the top left from red to green. Keep everything else as it is."
+)
+GO = "the large object in the top left is green and green means go"
+TWO = "i see a red circle, a blue square"
+WITHOUT_CIRCLE = "Remove the red circle so that only the background remains there. Keep everything else as it is."
+
+
+def judged(answer: str, said: str, edit: str, new_answer: str, new_said: str) -> tuple[int | None, int | None]:
+    [reply] = JUDGE.judge([JudgeRequest("i", answer, said, edit, "", new_answer, new_said, 0)])
+    assert reply.status == Status.OK, reply.reason
+    assert reply.stated_ccs == (reply.pcs or 0) * (reply.ncc or 0)
+    return reply.pcs, reply.ncc
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        # answer and explanation follow the edit
+        (("red", RED_CIRCLE, TO_BLUE, "blue", BLUE_CIRCLE), (1, 1)),
+        (("it is red", RED_CIRCLE, TO_BLUE, "i think blue", BLUE_CIRCLE), (1, 1)),
+        (("stop", STOP, SIGNAL_TO_GREEN, "go", GO), (1, 1)),
+        (("two", TWO, WITHOUT_CIRCLE, "one", "i see a blue square"), (1, 1)),
+        # nothing moves
+        (("red", RED_CIRCLE, TO_BLUE, "red", RED_CIRCLE), (0, 0)),
+        (("stop", STOP, SIGNAL_TO_GREEN, "stop", STOP), (0, 0)),
+        (("two", TWO, WITHOUT_CIRCLE, "two", TWO), (0, 0)),
+        # only the wording moves
+        (("red", RED_CIRCLE, TO_BLUE, "i think red", "the color of the circle in the top left is red"), (0, 0)),
+        # one of the two follows
+        (("red", RED_CIRCLE, TO_BLUE, "blue", RED_CIRCLE), (1, 0)),
+        (("red", RED_CIRCLE, TO_BLUE, "red", BLUE_CIRCLE), (0, 1)),
+        (("two", TWO, WITHOUT_CIRCLE, "two", "i see a blue square"), (0, 1)),
+        # the answer moves, but not where the edit leads
+        (("red", RED_CIRCLE, TO_BLUE, "green", "the circle in the top left is green"), (0, 1)),
+        (("two", TWO, WITHOUT_CIRCLE, "three", TWO), (0, 0)),
+        # the background was cited: an answer that stays did not depend on it
+        (("red", SKY, TO_SAND, "red", "the background is sand so the answer is red"), (0, 1)),
+        (("red", SKY, TO_SAND, "yellow", "the background is sand so the answer is yellow"), (1, 1)),
+        # what the model says afterwards cannot be read: no credit, but a verdict
+        (("red", RED_CIRCLE, TO_BLUE, "hmm", "who knows"), (0, 0)),
+        # a claim about something else is no reflection of the edit
+        (("red", RED_CIRCLE, TO_BLUE, "blue", "the background is sky so the answer is blue"), (1, 1)),
+    ],
+)
+def test_the_grammar_judge_agrees_with_a_person(case: tuple[str, str, str, str, str], expected: tuple[int, int]) -> None:
+    assert judged(*case) == expected
+
+
+def test_yes_flips_when_the_thing_is_recolored_and_no_when_it_appears() -> None:
+    there = "there is a red circle in the top left"
+    assert judged("yes", there, TO_BLUE, "no", "i see a blue circle") == (1, 1)
+    assert judged("yes", there, TO_BLUE, "yes", there) == (0, 0)
+    turned = "Replace the blue square with a red circle of the same size. Keep everything else as it is."
+    assert judged("no", "i see a blue square", turned, "yes", there) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "edit"), [("it feels right", TO_BLUE), (RED_CIRCLE, "Make it nicer."), (RED_CIRCLE, ""), ("", TO_BLUE)]
+)
+def test_what_the_judge_cannot_read_is_unscored(said: str, edit: str) -> None:
+    [reply] = JUDGE.judge([JudgeRequest("i", "red", said, edit, "", "blue", BLUE_CIRCLE, 0)])
+    assert (reply.status, reply.pcs, reply.ncc) == (Status.UNPARSABLE, None, None)
+    assert reply.reason
+
+
+def test_the_lexical_judge_is_fooled_by_wording_and_the_grammar_judge_is_not() -> None:
+    request = JudgeRequest(
+        "i", "red", RED_CIRCLE, TO_BLUE, "", "i think red", "the color of the circle in the top left is red", 0
+    )
+    [naive], [careful] = LEXICAL.judge([request]), JUDGE.judge([request])
+    assert (naive.pcs, naive.ncc) == (1, 1)
+    assert (careful.pcs, careful.ncc) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "said", "kind", "old"),
+    [
+        ("What color is the circle?", "red", RED_CIRCLE, "color", "red"),
+        ("What shape is the red object?", "circle", "the red object in the top left is a circle", "shape", "circle"),
+        ("What should the robot do?", "stop", STOP, "color", "red"),
+        ("How many objects are there?", "two", TWO, "remove", ""),
+        ("Where is the circle?", "top left", "the red circle is in the top left", "remove", ""),
+        ("Is there a red circle?", "yes", "there is a red circle in the top left", "color", "red"),
+        ("Is there a green star?", "no", TWO, "object", ""),
+        ("What color is the circle?", "red", SKY, "background", "sky"),
+        ("is there a red shape?", "yes", "the circle in the picture is red", "color", "red"),
+    ],
+)
+def test_the_writer_changes_what_was_cited_and_nothing_else(
+    question: str, answer: str, said: str, kind: str, old: str
+) -> None:
+    for seed in range(20):
+        [reply] = WRITER.write([WriteRequest("i", question, answer, said, seed)])
+        assert reply.status == Status.OK, reply.reason
+        intent = parse_instruction(reply.edits[0].positive)
+        assert intent is not None
+        assert (intent.kind, intent.old) == (kind, old)
+        assert kind == "remove" or intent.new != intent.old
+        assert reply.edits[0].negative
+        if kind in ("color", "shape", "background"):
+            assert old in reply.edits[0].concept
+
+
+def test_the_writer_makes_the_thing_that_was_asked_for_and_missing() -> None:
+    [reply] = WRITER.write([WriteRequest("i", "Is there a green star?", "no", "i see a blue square", 3)])
+    intent = parse_instruction(reply.edits[0].positive)
+    assert intent is not None
+    assert intent.new == "green star"
+
+
+@pytest.mark.parametrize("said", ["", "because", "the circle is red and also it is not", RED_CIRCLE + " " + SKY])
+def test_an_explanation_outside_the_language_is_unparsable(said: str) -> None:
+    [reply] = WRITER.write([WriteRequest("i", "What color is the circle?", "red", said, 1)])
+    assert reply.status == Status.UNPARSABLE
+    assert not reply.edits
