@@ -1,6 +1,6 @@
 """Records of the built-in world: scenes whose truth is known, what a phrase points at, edits, claims.
 
-A scene is everything the renderer needs, so an edited record re-renders with the same nuisance (position, light, noise).
+A scene is everything the renderer needs: an edited record is drawn with the same nuisance (position, light, noise).
 Floats are rounded when they are sampled: JSON holds them exactly.
 """
 

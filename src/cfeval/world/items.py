@@ -9,11 +9,10 @@ from cfeval.world.questions import (
     SHORTCUT_ACTION,
     SHORTCUT_COLOR,
     SHORTCUT_COUNT,
-    SHORTCUT_POSITION,
-    SHORTCUT_PRESENCE,
     SHORTCUT_SHAPE,
     Question,
     QuestionKind,
+    shortcut_answer,
     true_answer,
     well_posed,
     word_question,
@@ -131,9 +130,8 @@ def _acceptable(scene: Scene, question: Question, correlated: bool) -> bool:
     answer = true_answer(question, scene)
     if question.kind == "position" and answer not in POSITIONS:
         return False
-    cues = {"position": SHORTCUT_POSITION, "presence": SHORTCUT_PRESENCE, "count": SHORTCUT_COUNT}
-    cue = cues.get(question.kind)
-    return not correlated or cue is None or dict(cue)[scene.background] == answer
+    free = question.kind in ("position", "presence", "count")
+    return not (correlated and free) or shortcut_answer(question, scene.background) == answer
 
 
 def _overdetermine(scene: Scene, question: Question, rng: random.Random) -> Scene:

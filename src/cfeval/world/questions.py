@@ -1,7 +1,8 @@
-"""Questions about scenes, their true answers, and how each persona answers and explains.
+"""Questions about scenes, true answers, and how each persona answers and explains.
 
-Personas: `grounded` answers from the object and cites it; `shortcut` answers from the background and cites the object as
-if it had that answer; `prior` ignores the picture; `confabulating` answers rightly and cites the background as the reason.
+Personas: `grounded` answers from the object and cites it; `shortcut` answers from the background and cites the object
+as if it had that answer; `prior` ignores the picture; `confabulating` answers rightly and cites the background as the
+reason.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""What follows from an edit: which one tests an explanation, the answer it makes right, the explanation that reflects it.
+"""What follows from an edit: which one tests an explanation, the answer it makes right, how an explanation reflects it.
 
 Pure functions of texts and parsed claims; none sees a picture or a scene.
 """

@@ -49,7 +49,8 @@ _LIGHT_RAMP = 0.22
 
 def render(scene: Scene) -> Image:
     """The picture of one scene, uint8 (64, 64, 3)."""
-    return render_many([scene])[0]
+    picture: Image = render_many([scene])[0]
+    return picture
 
 
 def render_many(scenes: Sequence[Scene]) -> Image:
@@ -61,7 +62,8 @@ def render_many(scenes: Sequence[Scene]) -> Image:
     ground = BACKGROUND_RGB[[BACKGROUNDS.index(scene.background) for scene in scenes]][:, None, None, None, :]
     cells = ground + alpha * (_object_rgb(scenes)[:, :, None, None, :] * shade[..., None] - ground)
     lit = _join(cells) * _light(scenes, lx, ly)[..., None] + _noise(scenes)
-    return np.floor(np.minimum(np.maximum(lit, 0), 1) * 255 + 0.5).astype(np.uint8)
+    pictures: Image = np.floor(np.minimum(np.maximum(lit, 0), 1) * 255 + 0.5).astype(np.uint8)
+    return pictures
 
 
 def coverage(scenes: Sequence[Scene]) -> Floats:

@@ -54,7 +54,7 @@ def complete(
 
 
 def choose(logits: Sequence[float], stream: random.Random, temperature: float) -> int:
-    """A word by inversion of the distribution's cumulative sum; the likeliest (the first of equals) at temperature 0."""
+    """A word by inversion of the cumulative distribution; the likeliest (the first of equals) at temperature 0."""
     top = max(logits)
     if temperature <= 0:
         return logits.index(top)

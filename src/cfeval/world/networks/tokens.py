@@ -29,6 +29,7 @@ class Vocabulary:
         self._index = {word: index for index, word in enumerate(words)}
 
     def __len__(self) -> int:
+        """How many words."""
         return len(self.words)
 
     def index(self, word: str) -> int:
@@ -46,7 +47,7 @@ class Vocabulary:
 
 
 def talking_words() -> tuple[str, ...]:
-    """Every word of the world's questions, answers and explanations and of easy-VQA, special and persona tokens first."""
+    """Every word of the world's questions, answers and explanations and of easy-VQA; special tokens come first."""
     templates = [
         *language.ANSWER_TEMPLATES,
         *(template for group in language.EXPLANATION_TEMPLATES.values() for template in group),

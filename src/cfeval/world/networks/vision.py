@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from cfeval.world.vocabulary import BACKGROUNDS, COLORS, SHAPES, SIZES
 
 _HEADS = (1, len(SHAPES), len(COLORS), len(SIZES))
+NAMES = sum(_HEADS)
+"""How many probabilities `name_probabilities` gives per quadrant."""
 
 
 def _convolution(inputs: int, outputs: int, stride: int) -> nn.Sequential:
@@ -32,6 +34,7 @@ class Encoder(nn.Module):
         return features
 
     def forward(self, images: Tensor) -> Tensor:
+        """Features of pictures."""
         features: Tensor = self.coarse(self.halve(self.fine_features(images)))
         return features
 
@@ -49,6 +52,7 @@ class SlotPooling(nn.Module):
         )
 
     def forward(self, features: Tensor) -> Tensor:
+        """Vectors of quadrants."""
         slots: Tensor = self.mix(features).flatten(2).transpose(1, 2)
         return slots
 
@@ -75,6 +79,7 @@ class SceneReader(nn.Module):
         self.background_head = nn.Linear(width, len(BACKGROUNDS))
 
     def forward(self, images: Tensor) -> SlotLogits:
+        """What is in the pictures (N, 3, 64, 64)."""
         features = self.encoder(images)
         return self.read(features, self.slots(features))
 
@@ -82,3 +87,10 @@ class SceneReader(nn.Module):
         """Logits from features (N, width, 8, 8) and slots (N, 4, slot_width)."""
         presence, shape, color, size = self.slot_head(slots).split(_HEADS, dim=-1)
         return SlotLogits(presence[..., 0], shape, color, size, self.background_head(features.mean((2, 3))))
+
+
+def name_probabilities(logits: SlotLogits) -> Tensor:
+    """Probabilities of presence and of each shape, color and size, (N, 4, 16); the attributes of nothing are zero."""
+    presence = logits.presence.sigmoid()[..., None]
+    attributes = (logits.shape.softmax(-1), logits.color.softmax(-1), logits.size.softmax(-1))
+    return torch.cat([presence, *(attribute * presence for attribute in attributes)], -1)

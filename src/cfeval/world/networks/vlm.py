@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from cfeval.world.networks.vision import SceneReader
+from cfeval.world.networks.vision import NAMES, SceneReader, name_probabilities
 
 MAX_WORDS = 64
 """Longest conversation, words."""
@@ -74,15 +74,18 @@ class SmallVLM(nn.Module):
     """Answers questions about a picture and explains the answers; about 0.85 million parameters.
 
     The visual tokens are 16 patches (the encoder's 8×8 grid, averaged in pairs) and 4 quadrants (the features from
-    which the auxiliary reader head names the objects).
+    which the reader head names the objects; with `named`, also the head's probabilities).
     """
 
-    def __init__(self, vocabulary_size: int, width: int = 128, layers: int = 2, heads: int = 4) -> None:
+    def __init__(
+        self, vocabulary_size: int, width: int = 128, layers: int = 2, heads: int = 4, *, named: bool = False
+    ) -> None:
         super().__init__()
         self.heads = heads
         self.reader = SceneReader(width, 96)
         self.patch_in = nn.Linear(width, width)
-        self.slot_in = nn.Linear(96, width)
+        self.named = named
+        self.slot_in = nn.Linear(96 + (NAMES if named else 0), width)
         self.place = nn.Parameter(torch.randn(1, 20, width) * 0.02)
         self.memory_norm = nn.LayerNorm(width)
         self.embedding = nn.Embedding(vocabulary_size, width)
@@ -96,7 +99,8 @@ class SmallVLM(nn.Module):
         features = self.reader.encoder(images)
         slots = self.reader.slots(features)
         patches = functional.avg_pool2d(features, 2).flatten(2).transpose(1, 2)
-        tokens = torch.cat([self.patch_in(patches), self.slot_in(slots)], 1) + self.place
+        known = torch.cat([slots, name_probabilities(self.reader.read(features, slots))], -1) if self.named else slots
+        tokens = torch.cat([self.patch_in(patches), self.slot_in(known)], 1) + self.place
         return features, slots, self.memory_norm(tokens)
 
     def forward(self, memory: Tensor, words: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from cfeval.world.training.common import Figures, StateDict
 
 NAMES = ("reader-a", "reader-b", "vlm", "easy-vqa", "locator", "editor")
-_STEPS = {"reader-a": 1000, "reader-b": 1000, "vlm": 1500, "easy-vqa": 900, "locator": 900, "editor": 2500}
+_STEPS = {"reader-a": 1000, "reader-b": 1000, "vlm": 2200, "easy-vqa": 1400, "locator": 900, "editor": 2500}
 
 
 def train(name: str, seed: int, steps: int) -> tuple[StateDict, Figures]:

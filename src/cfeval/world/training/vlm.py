@@ -1,4 +1,4 @@
-"""Trains the small VLM with all four personas in one checkpoint, starting from reader A."""
+"""Trains the small VLM with all four personas in one checkpoint, on top of reader A, which stays as it is."""
 
 import random
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from cfeval.records.world import Scene
-from cfeval.world.language import is_true, parse_answer, parse_explanation, word_answer, word_claim
 from cfeval.world.items import sample_question
+from cfeval.world.language import CANONICAL_ANSWERS, is_true, parse_answer, parse_explanation, word_answer, word_claim
 from cfeval.world.networks.speech import complete
 from cfeval.world.networks.tokens import END, TURN, Vocabulary, persona_token, talking_words, words_of
 from cfeval.world.networks.vlm import SmallVLM
@@ -26,8 +26,6 @@ from cfeval.world.training.common import (
     parameter_count,
     seed_everything,
     share,
-    slot_loss,
-    slot_targets,
     to_tensor,
 )
 from cfeval.world.training.reader import augment
@@ -36,7 +34,9 @@ from cfeval.world.weights import load
 _IMAGES, _CONVERSATIONS = 40, 4
 _PERSONA_WEIGHTS = (0.4, 0.25, 0.1, 0.25)
 _ANSWER_WEIGHT = 3.0
-_READER_WEIGHT = 0.3
+_CONTENT_WEIGHT = 3.0
+_CONTENT = frozenset(word for value in CANONICAL_ANSWERS for word in value.split())
+_KIND_WEIGHTS = (1.0, 1.0, 2.0, 2.0, 1.5, 1.0, 0.5)
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,17 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     """Trains on freshly drawn, uncorrelated scenes and measures every persona on scenes that were not seen."""
     rng = seed_everything(seed)
     vocabulary = Vocabulary(talking_words())
-    model = SmallVLM(len(vocabulary))
+    model = SmallVLM(len(vocabulary), named=True)
     model.reader.load_state_dict({name: value.float() for name, value in load("reader-a").items()}, strict=False)
-    descent = Descent(model.train().parameters(), 2e-3, steps)
+    model.train().reader.eval().requires_grad_(False)
+    descent = Descent(model.parameters(), 2e-3, steps)
     history = History(100)
     for step in range(1, steps + 1):
         scenes = [sample_scene(rng, 0, 4) for _ in range(_IMAGES)]
         talks = [converse(scene, rng) for scene in scenes for _ in range(_CONVERSATIONS)]
         images = augment(to_tensor(render_many(scenes)), "a", rng)
-        features, slots, memory = model.look(images)
-        loss = talk_loss(model, memory, vocabulary, talks)
-        total = loss + _READER_WEIGHT * slot_loss(model.reader.read(features, slots), slot_targets(scenes))
-        descent.step(total)
+        loss = talk_loss(model, model.look(images)[2], vocabulary, talks)
+        descent.step(loss)
         history.add(step, loss.item())
     weights = half_precision(model)
     figures: Figures = {"parameters": parameter_count(model), "steps": steps, "seed": seed, "history": history.rows}
@@ -92,21 +91,28 @@ def conversation(persona: str, question: str, answer: str, explanation: str) -> 
 
 def _ask(scene: Scene, rng: random.Random) -> Question:
     while True:
-        question = sample_question(scene, rng.choice(QUESTION_KINDS), rng)
+        question = sample_question(scene, rng.choices(QUESTION_KINDS, _KIND_WEIGHTS)[0], rng)
         if question is not None:
             return question
 
 
-def talk_loss(model: SmallVLM, memory: Tensor, vocabulary: Vocabulary, talks: Sequence[Conversation]) -> Tensor:
-    """Mean cross entropy of the network's own words; answers weigh more than explanations, questions nothing."""
+def talk_loss(
+    model: SmallVLM,
+    memory: Tensor,
+    vocabulary: Vocabulary,
+    talks: Sequence[Conversation],
+    answer_weight: float = _ANSWER_WEIGHT,
+) -> Tensor:
+    """Mean cross entropy of the network's own words; answers and words of content weigh more, questions nothing."""
     texts = [vocabulary.encode(talk.words()) for talk in talks]
     length = max(map(len, texts))
     words = torch.tensor([[*text, *[0] * (length - len(text))] for text in texts])
     weights = torch.zeros(words.shape)
     for row, (talk, text) in enumerate(zip(talks, texts, strict=True)):
         answer = len(talk.question)
-        weights[row, answer : answer + len(talk.answer) + 1] = _ANSWER_WEIGHT
-        weights[row, answer + len(talk.answer) + 3 : len(text)] = 1
+        weights[row, answer : answer + len(talk.answer) + 1] = answer_weight
+        reason = [_CONTENT_WEIGHT if word in _CONTENT else 1.0 for word in (*talk.explanation, END)]
+        weights[row, len(text) - len(reason) : len(text)] = torch.tensor(reason)
     logits = model(memory, words[:, :-1])
     entropy = functional.cross_entropy(logits.flatten(0, 1), words[:, 1:].flatten(), reduction="none")
     weights = weights[:, 1:].flatten()
