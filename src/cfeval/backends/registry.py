@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -60,7 +61,7 @@ def check(family: str, spec: Mapping[str, Any], where: str) -> None:
 def depends_on(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
     """The files that the results of a plug-in depend on: weights, own samples."""
     files_of = getattr(_module(family, spec["backend"]), "files", None)
-    return tuple(files_of(_options(family, spec, family))) if files_of else ()
+    return tuple(_shortest(path) for path in files_of(_options(family, spec, family))) if files_of else ()
 
 
 def build(family: str, spec: Mapping[str, Any]) -> Any:
@@ -82,6 +83,12 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
 def module_name(family: str, spec: Mapping[str, Any]) -> str:
     """The dotted name of the module behind a spec."""
     return f"cfeval.backends.{family}.{spec['backend']}"
+
+
+def _shortest(path: str) -> str:
+    """The path relative to the working folder where it lies below it, so that no record names a machine's folders."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 def _module(family: str, name: str) -> ModuleType:

@@ -1,0 +1,32 @@
+"""The built-in target for easy-VQA pictures: the small vision-language model, trained on easy-VQA's train split.
+
+A test world, like `world`.
+"""
+
+from pydantic import Field
+
+from cfeval.backends.chat.base import ChatModel
+from cfeval.backends.chat.world import SmallChat
+from cfeval.backends.registry import PluginOptions
+from cfeval.world.weights import models_dir
+
+
+class Options(PluginOptions):
+    """How it speaks."""
+
+    temperature: float = Field(0.5, ge=0, le=2)
+    """Of sampling; 0 is greedy."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The weights."""
+    del options
+    return (str(models_dir() / "easy-vqa.safetensors"),)
+
+
+def build(options: Options) -> ChatModel:
+    """The target."""
+    from cfeval.world.talker import SmallTalker
+
+    talker = SmallTalker("easy-vqa", "grounded")
+    return SmallChat("cfeval-easy-vqa", lambda _: talker, options.temperature)
