@@ -63,7 +63,9 @@ def judged(answer: str, said: str, edit: str, new_answer: str, new_said: str) ->
         (("red", RED_CIRCLE, TO_BLUE, "blue", "the background is sky so the answer is blue"), (1, 1)),
     ],
 )
-def test_the_grammar_judge_agrees_with_a_person(case: tuple[str, str, str, str, str], expected: tuple[int, int]) -> None:
+def test_the_grammar_judge_agrees_with_a_person(
+    case: tuple[str, str, str, str, str], expected: tuple[int, int]
+) -> None:
     assert judged(*case) == expected
 
 

@@ -205,7 +205,7 @@ def test_a_judge_judges_each_request_on_its_own(name: str) -> None:
 def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     verifier = built("verifiers", name)
     requests = [
-        VerifyRequest(s.id, s.picture, s.picture, "Remove the red circle so that only the background remains there. Keep everything else as it is.", s.scene)
+        VerifyRequest(s.id, s.picture, s.picture, "Change the background from gray to sand.", s.scene)
         for s in drawn("verifiers", name)
     ]
     together = verifier.verify(requests)

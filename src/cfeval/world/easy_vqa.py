@@ -1,4 +1,4 @@
-"""easy-VQA: pictures of one colored shape and questions about it (PyPI `easy-vqa`, Victor Zhou, MIT), with what they show.
+"""easy-VQA: pictures of one colored shape, questions about them (PyPI `easy-vqa`, Victor Zhou, MIT), what they show.
 
 The package states no shapes and colors; they follow from the questions that name them and their answers.
 """
@@ -74,9 +74,7 @@ def _shown(rows: Sequence[Row], attribute: Literal["shape", "color"], values: Se
         named = getattr(question, attribute)
         if question.kind == attribute:
             shown[image] = answer
-        elif question.kind != "presence" and named:
-            shown[image] = named
-        elif named and _says_it_is_there(text, answer):
+        elif named and (question.kind != "presence" or _says_it_is_there(text, answer)):
             shown[image] = named
         elif named:
             excluded.setdefault(image, set()).add(named)

@@ -1,4 +1,4 @@
-"""A classical pixel editor for easy-VQA pictures: finds the one flat shape on its plain ground, recolors or redraws it."""
+"""A classical pixel editor for easy-VQA pictures: finds the flat shape on its plain ground, recolors or redraws it."""
 
 from dataclasses import dataclass
 

@@ -70,7 +70,7 @@ def measure(model: SmallVLM, vocabulary: Vocabulary, temperature: float = 0.5, b
     right: list[bool] = []
     true: list[bool] = []
     with torch.no_grad():
-        memory = torch.cat([model.eval().look(part)[2] for part in images.split(batch)])
+        memory = torch.cat([model.eval().look(part)[2] for part in torch.split(images, batch)])
     for start in range(0, len(rows), batch):
         part = rows[start : start + batch]
         openings = [vocabulary.encode([persona_token(PERSONA), *words_of(text), TURN]) for _, text, _, _ in part]
