@@ -8,11 +8,10 @@ from cfeval.world.language import article, parse_referent, referent_phrase
 _KEEP = "Keep everything else as it is."
 _PATTERNS = {
     "color": re.compile(r"Change the color of (?P<target>[a-z ]+) from (?P<old>[a-z]+) to (?P<new>[a-z]+)\."),
-    "shape": re.compile(
-        r"Change the shape of (?P<target>[a-z ]+) from an? (?P<old>[a-z]+) to an? (?P<new>[a-z]+)\."
-    ),
+    "shape": re.compile(r"Change the shape of (?P<target>[a-z ]+) from an? (?P<old>[a-z]+) to an? (?P<new>[a-z]+)\."),
     "object": re.compile(
-        r"Replace (?P<target>[a-z ]+)(?:, an? (?P<old>[a-z]+ [a-z]+),)? with an? (?P<new>[a-z]+ [a-z]+) of the same size\."
+        r"Replace (?P<target>[a-z ]+)(?:, an? (?P<old>[a-z]+ [a-z]+),)?"
+        r" with an? (?P<new>[a-z]+ [a-z]+) of the same size\."
     ),
     "remove": re.compile(
         r"Remove (?P<target>[a-z ]+)(?:, an? (?P<old>[a-z]+ [a-z]+),)? so that only the background remains there\."

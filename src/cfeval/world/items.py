@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cfeval.records.world import Scene
+from cfeval.records.world import EditIntent, EditKind, Referent, Scene
 from cfeval.world.questions import (
     SHORTCUT_ACTION,
     SHORTCUT_COLOR,
@@ -18,12 +18,15 @@ from cfeval.world.questions import (
     word_question,
 )
 from cfeval.world.scenes import objects, replace_slot, sample_scene
-from cfeval.world.vocabulary import ACTION_OF_SIGNAL, COLORS, NUMBERS, POSITIONS, SHAPES, SIGNAL_OF_ACTION
+from cfeval.world.vocabulary import ACTION_OF_SIGNAL, BACKGROUNDS, COLORS, NUMBERS, POSITIONS, SHAPES, SIGNAL_OF_ACTION
 
 EDITABLE_KINDS: tuple[QuestionKind, ...] = ("color", "shape", "position", "presence", "count", "robot")
 """All but questions about the background: there, answering from the background is no shortcut."""
 OVERDETERMINED = 0.02
 """Share of presence items with a second object that keeps the answer true when the cited one is edited."""
+
+EDIT_WEIGHTS: dict[EditKind, float] = {"color": 0.3, "shape": 0.3, "object": 0.1, "remove": 0.14, "background": 0.16}
+"""How often `sample_edit` draws each kind."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,23 @@ def sample_question(scene: Scene, kind: QuestionKind, rng: random.Random) -> Que
         if well_posed(question, scene):
             return question
     return None
+
+
+def sample_edit(scene: Scene, rng: random.Random) -> EditIntent:
+    """An edit of a random kind that fits the scene; objects are named by their position."""
+    kind = rng.choices(list(EDIT_WEIGHTS), list(EDIT_WEIGHTS.values()))[0]
+    if kind == "background":
+        return EditIntent(kind=kind, old=scene.background, new=_other(BACKGROUNDS, scene.background, rng))
+    place = rng.choice([index for index, slot in enumerate(scene.slots) if slot.present])
+    slot, target = scene.slots[place], Referent(position=POSITIONS[place])
+    color, shape = _other(COLORS, slot.color, rng), _other(SHAPES, slot.shape, rng)
+    new = {"color": color, "shape": shape, "object": f"{color} {shape}", "remove": ""}[kind]
+    old = {"color": slot.color, "shape": slot.shape}.get(kind, f"{slot.color} {slot.shape}")
+    return EditIntent(kind=kind, target=target, old=old, new=new)
+
+
+def _other(choices: Sequence[str], old: str, rng: random.Random) -> str:
+    return rng.choice([choice for choice in choices if choice != old])
 
 
 def _draw_question(scene: Scene, kind: QuestionKind, rng: random.Random) -> Question:

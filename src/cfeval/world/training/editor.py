@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cfeval.records.world import EditIntent, EditKind, Referent, Scene
+from cfeval.records.world import EditIntent, Scene
+from cfeval.world.items import EDIT_WEIGHTS, sample_edit
 from cfeval.world.networks.editor import TIMESTEPS, WINDOW, EditorNetwork, alpha_bars, condition_planes, encode_prompts
 from cfeval.world.painter import DiffusionPainter, background_prompt, object_prompt
 from cfeval.world.render import coverage, render_many
@@ -26,11 +27,10 @@ from cfeval.world.training.common import (
     seed_everything,
     share,
 )
-from cfeval.world.vocabulary import BACKGROUNDS, COLORS, POSITIONS, SHAPES
+from cfeval.world.vocabulary import POSITIONS
 from cfeval.world.windows import Box, Floats, Mask, box_around, halve, light_of
 
 _BATCH = 48
-_KINDS: dict[EditKind, float] = {"color": 0.3, "shape": 0.3, "object": 0.1, "remove": 0.14, "background": 0.16}
 _AVERAGE = 0.995
 
 
@@ -101,27 +101,10 @@ def _planes(windows: Sequence[Floats]) -> Tensor:
     return torch.from_numpy(np.stack(windows))[:, None].float()
 
 
-def draw_edit(scene: Scene, rng: random.Random) -> EditIntent:
-    """An edit of a random kind; objects are named by their position."""
-    kind = rng.choices(list(_KINDS), list(_KINDS.values()))[0]
-    if kind == "background":
-        return EditIntent(kind=kind, old=scene.background, new=_other(BACKGROUNDS, scene.background, rng))
-    place = rng.choice([index for index, slot in enumerate(scene.slots) if slot.present])
-    slot, target = scene.slots[place], Referent(position=POSITIONS[place])
-    color, shape = _other(COLORS, slot.color, rng), _other(SHAPES, slot.shape, rng)
-    new = {"color": color, "shape": shape, "object": f"{color} {shape}", "remove": ""}[kind]
-    old = {"color": slot.color, "shape": slot.shape}.get(kind, f"{slot.color} {slot.shape}")
-    return EditIntent(kind=kind, target=target, old=old, new=new)
-
-
-def _other(choices: Sequence[str], old: str, rng: random.Random) -> str:
-    return rng.choice([choice for choice in choices if choice != old])
-
-
 def draw_examples(count: int, rng: random.Random) -> list[Example]:
     """Windows of freshly drawn edits."""
     scenes = [sample_scene(rng) for _ in range(count)]
-    intents = [draw_edit(scene, rng) for scene in scenes]
+    intents = [sample_edit(scene, rng) for scene in scenes]
     edited = [apply(scene, intent) for scene, intent in zip(scenes, intents, strict=True)]
     before, after = render_many(scenes) / 255.0, render_many(edited) / 255.0
     covered = coverage(scenes)
@@ -177,7 +160,7 @@ def measure(network: EditorNetwork, seed: int, count: int = 300) -> dict[str, fl
 
     rng = random.Random(seed)
     scenes = [sample_scene(rng) for _ in range(count)]
-    intents = [draw_edit(scene, rng) for scene in scenes]
+    intents = [sample_edit(scene, rng) for scene in scenes]
     images = list(render_many(scenes))
     painter = DiffusionPainter(network=network)
     painted = painter.edit(images, intents, list(range(count)))
@@ -185,6 +168,6 @@ def measure(network: EditorNetwork, seed: int, count: int = 300) -> dict[str, fl
     checks = Observer().check(images, done, intents, [result.mask for result in painted])
     right = [good and result.failure is None for good, result in zip(checks, painted, strict=True)]
     figures = {"edits": share(right)}
-    for kind in _KINDS:
+    for kind in EDIT_WEIGHTS:
         figures[f"edits_{kind}"] = share(hit for hit, intent in zip(right, intents, strict=True) if intent.kind == kind)
     return figures
