@@ -14,6 +14,7 @@ from cfeval.world.questions import PERSONAS
 from cfeval.world.render import Image
 
 _BATCH = 32
+_REMEMBERED = 500
 _LONGEST_ANSWER = 8
 _LONGEST_EXPLANATION = 32
 _LONGEST_QUESTION = MAX_WORDS - _LONGEST_ANSWER - _LONGEST_EXPLANATION - 5
@@ -33,6 +34,7 @@ class SmallTalker:
             raise ValueError(f"persona must be one of {', '.join(PERSONAS)}, but got {persona!r}")
         self._persona = persona_token(persona)
         self._vocabulary = Vocabulary(talking_words())
+        self._seen: dict[bytes, Tensor] = {}
         self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=weights in _NAMED))
 
     def answer(
@@ -93,7 +95,15 @@ class SmallTalker:
 
     @torch.no_grad()
     def _look(self, images: Sequence[Image]) -> Tensor:
-        return self._model.look(to_precise(images))[2]
+        """Visual tokens; those of the latest pictures are kept, as both turns look at the same ones."""
+        keys = [image.tobytes() for image in images]
+        new = {key: image for key, image in zip(keys, images, strict=True) if key not in self._seen}
+        if new:
+            if len(self._seen) > _REMEMBERED:
+                self._seen = {key: self._seen[key] for key in keys if key in self._seen}
+            tokens = self._model.look(to_precise(list(new.values())))[2]
+            self._seen.update(zip(new, tokens, strict=True))
+        return torch.stack([self._seen[key] for key in keys])
 
 
 def _cut(text: str, longest: int) -> list[str]:

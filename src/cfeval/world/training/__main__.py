@@ -1,7 +1,6 @@
-"""Trains one shipped network: `python -m cfeval.world.training NAME --seed S --out data/models/NAME.safetensors`."""
+"""Trains one shipped network: `python -m cfeval.world.training NAME --out data/models/NAME.safetensors`."""
 
 import argparse
-import importlib
 import json
 from pathlib import Path
 
@@ -9,34 +8,43 @@ from safetensors.torch import save_file
 
 from cfeval.world.training.common import Figures, StateDict
 
-NAMES = ("reader-a", "reader-b", "vlm", "easy-vqa", "locator", "editor")
-_STEPS = {"reader-a": 1000, "reader-b": 1000, "vlm": 2200, "easy-vqa": 1400, "locator": 900, "editor": 2500}
+SHIPPED = {
+    "reader-a": (1, 1000),
+    "reader-b": (2, 1000),
+    "vlm": (3, 2200),
+    "easy-vqa": (5, 1400),
+    "locator": (4, 700),
+    "editor": (5, 1000),
+}
+"""Seed and steps of the shipped weights, in an order in which each network finds those it starts from or is judged by."""
+NAMES = tuple(SHIPPED)
 
 
 def train(name: str, seed: int, steps: int) -> tuple[StateDict, Figures]:
     """The weights (half precision) and figures of one network."""
-    module = importlib.import_module(
-        f"cfeval.world.training.{name.partition('-')[0] if 'reader' in name else _file(name)}"
-    )
-    if name.startswith("reader-"):
-        return module.train(name.removeprefix("reader-"), seed, steps)  # type: ignore[no-any-return]
-    return module.train(seed, steps)  # type: ignore[no-any-return]
+    from cfeval.world.training import easy_vqa, editor, locator, reader, vlm
 
-
-def _file(name: str) -> str:
-    return name.replace("-", "_")
+    if name == "reader-a":
+        return reader.train("a", seed, steps)
+    if name == "reader-b":
+        return reader.train("b", seed, steps)
+    trainings = {"vlm": vlm.train, "easy-vqa": easy_vqa.train, "locator": locator.train, "editor": editor.train}
+    return trainings[name](seed, steps)
 
 
 def main() -> None:
     """Reads the command line, trains, and writes the weights and the figures beside them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=NAMES)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, help="updates; by default what the shipped weights were given")
+    parser.add_argument("--seed", type=int, help="by default that of the shipped weights")
+    parser.add_argument("--steps", type=int, help="updates; by default as many as the shipped weights were given")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    weights, figures = train(arguments.name, arguments.seed, arguments.steps or _STEPS[arguments.name])
+    seed, steps = SHIPPED[arguments.name]
+    seed = seed if arguments.seed is None else arguments.seed
+    weights, figures = train(arguments.name, seed, arguments.steps or steps)
     save_file(weights, arguments.out)
+    arguments.out.chmod(0o644)
     text = json.dumps({"name": arguments.name, **figures}, indent=1, sort_keys=True)
     arguments.out.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
