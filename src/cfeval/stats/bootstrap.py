@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import bootstrap as scipy_bootstrap
 
 _DRAWS_AT_ONCE = 5_000_000
 
@@ -25,6 +24,8 @@ def bootstrap(values: Sequence[float], level: float, resamples: int, seed: int) 
     data = np.sort(np.asarray(values, dtype=np.float64))
     if data[0] == data[-1]:
         return float(data[0]), float(data[0])
+    from scipy.stats import bootstrap as scipy_bootstrap  # slow to load, and most commands need none of it
+
     found = scipy_bootstrap(
         (data,),
         np.mean,

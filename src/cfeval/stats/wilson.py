@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from statsmodels.stats.proportion import proportion_confint
-
 
 def wilson(values: Sequence[float], level: float) -> tuple[float, float]:
     """The interval of the share of ones among `values`.
@@ -18,6 +16,8 @@ def wilson(values: Sequence[float], level: float) -> tuple[float, float]:
     Raises:
         ValueError: a value is neither 0 nor 1.
     """
+    from statsmodels.stats.proportion import proportion_confint  # slow to load, and most commands need none of it
+
     odd = [value for value in values if value not in (0, 1)]
     if odd:
         raise ValueError(f"`values` must be zeros and ones for a Wilson interval, but got {odd[0]}")
