@@ -16,7 +16,7 @@ SHIPPED = {
     "locator": (4, 700),
     "editor": (5, 1000),
 }
-"""Seed and steps of the shipped weights, in an order in which each network finds those it starts from or is judged by."""
+"""Seed and steps of the shipped weights; a network that starts from another, or is judged by it, comes after it."""
 NAMES = tuple(SHIPPED)
 
 
