@@ -29,7 +29,7 @@ test: setup ## Fast tests.
 	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/workflow
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
 
 test-browser: setup ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser

@@ -8,9 +8,10 @@ parameters and code (`parameters`: values, backend specifications, fingerprints)
 (`inputs`, model weights among them), in which software (`software`), and what came out (`sha256`; `pictures`: the image
 folder).
 
-`reconcile` runs before Snakemake reads its records. A record counts only for the very file it was written for, and only
-while every input still has the recorded content; otherwise the entry beside the file takes its place where that fits,
-else the record is marked stale and the job runs again. Nothing is deleted, so a dry run is safe.
+`reconcile` runs before Snakemake reads its records. Where the entry beside a file fits its content, and every input
+still has the recorded content, the entry becomes the record: an equal file may have come from other parameters since.
+Otherwise the record counts only for the very file it was written for and the same inputs; else it is marked stale, and
+the job runs again. Nothing is deleted, so a dry run is safe.
 `save` writes the entries after a run, without times or absolute paths.
 `sweep` removes what no rule makes any more; it is for stages of DVC, which seals whole folders.
 """
@@ -131,13 +132,17 @@ class Journal:
 
     def _reconcile(self, part: Sealed, file: str, entry: Record | None, outcome: Outcome) -> None:
         record = _read(self.record_path(file))
-        fits = entry is not None and self._fits(part, file, entry)
-        own = self._is_own(record, file) and (fits or self._made_with(part, file, record, entry))
-        if own and self._unchanged(record.get("input_checksums") or {}):
+        own = self._is_own(record, file)
+        if entry is not None and self._fits(part, file, entry) and self._unchanged(_checksums(entry)):
+            if own and _told(record) == _told(_restored(entry, 0)):
+                outcome.kept += 1
+            else:
+                _write(self.record_path(file), _restored(entry, os.stat(file).st_mtime))
+                outcome.restored += 1
+        elif (
+            own and self._made_with(part, file, record, entry) and self._unchanged(record.get("input_checksums") or {})
+        ):
             outcome.kept += 1
-        elif entry is not None and fits and self._unchanged(_checksums(entry)):
-            _write(self.record_path(file), _restored(entry, os.stat(file).st_mtime))
-            outcome.restored += 1
         else:
             _write(self.record_path(file), _stale(record))
             outcome.stale += 1
@@ -245,6 +250,13 @@ def _restored(entry: Record, time: float) -> Record:
         "starttime": time,
         "endtime": time,
     }
+
+
+def _told(record: Record) -> tuple[Any, ...]:
+    """What Snakemake compares of a record, times aside."""
+    return tuple(
+        record.get(key) for key in ("rule", "code", "params", "input", "input_checksums", "software_stack_hash")
+    )
 
 
 def _stale(record: Record) -> Record:

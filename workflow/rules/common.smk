@@ -17,6 +17,7 @@ import fingerprint
 import progress
 import provenance
 from cfeval.backends import registry
+from cfeval.cli import doctor
 from cfeval.cli.check import check_params
 from cfeval.params import FAMILIES
 
@@ -150,6 +151,9 @@ JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in
 if workflow.is_main_process:
     if Quietness.RULES in (workflow.output_settings.quiet or ()):
         progress.follow(logger, dry=workflow.output_settings.dryrun)
+    # A killed run leaves its lock behind; without a run that is alive it would only stand in the way.
+    if doctor.SNAKEMAKE_LOCKS.is_dir() and not doctor.alive(Path(), ["snakemake"]):
+        doctor.remove(doctor.SNAKEMAKE_LOCKS)
     # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
     _sealing = SEALED.get(os.environ.get("DVC_STAGE", "").rpartition(":")[2], [])
     for _part in _sealing:

@@ -1,0 +1,88 @@
+"""The studies that tests start from, made once for all workers; each test changes only a copy."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from itertools import count
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.workflow.study import PARAMS, Study, lay_out
+
+Copy = Callable[..., Study]
+Shared = Callable[[str, Callable[[Path], None]], Path]
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
+    """Makes a folder once, whichever worker asks first."""
+    base = tmp_path_factory.getbasetemp()
+    common = base if worker_id == "master" else base.parent
+
+    def make(name: str, build: Callable[[Path], None]) -> Path:
+        folder = common / f"shared-{name}"
+        with FileLock(common / f"{name}.lock"):
+            if not (folder / "done").exists():
+                folder.mkdir()
+                build(folder)
+                (folder / "done").touch()
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def fresh(shared: Shared) -> Study:
+    """A study of which nothing has run."""
+    return Study(shared("fresh", lambda folder: lay_out(folder / "study", deepcopy(PARAMS)) and None) / "study")
+
+
+@pytest.fixture(scope="session")
+def finished(fresh: Study, shared: Shared) -> Study:
+    """The study, finished by `snakemake`, sealed by `dvc repro` and committed."""
+
+    def finish(folder: Path) -> None:
+        study = fresh.copy(folder / "study")
+        with study.counting() as jobs:
+            study.run("snakemake")
+            study.run("dvc", "repro")
+        study.commit("finished")
+        (folder / "jobs.json").write_text(json.dumps(jobs))
+
+    return Study(shared("finished", finish) / "study")
+
+
+@pytest.fixture(scope="session")
+def first_jobs(finished: Study) -> dict[str, int]:
+    """The stage commands that the first run took."""
+    found: dict[str, int] = json.loads((finished.root.parent / "jobs.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="session")
+def truth(finished: Study, shared: Shared) -> str:
+    """Table 2 at another threshold, made where no older verdict, score or table could be mistaken for it."""
+
+    def make(folder: Path) -> None:
+        study = finished.copy(folder / "study")
+        study.run("rm", "-rf", "results/edct/verdicts", "results/edct/scores", "results/tables", ".snakemake")
+        study.set_threshold(0.8)
+        study.run("snakemake", "results/tables/edct_table2.csv")
+
+    table = Study(shared("truth", make) / "study").table()
+    assert table != finished.table()
+    return table
+
+
+@pytest.fixture(scope="session")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """Copies a study into a new folder."""
+    numbers = count()
+
+    def copied(study: Study) -> Study:
+        folder: Path = tmp_path_factory.mktemp(f"copy{next(numbers)}")
+        return study.copy(folder / "study")
+
+    return copied

@@ -1,0 +1,14 @@
+"""Loaded by every Python that the suite starts: notes each stage command, and breaks those that a test wants broken."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+_command = " ".join(sys.orig_argv[1:])
+_verb = re.search(r"bin/cfeval edct (\S+)", _command)
+if _verb and "CFEVAL_LEDGER" in os.environ:
+    with Path(os.environ["CFEVAL_LEDGER"]).open("a", encoding="utf-8") as _ledger:
+        _ledger.write(f"{_verb[1]}\n")
+    if re.search(os.environ.get("CFEVAL_BREAK", "$^"), _command):
+        os._exit(1)

@@ -1,0 +1,222 @@
+"""A small study of scripted models in a folder of its own, with git, DVC and a copy of the project's workflow."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+from PIL import Image
+
+PROJECT = Path(__file__).resolve().parents[2]
+SPY = Path(__file__).parent / "spy"
+TAKEN = ("Snakefile", "workflow", "profiles", "src", "dvc.yaml", ".dvcignore", ".gitignore", "data/reference")
+WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
+ITEMS = 12
+
+PARAMS: dict[str, Any] = {
+    "shards": 4,
+    "edct": {
+        "items": 1000,
+        "seed": 7,
+        "prompts": "",
+        "datasets": {"mine": {"backend": "samples", "path": "data/mine.jsonl"}},
+        "vlms": {
+            "ma": {"backend": "scripted"},
+            "mb": {"backend": "scripted", "replies": ["said {image}", "seen {image}"]},
+        },
+        "writers": {"w": {"backend": "scripted"}},
+        "editors": {
+            "ea": {"backend": "scripted", "strength": 0.5},
+            "eb": {"backend": "scripted", "strength": 0.9},
+        },
+        "judges": {"j": {"backend": "scripted", "threshold": 0.5}},
+        "verifiers": {},
+        "tables": {
+            "table1": [{"dataset": ["mine"], "vlm": ["ma", "mb"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}],
+            "table2": [
+                {"dataset": ["mine"], "vlm": ["ma", "mb"], "writer": ["w"], "editor": ["ea", "eb"], "judge": ["j"]}
+            ],
+        },
+        "calibration": {"ma": 0, "mb": 0.5},
+        "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
+    },
+}
+EVERY_TABLE = {
+    "table1": 1,
+    "table2": 1,
+    "calibration": 1,
+    "metrics": 1,
+    "forest": 1,
+    "calibration-plot": 1,
+    "report": 1,
+}
+JUDGED = {"judge": 16, "score": 16} | EVERY_TABLE
+EVERYTHING = {"generate": 1, "baseline": 8, "instruct": 8, "edit": 16, "check": 16, "requery": 16} | JUDGED
+
+
+@dataclass
+class Study:
+    """A study in a folder."""
+
+    root: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of every command: this interpreter's programs first, nothing of the user's settings."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("SNAKEMAKE", "DVC", "GIT"))}
+        home = self.root.parent
+        return kept | {
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "PYTHONPATH": str(SPY),
+            "CFEVAL_LEDGER": str(self.ledger),
+            "OMP_NUM_THREADS": "1",
+            "DVC_NO_ANALYTICS": "1",
+            "DVC_SITE_CACHE_DIR": str(home / "site"),
+            "DVC_GLOBAL_CONFIG_DIR": str(home / "config"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            **{
+                f"GIT_{who}_{what}": "test@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+            },
+        }
+
+    @property
+    def ledger(self) -> Path:
+        """Where stage commands are noted."""
+        return self.root.parent / f"{self.root.name}.ledger"
+
+    def try_(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command, whatever its status."""
+        where = self.environment | environment
+        return subprocess.run(command, cwd=self.root, env=where, text=True, capture_output=True, check=False)
+
+    def run(self, *command: str, **environment: str) -> str:
+        """Run a command that must succeed; returns what it printed."""
+        done = self.try_(*command, **environment)
+        assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + done.stderr
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a command as the leader of a process group."""
+        silent = subprocess.DEVNULL
+        return subprocess.Popen(
+            command, cwd=self.root, env=self.environment, stdout=silent, stderr=silent, start_new_session=True
+        )
+
+    def kill_after(self, jobs: int, *command: str) -> None:
+        """Start a command and kill it with all its children (kill -9) once so many jobs have begun."""
+        before = sum(self.counted().values())
+        process = self.start(*command)
+        while sum(self.counted().values()) < before + jobs:
+            assert process.poll() is None, "the command ended before it could be killed"
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        while any(p.info["cwd"] == str(self.root) for p in psutil.process_iter(["cwd"])):
+            time.sleep(0.05)
+
+    def counted(self) -> Counter[str]:
+        """The stage commands noted so far."""
+        return Counter(self.ledger.read_text().split() if self.ledger.exists() else [])
+
+    @contextmanager
+    def counting(self) -> Iterator[Counter[str]]:
+        """Counts the stage commands that run inside the block."""
+        before = self.counted()
+        found: Counter[str] = Counter()
+        yield found
+        found.update(self.counted() - before)
+
+    def jobs(self, *command: str, **environment: str) -> dict[str, int]:
+        """Run a command that must succeed and count the stage commands it ran."""
+        with self.counting() as found:
+            self.run(*command, **environment)
+        return dict(found)
+
+    def nothing_to_do(self) -> bool:
+        """Whether Snakemake sees no job to run."""
+        return "Nothing to be done" in self.run("snakemake", "--dry-run")
+
+    def params(self) -> Any:
+        """What params.yaml says."""
+        return yaml.safe_load((self.root / "params.yaml").read_text())
+
+    def set_params(self, params: Any) -> None:
+        """Write params.yaml."""
+        (self.root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+
+    def set_threshold(self, threshold: float) -> None:
+        """Change the judge's one parameter."""
+        params = self.params()
+        params["edct"]["judges"]["j"]["threshold"] = threshold
+        self.set_params(params)
+
+    def edit(self, file: str, addition: str) -> None:
+        """Append a line to a file."""
+        path = self.root / file
+        text = path.read_text(encoding="utf-8")
+        path.unlink()
+        path.write_text(f"{text}{addition}\n", encoding="utf-8")
+
+    def table(self, name: str = "edct_table2.csv") -> str:
+        """A table as text."""
+        return (self.root / "results/tables" / name).read_text()
+
+    def results(self, beneath: str = "results") -> dict[str, bytes]:
+        """Every result and its content."""
+        files = sorted(path for path in (self.root / beneath).rglob("*") if path.is_file())
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
+
+    def copy(self, to: Path) -> "Study":
+        """The same study in another folder, times preserved."""
+        subprocess.run(["cp", "-a", str(self.root), str(to)], check=True)
+        return Study(to)
+
+    def commit(self, message: str) -> None:
+        """Commit everything that git does not ignore."""
+        self.run("git", "add", "--all")
+        self.run("git", "commit", "--quiet", "--message", message)
+
+    def import_samples(self, count: int) -> None:
+        """Make `count` small images and questions into the study's samples."""
+        raw = self.root.parent / f"{self.root.name}.raw"
+        raw.mkdir(exist_ok=True)
+        for number in range(count):
+            Image.new("RGB", (16, 16), (number * 7 % 256, number * 31 % 256, number * 57 % 256)).save(
+                raw / f"{number}.png"
+            )
+        rows = [f"i{number},{number}.png,What is {number}?,x" for number in range(count)]
+        (raw / "samples.csv").write_text("\n".join(["id,image,question,reference", *rows]) + "\n")
+        self.run("cfeval", "edct", "import", str(raw / "samples.csv"), "--out", "data/mine.jsonl")
+
+
+def lay_out(root: Path, params: dict[str, Any]) -> Study:
+    """The project's code and workflow with a small study, nothing run yet."""
+    for name in TAKEN:
+        source = PROJECT / name
+        if source.is_dir():
+            shutil.copytree(source, root / name)
+        else:
+            root.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, root / name)
+    (root / ".dvc").mkdir()
+    for name in ("config", ".gitignore"):
+        shutil.copy2(PROJECT / ".dvc" / name, root / ".dvc" / name)
+    models = root / "data/models"
+    models.mkdir()
+    for name in (".provenance.json", *(f"{name}{ending}" for name in WEIGHTS for ending in (".json", ".safetensors"))):
+        (models / name).write_text("{}\n")
+    study = Study(root)
+    study.import_samples(ITEMS)
+    study.set_params(params)
+    study.run("git", "init", "--quiet", "--initial-branch=main", ".")
+    return study
