@@ -1,0 +1,68 @@
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import Run
+from tests.workflow.study import PARAMS
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Good parameters, and the files they name."""
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/mine.jsonl").write_text("")
+    return deepcopy(PARAMS)
+
+
+def check(cfeval: Run, params: Any) -> tuple[int, str, str]:
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    return cfeval("check")
+
+
+def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
+    status, said, _ = check(cfeval, params)
+    assert status == 0
+    assert said == "params.yaml: fine; 4 arms, 1000 items of each data set\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "spec", "says"),
+    [
+        (
+            "judges",
+            "j",
+            {"backend": "scripte"},
+            "edct.judges.j: unknown judges backend 'scripte'; did you mean 'scripted'",
+        ),
+        (
+            "judges",
+            "j",
+            {"backend": "scripted", "treshold": 1},
+            "unknown option 'treshold' of 'scripted'; did you mean",
+        ),
+        ("judges", "j", {"backend": "scripted", "threshold": 2}, "option 'threshold' of 'scripted'"),
+        ("datasets", "mine", {"backend": "samples", "path": "gone.jsonl"}, "the file gone.jsonl is missing"),
+    ],
+)
+def test_a_bad_backend_is_one_line_and_status_2(
+    cfeval: Run, params: dict[str, Any], section: str, name: str, spec: dict[str, Any], says: str
+) -> None:
+    params["edct"][section][name] = spec
+    status, _, complaint = check(cfeval, params)
+    assert status == 2
+    assert says in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_a_missing_prompt_folder_is_named(cfeval: Run, params: dict[str, Any]) -> None:
+    params["edct"]["prompts"] = "nowhere"
+    assert "no folder nowhere" in check(cfeval, params)[2]
+
+
+def test_an_unknown_key_comes_before_a_missing_one(cfeval: Run, params: dict[str, Any]) -> None:
+    params["edct"]["itmes"] = params["edct"].pop("items")
+    assert "unknown key 'edct.itmes'; did you mean 'items'?" in check(cfeval, params)[2]

@@ -1,0 +1,127 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+import fingerprint
+
+Change = Callable[[str, str], None]
+
+FILES = {
+    "pkg/__init__.py": '"""The package."""\n',
+    "pkg/verb.py": 'from pkg.shared import twice\n\n\ndef run(x: int) -> int:\n    """Run."""\n    return twice(x)\n',
+    "pkg/shared.py": "def twice(x):\n    return x * 2\n",
+    "pkg/late.py": "VALUE = 1\n",
+    "pkg/lazy.py": "def run():\n    from .late import VALUE\n\n    return VALUE\n",
+    "pkg/other.py": "X = 1\n",
+    "pkg/ring_a.py": "import pkg.ring_b\n",
+    "pkg/ring_b.py": "import pkg.ring_a\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Change:
+    """A small project; returns what rewrites one of its files."""
+
+    def write(name: str, text: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        for cached in (fingerprint._source, fingerprint._imports, fingerprint._tree_hash, fingerprint._parse):
+            cached.cache_clear()
+
+    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    for name, text in FILES.items():
+        write(name, text)
+    return write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Another docstring."""\n' + FILES["pkg/verb.py"],
+        FILES["pkg/verb.py"].replace('"""Run."""', '"""Run, in other words."""'),
+        FILES["pkg/verb.py"].replace('    """Run."""\n', ""),
+        FILES["pkg/verb.py"].replace("twice(x)", "twice(  x  )  # a remark"),
+    ],
+    ids=["module docstring", "function docstring", "no docstring", "comment and blanks"],
+)
+def test_what_does_not_run_does_not_count(package: Change, text: str) -> None:
+    before = fingerprint.code("pkg.verb")
+    package("pkg/verb.py", text)
+    assert fingerprint.code("pkg.verb") == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("pkg/verb.py", "twice(x)", "twice(x) + 0"),
+        ("pkg/verb.py", "x: int", "x: float"),
+        ("pkg/shared.py", "2", "3"),
+        ("pkg/shared.py", "2", "'2'"),
+        ("pkg/__init__.py", '"""The package."""', "X = 1"),
+    ],
+)
+def test_what_runs_counts(package: Change, file: str, old: str, new: str) -> None:
+    before = fingerprint.code("pkg.verb")
+    package(file, FILES[file].replace(old, new))
+    assert fingerprint.code("pkg.verb") != before
+
+
+def test_modules_that_are_not_imported_do_not_count(package: Change) -> None:
+    before = fingerprint.code("pkg.verb")
+    package("pkg/other.py", "X = 2\n")
+    assert fingerprint.code("pkg.verb") == before
+
+
+def test_imports_inside_functions_count(package: Change) -> None:
+    before = fingerprint.code("pkg.lazy")
+    package("pkg/late.py", "VALUE = 2\n")
+    assert fingerprint.code("pkg.lazy") != before
+
+
+def test_imports_in_a_ring_end(package: Change) -> None:
+    before = fingerprint.code("pkg.ring_a")
+    package("pkg/ring_b.py", "import pkg.ring_a\n\nX = 1\n")
+    assert fingerprint.code("pkg.ring_a") != before
+
+
+def test_an_unknown_module_is_an_error(package: Change) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"pkg\.nowhere"):
+        fingerprint.code("pkg.nowhere")
+
+
+def test_the_order_of_modules_does_not_count(package: Change) -> None:
+    assert fingerprint.code("pkg.verb", "pkg.lazy") == fingerprint.code("pkg.lazy", "pkg.verb")
+
+
+def test_a_stage_depends_on_its_study_and_records() -> None:
+    reached = fingerprint._reachable(fingerprint.ROOT, ("cfeval.cli.edct.judge", "cfeval.backends.judges.scripted"))
+    assert {"cfeval.studies.edct.verdicts", "cfeval.records.edct", "cfeval.backends.judges.base"} <= reached
+    assert "cfeval.cli.edct.edit" not in reached
+
+
+def test_templates_count_by_name_and_content(tmp_path: Path) -> None:
+    (tmp_path / "answer.md").write_text("{question}")
+    before = fingerprint.texts(tmp_path)
+    (tmp_path / "answer.md").write_text("{question}!")
+    changed = fingerprint.texts(tmp_path)
+    (tmp_path / "answer.md").rename(tmp_path / "explain.md")
+    assert len({before, changed, fingerprint.texts(tmp_path)}) == 3
+
+
+def test_the_command_prints_a_fingerprint() -> None:
+    module = "cfeval.cli.edct.score"
+    printed = subprocess.run([sys.executable, fingerprint.__file__, module], text=True, capture_output=True, check=True)
+    assert printed.stdout.strip() == fingerprint.code(module)
+
+
+def test_empty_fields_do_not_count() -> None:
+    text = dedent("def f(a, *, b=None):\n    return [a, None, ..., 'x']\n")
+    fields = "".join(fingerprint._serialized(fingerprint.ast.parse(text)))
+    assert "type_params" not in fields
+    assert "decorator_list" not in fields
+    assert "Constant()" in fields

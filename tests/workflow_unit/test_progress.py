@@ -1,0 +1,58 @@
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import progress
+
+
+@pytest.fixture
+def logger(capsys: pytest.CaptureFixture[str]) -> logging.Logger:
+    logger = logging.Logger("test")
+    logger.addHandler(logging.StreamHandler())
+    return logger
+
+
+def event(logger: logging.Logger, name: str, message: str = "", **fields: object) -> None:
+    logger.info(message, extra={"event": SimpleNamespace(name=name), **fields})
+
+
+def begin(logger: logging.Logger, job: int, title: str | None) -> None:
+    event(logger, "JOB_INFO", jobid=job, rule_msg=title, rule_name="a_rule", reason="Missing\noutput")
+
+
+def test_a_finished_job_is_one_line(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    progress.follow(logger, dry=False)
+    begin(logger, 1, "baseline of grounded")
+    event(logger, "JOB_FINISHED", "Finished jobid: 1", job_id=1)
+    event(logger, "PROGRESS", done=3, total=9)
+    logger.info("Select jobs to execute...")
+    assert capsys.readouterr().err.startswith("[3 of 9] baseline of grounded, 0.")
+
+
+def test_a_rule_without_a_message_is_named(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    progress.follow(logger, dry=True)
+    begin(logger, 1, None)
+    assert "would run: a_rule (Missing output)\n" in capsys.readouterr().err
+
+
+def test_a_failed_job_says_why(logger: logging.Logger, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("working\ncfeval: no such file\n\n")
+    progress.follow(logger, dry=False)
+    begin(logger, 2, "verdicts")
+    event(logger, "JOB_ERROR", jobid=2, rule_name="a_rule", log=[str(log)])
+    assert f"failed: verdicts: cfeval: no such file ({log})\n" in capsys.readouterr().err
+
+
+def test_a_failed_job_without_a_log_still_shows(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    progress.follow(logger, dry=False)
+    event(logger, "JOB_ERROR", jobid=2, rule_name="a_rule", log=["nowhere"])
+    assert "failed: a_rule: no message (nowhere)\n" in capsys.readouterr().err
+
+
+def test_other_messages_still_pass(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    progress.follow(logger, dry=False)
+    logger.info("Nothing to be done")
+    assert capsys.readouterr().err == "Nothing to be done\n"
