@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-_NOISE = {"JOB_STARTED", "JOB_FINISHED", "JOB_ERROR", "PROGRESS", "RESOURCES_INFO", "WORKFLOW_STARTED"}
+_NOISE = {"JOB_INFO", "JOB_STARTED", "JOB_FINISHED", "JOB_ERROR", "PROGRESS", "RESOURCES_INFO", "WORKFLOW_STARTED"}
 _CHATTER = (
     "Select jobs to execute",
     "Using shell:",
