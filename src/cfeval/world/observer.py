@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cfeval.records.world import EditIntent, Referent
+from cfeval.records.world import EditIntent, Referent, Scene
 from cfeval.world.networks.precise import load_precise, to_precise
 from cfeval.world.networks.vision import SceneReader, SlotLogits
 from cfeval.world.painting import check_size
@@ -67,7 +67,7 @@ class Observer:
         wanted = [after in expected_readings(before, intent) for before, after, intent in readings]
         regions = masks if masks is not None else [None] * len(intents)
         pixels = zip(originals, edited, intents, regions, strict=True)
-        kept = [_kept(before, after, _region(intent, mask)) for before, after, intent, mask in pixels]
+        kept = [pixels_kept(before, after, _region(intent, mask)) for before, after, intent, mask in pixels]
         return [did and same for did, same in zip(wanted, kept, strict=True)]
 
 
@@ -128,7 +128,13 @@ def _region(intent: EditIntent, mask: npt.NDArray[np.bool_] | None) -> npt.NDArr
     return region
 
 
-def _kept(before: Image, after: Image, region: npt.NDArray[np.bool_]) -> bool:
+def reading_of(scene: Scene) -> Reading:
+    """What a perfect reader would see in the picture of a scene."""
+    slots = tuple((slot.size, slot.color, slot.shape) if slot.present else None for slot in scene.slots)
+    return Reading(slots, scene.background)
+
+
+def pixels_kept(before: Image, after: Image, region: npt.NDArray[np.bool_]) -> bool:
     """Whether at most a small share of the pixels outside the region changed."""
     if region.all():
         return True

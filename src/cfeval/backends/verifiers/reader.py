@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from cfeval.world.weights import models_dir
 
 MARGIN = 6
 """How far around the object, before and after, pixels may change."""
+if TYPE_CHECKING:
+    from cfeval.world.observer import Observer, Reading
+
 Mask = npt.NDArray[np.bool_]
 
 
@@ -40,39 +43,47 @@ def build(options: Options) -> Verifier:
 
 
 class Reader:
-    """An edit is right where the wanted attribute is read, all else is read as before, and no other pixel moved."""
+    """An edit is right where the edited scene is read, whole, off the picture, and no pixel off the target moved."""
 
-    def __init__(self, observer: Any) -> None:
+    def __init__(self, observer: "Observer") -> None:
         self.observer = observer
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Check every edit; without a scene record, or for an unreadable instruction, it cannot tell."""
-        regions = [_region(request) for request in requests]
-        known = [n for n, region in enumerate(regions) if region is not None]
-        found = self.observer.check(
-            [requests[n].original.pixels for n in known],
-            [requests[n].edited.pixels for n in known],
-            [parse_instruction(requests[n].positive) for n in known],
-            [regions[n] for n in known],
-        )
-        told = dict(zip(known, found, strict=True))
-        return [_reply(told[n]) if n in told else VerifyReply(None, "no scene record") for n in range(len(requests))]
+        """Check every edit; without a scene record, or for an instruction that does not fit it, there is no telling."""
+        wanted = [_wanted(request) for request in requests]
+        known = [number for number, scene in enumerate(wanted) if scene is not None]
+        readings = self.observer.read([requests[number].edited.pixels for number in known])
+        read = dict(zip(known, readings, strict=True))
+        pairs = zip(requests, wanted, strict=True)
+        return [_reply(request, scene, read.get(number)) for number, (request, scene) in enumerate(pairs)]
 
 
-def _reply(right: bool) -> VerifyReply:
-    return VerifyReply(right, "" if right else "not the wanted change, or not only that")
-
-
-def _region(request: VerifyRequest) -> Mask | None:
-    """Where a right edit may change pixels, bool (64, 64); None where there is no telling."""
+def _wanted(request: VerifyRequest) -> Scene | None:
+    """The scene as a right edit would leave it."""
     intent = parse_instruction(request.positive)
-    if intent is None or request.scene is None:
+    if intent is None or request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
         return None
     try:
-        edited = apply(request.scene, intent)
+        return apply(request.scene, intent.model_copy(update={"old": ""}))
     except SceneEditError:
         return None
-    return _off_the_objects(request.scene) if intent.kind == "background" else _around(request.scene, edited)
+
+
+def _reply(request: VerifyRequest, wanted: Scene | None, read: "Reading | None") -> VerifyReply:
+    from cfeval.world.observer import pixels_kept, reading_of
+
+    if request.scene is None or wanted is None or read is None:
+        return VerifyReply(None, "no scene record, or the instruction does not fit it")
+    if read != reading_of(wanted):
+        return VerifyReply(False, "the picture does not show the wanted scene")
+    if not pixels_kept(request.original.pixels, request.edited.pixels, _region(request.scene, wanted)):
+        return VerifyReply(False, "pixels changed off the target")
+    return VerifyReply(True)
+
+
+def _region(scene: Scene, wanted: Scene) -> Mask:
+    """Where a right edit may change pixels, bool (64, 64)."""
+    return _off_the_objects(scene) if scene.background != wanted.background else _around(scene, wanted)
 
 
 def _off_the_objects(scene: Scene) -> Mask:
@@ -81,8 +92,8 @@ def _off_the_objects(scene: Scene) -> Mask:
     return ~np.asarray(ndimage.binary_erosion(inside), dtype=np.bool_)
 
 
-def _around(scene: Scene, edited: Scene) -> Mask:
+def _around(scene: Scene, wanted: Scene) -> Mask:
     """The object before and after the edit, and a margin."""
-    changed = [n for n, (old, new) in enumerate(zip(scene.slots, edited.slots, strict=True)) if old != new]
-    covered = coverage([scene, edited])[:, changed].max(axis=(0, 1)) > 0
+    changed = [n for n, (old, new) in enumerate(zip(scene.slots, wanted.slots, strict=True)) if old != new]
+    covered = coverage([scene, wanted])[:, changed].max(axis=(0, 1)) > 0
     return np.asarray(ndimage.binary_dilation(covered, iterations=MARGIN), dtype=np.bool_)
