@@ -12,6 +12,9 @@ min_version("9.18")
 include: "workflow/rules/setup.smk"
 
 
+checked(params.read, Path("params.yaml"))
+
+
 configfile: "params.yaml"
 
 

@@ -2,7 +2,7 @@
 
     snakemake --snakefile workflow/train.smk
 
-Inputs: none; every training draws its scenes and questions from its seed.
+Inputs: workflow/training.yaml; every training draws its scenes and questions from its seed.
 Outputs: data/models/{name}.safetensors and the figures of the training in {name}.json, kept in git with their records in
 data/models/.provenance.json.
 Steps: 1. readers, which check edits. 2. the target model and the one for easy-VQA. 3. locator and editor of the learned
@@ -14,30 +14,20 @@ from snakemake.utils import min_version
 min_version("9.18")
 
 
+configfile: "workflow/training.yaml"
+
+
 include: "rules/setup.smk"
 
 
 import fingerprint
 import provenance
 
-MODULES = {
-    "reader-a": "reader",
-    "reader-b": "reader",
-    "vlm": "vlm",
-    "easy-vqa": "easy_vqa",
-    "locator": "locator",
-    "editor": "editor",
-}
-SEED = 0
+TRAININGS = config["trainings"]
 WEIGHTS = "data/models/{name}.safetensors"
 FIGURES = "data/models/{name}.json"
-ALL = expand([WEIGHTS, FIGURES], name=MODULES)
+ALL = expand([WEIGHTS, FIGURES], name=TRAININGS)
 JOURNAL = provenance.Journal((provenance.Sealed("data/models", tuple(ALL)),))
-
-
-def training_code(name):
-    """The fingerprint of what trains a model."""
-    return fingerprint.code("cfeval.world.training.__main__", f"cfeval.world.training.{MODULES[name]}")
 
 
 if workflow.is_main_process:
@@ -45,7 +35,7 @@ if workflow.is_main_process:
 
 
 wildcard_constraints:
-    name="|".join(MODULES),
+    name="|".join(TRAININGS),
 
 
 container: "docker://python:3.11-slim"
@@ -78,14 +68,18 @@ rule run_train:
         mem_mb=4000,
         runtime="2h",
     params:
-        seed=SEED,
-        code=lambda wildcards: training_code(wildcards.name),
+        seed=lambda wildcards: TRAININGS[wildcards.name]["seed"],
+        steps=lambda wildcards: TRAININGS[wildcards.name]["steps"],
+        code=lambda wildcards: fingerprint.code(
+            "cfeval.world.training.__main__", f"cfeval.world.training.{TRAININGS[wildcards.name]['module']}"
+        ),
     message:
         "training of {wildcards.name}"
     shell:
         """
         python -m cfeval.world.training {wildcards.name:q} \
             --seed {params.seed} \
+            --steps {params.steps} \
             --out {output.weights:q} \
             2>{log:q}
         """

@@ -8,17 +8,16 @@ model files. 4. set limits. 5. make Snakemake's records true of the files that l
 
 import json
 
-from snakemake.logging import logger
 from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake.resources import Resource
-from snakemake.settings.types import Quietness
 
 import fingerprint
-import progress
 import provenance
+import surroundings
 from cfeval.backends import registry
 from cfeval.cli import doctor
 from cfeval.cli.check import check_params
+from cfeval.io.samples import shard_files
 from cfeval.params import FAMILIES
 
 if RECORD_FORMAT_VERSION != provenance.FORMAT:
@@ -29,7 +28,7 @@ if RECORD_FORMAT_VERSION != provenance.FORMAT:
 
 PARAMS = checked(check_params, config)
 EDCT = PARAMS.edct
-SHARDS = [""] if PARAMS.shards == 1 else [f"/{number:03d}" for number in range(PARAMS.shards)]
+SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
 ARMS = [arm.model_dump() for arm in EDCT.arms()]
 
 SAMPLES = "results/edct/samples/{dataset}{shard}.jsonl"
@@ -103,7 +102,8 @@ def model_files(section, field):
 
     def found(wildcards):
         spec = getattr(EDCT, section).get(wildcards[field])
-        return [] if spec is None else list(registry.depends_on(FAMILIES[section], spec.model_dump()))
+        named = () if spec is None else registry.depends_on(FAMILIES[section], spec.model_dump())
+        return [surroundings.relative(file) for file in named]
 
     return found
 
@@ -138,6 +138,11 @@ def as_json(content):
     return json.dumps(content, sort_keys=True, ensure_ascii=False)
 
 
+def test_targets(arms):
+    """The targets of some arms that are built-in test models."""
+    return sorted({arm["vlm"] for arm in arms if EDCT.vlms[arm["vlm"]].backend in ("world", "easy_vqa", "scripted")})
+
+
 PROMPTS = EDCT.prompts or ""
 PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conversation")
 
@@ -149,13 +154,11 @@ for _name, _limit in PARAMS.limits.model_dump().items():
 JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in parts))
 
 if workflow.is_main_process:
-    if Quietness.RULES in (workflow.output_settings.quiet or ()):
-        progress.follow(logger, dry=workflow.output_settings.dryrun)
     # A killed run leaves its lock behind; without a run that is alive it would only stand in the way.
     if doctor.SNAKEMAKE_LOCKS.is_dir() and not doctor.alive(Path(), ["snakemake"]):
         doctor.remove(doctor.SNAKEMAKE_LOCKS)
     # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
-    _sealing = SEALED.get(os.environ.get("DVC_STAGE", "").rpartition(":")[2], [])
+    _sealing = SEALED.get(surroundings.dvc_stage(), [])
     for _part in _sealing:
         provenance.sweep(_part)
     JOURNAL.reconcile()

@@ -1,19 +1,27 @@
-"""Before anything is read: where code comes from, and how a bad parameter file ends the run.
+"""Before anything is read: where code comes from, and how bad parameters end a run.
 
-Inputs: params.yaml, looked at only to say in one line what is wrong with it.
+Inputs: none.
 Outputs: none.
-Steps: 1. let the workflow and its jobs use this folder's code. 2. stop with exit status 2 where params.yaml is unreadable.
+Steps: 1. let the workflow and its jobs use this folder's code. 2. show a line a job. 3. say how a run ends that cannot
+use its parameters.
 """
 
-import os
 import sys
+
+from snakemake.logging import logger
+from snakemake.settings.types import Quietness
 
 ROOT = next(folder for folder in (Path(workflow.basedir), Path(workflow.basedir).parent) if (folder / "src").is_dir())
 for _folder in ("workflow", "src"):
     sys.path.insert(0, str(ROOT / _folder))
-# Jobs run this folder's code with this interpreter, whatever else is installed or on the path.
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+
+import progress
+import surroundings
+
+surroundings.use_code_of(ROOT)
+
+if workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
+    progress.follow(logger, dry=workflow.output_settings.dryrun)
 
 from cfeval import params
 from cfeval.errors import CfevalError
@@ -31,6 +39,3 @@ def checked(read, *arguments):
         return read(*arguments)
     except CfevalError as error:
         stop(error)
-
-
-checked(params.read, Path("params.yaml"))

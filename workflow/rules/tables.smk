@@ -10,12 +10,6 @@ TABLE1_ARMS = [arm.model_dump() for block in EDCT.tables.table1 for arm in block
 TABLE2_ARMS = [arm.model_dump() for block in EDCT.tables.table2 for arm in block.arms()]
 CALIBRATION_ARMS = [arm for arm in TABLE1_ARMS if arm["vlm"] in EDCT.calibration]
 REFERENCE = "data/reference/edct-2025.csv"
-TEST_BACKENDS = ("world", "easy_vqa", "scripted")
-
-
-def test_targets(arms):
-    """The targets of some arms that are built-in test models."""
-    return sorted({arm["vlm"] for arm in arms if EDCT.vlms[arm["vlm"]].backend in TEST_BACKENDS})
 
 
 rule edct_tables:
