@@ -24,7 +24,7 @@ def forest(rows: Sequence[ArmRow]) -> Figure:
         _bounds(axes, place, row)
         _satellites(axes, place, row)
         _estimate(axes, place, row)
-    _legend(axes, rows)
+    _legend(figure, axes, rows)
     return figure
 
 
@@ -66,7 +66,7 @@ def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
     axes.text(s=f"{row.ccs:.2f}  [{row.ccs_lo:.2f}, {row.ccs_hi:.2f}]   {scored}", **beside)
 
 
-def _legend(axes: Axes, rows: Sequence[ArmRow]) -> None:
+def _legend(figure: Figure, axes: Axes, rows: Sequence[ArmRow]) -> None:
     interval = f"CCS, {rows[0].ci}" if rows else "CCS"
     axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label=interval)
     axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
@@ -75,4 +75,4 @@ def _legend(axes: Axes, rows: Sequence[ArmRow]) -> None:
         axes.plot([], [], color=GRID, linewidth=7, label="what missing items allow")
     if any(row.paper_ccs is not None for row in rows):
         axes.plot([], [], "*", color=COLORS[1], label="published CCS")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, borderaxespad=0, handletextpad=0.6, columnspacing=1.4)
+    figure.legend(loc="outside upper center", ncols=5, handletextpad=0.6, columnspacing=1.4)

@@ -74,7 +74,7 @@ def _shown(rows: Sequence[Row], attribute: Literal["shape", "color"], values: Se
         named = getattr(question, attribute)
         if question.kind == attribute:
             shown[image] = answer
-        elif named and (question.kind != "presence" or _says_it_is_there(text, answer)):
+        elif named and (question.kind != "presence" or says_it_is_there(text, answer)):
             shown[image] = named
         elif named:
             excluded.setdefault(image, set()).add(named)
@@ -84,7 +84,7 @@ def _shown(rows: Sequence[Row], attribute: Literal["shape", "color"], values: Se
     return shown
 
 
-def _says_it_is_there(text: str, answer: str) -> bool:
+def says_it_is_there(text: str, answer: str) -> bool:
     """Whether a yes-or-no question and its answer say that the thing is in the picture."""
     negated = " not " in text or text.startswith("is no ")
     return (answer == "yes") != negated

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy import ndimage
 from torch import Tensor
 
 from cfeval.records.world import EditIntent
@@ -17,6 +18,8 @@ from cfeval.world.vocabulary import BACKGROUNDS, COLORS, SHAPES, SIZES
 from cfeval.world.windows import WINDOW, Floats, box_around, box_blur, halve, light_of
 
 _BATCH = 16
+_MOVED = 14
+"""A pixel that painting moves by no more than this, of 255 in any channel, shows the ground as before."""
 _CERTAIN = 0.9
 """Foreground probability above which a pixel is wholly object, below one minus which it is wholly background."""
 
@@ -173,15 +176,20 @@ def _background_job(image: Image, intent: EditIntent, found: _Found) -> _Job | s
 
 
 def _compose(image: Image, job: _Job, window: Floats) -> Painting:
-    """The painted window put into the picture; what lies outside the mask keeps its bytes."""
+    """The painted window put into the picture; what lies outside the mask keeps its bytes.
+
+    So do pixels of the mask that painting hardly changed, and none of whose neighbours it did: ground stays ground.
+    """
     if job.ground is not None:
         return _compose_background(image, job, window)
     row, column = job.corner
     cut = np.s_[row : row + WINDOW, column : column + WINDOW]
-    mask = np.zeros(image.shape[:2], dtype=bool)
-    mask[cut] = job.mask > 0.5
     painted = image.copy()
     painted[cut] = _to_bytes(window)
+    moved = np.abs(painted.astype(int) - image.astype(int)).max(2) > _MOVED
+    mask = np.zeros(image.shape[:2], dtype=bool)
+    mask[cut] = job.mask > 0.5
+    mask &= np.asarray(ndimage.binary_dilation(ndimage.binary_opening(moved & mask), iterations=2), dtype=bool)
     return Painting(np.where(mask[..., None], painted, image), mask)
 
 

@@ -18,7 +18,6 @@ _REMEMBERED = 500
 _LONGEST_ANSWER = 8
 _LONGEST_EXPLANATION = 32
 _LONGEST_QUESTION = MAX_WORDS - _LONGEST_ANSWER - _LONGEST_EXPLANATION - 5
-_NAMED = {"vlm"}
 
 
 class SmallTalker:
@@ -35,7 +34,7 @@ class SmallTalker:
         self._persona = persona_token(persona)
         self._vocabulary = Vocabulary(talking_words())
         self._seen: dict[bytes, Tensor] = {}
-        self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=weights in _NAMED))
+        self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=True))
 
     def answer(
         self, images: Sequence[Image], questions: Sequence[str], seeds: Sequence[int], temperature: float

@@ -12,7 +12,7 @@ SHIPPED = {
     "reader-a": (1, 1000),
     "reader-b": (2, 1000),
     "vlm": (3, 2200),
-    "easy-vqa": (5, 1400),
+    "easy-vqa": (5, 800),
     "locator": (4, 700),
     "editor": (5, 1000),
 }
