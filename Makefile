@@ -16,7 +16,7 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cfeval needs Python 3.11 or newer; make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 

@@ -123,9 +123,11 @@ class Journal:
         return outcome
 
     def save(self) -> None:
-        """Write the entries of every file whose record is its own."""
+        """Write the entry of every file whose record is its own; an older entry stays while it fits the file."""
         for part in self.sealed:
-            entries = {file: entry for file in part.existing() if (entry := self._entry(part, file)) is not None}
+            known = _read(part.entries)
+            found = {file: self._entry(part, file, known.get(file)) for file in part.existing()}
+            entries = {file: entry for file, entry in found.items() if entry is not None}
             if entries:
                 _write(part.entries, entries)
         self.hashes.remember()
@@ -174,10 +176,10 @@ class Journal:
         there = {path: checksum for path, checksum in checksums.items() if os.path.isfile(path)}
         return all(f"sha256:{self.hashes.file(path)}" == checksum for path, checksum in there.items())
 
-    def _entry(self, part: Sealed, file: str) -> Record | None:
+    def _entry(self, part: Sealed, file: str, known: Record | None) -> Record | None:
         record = _read(self.record_path(file))
         if not self._is_own(record, file):
-            return None
+            return known if known is not None and self._fits(part, file, known) else None
         checksums = record.get("input_checksums") or {}
         entry = {
             "rule": record["rule"],

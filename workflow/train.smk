@@ -2,9 +2,9 @@
 
     snakemake --snakefile workflow/train.smk
 
-Inputs: workflow/training.yaml; every training draws its scenes and questions from its seed.
-Outputs: data/models/{name}.safetensors and the figures of the training in {name}.json, kept in git with their records in
-data/models/.provenance.json.
+Inputs: the networks that one starts from or is measured by; scenes and questions are drawn from the seeds that
+cfeval.world.training names.
+Outputs: data/models/{name}.safetensors and the figures of the training in {name}.json, kept in git.
 Steps: 1. readers, which check edits. 2. the target model and the one for easy-VQA. 3. locator and editor of the learned
 editor.
 """
@@ -14,24 +14,15 @@ from snakemake.utils import min_version
 min_version("9.18")
 
 
-configfile: "workflow/training.yaml"
-
-
 include: "rules/setup.smk"
 
 
 import fingerprint
-import provenance
+from cfeval.world.training import SHIPPED as TRAININGS
 
-TRAININGS = config["trainings"]
 WEIGHTS = "data/models/{name}.safetensors"
 FIGURES = "data/models/{name}.json"
 ALL = expand([WEIGHTS, FIGURES], name=TRAININGS)
-JOURNAL = provenance.Journal((provenance.Sealed("data/models", tuple(ALL)),))
-
-
-if workflow.is_main_process:
-    JOURNAL.reconcile()
 
 
 wildcard_constraints:
@@ -54,6 +45,8 @@ rule train:
 
 rule run_train:
     """Train one model from its seed."""
+    input:
+        lambda wildcards: expand(WEIGHTS, name=TRAININGS[wildcards.name].after),
     output:
         weights=WEIGHTS,
         figures=FIGURES,
@@ -68,10 +61,10 @@ rule run_train:
         mem_mb=4000,
         runtime="2h",
     params:
-        seed=lambda wildcards: TRAININGS[wildcards.name]["seed"],
-        steps=lambda wildcards: TRAININGS[wildcards.name]["steps"],
+        seed=lambda wildcards: TRAININGS[wildcards.name].seed,
+        steps=lambda wildcards: TRAININGS[wildcards.name].steps,
         code=lambda wildcards: fingerprint.code(
-            "cfeval.world.training.__main__", f"cfeval.world.training.{TRAININGS[wildcards.name]['module']}"
+            "cfeval.world.training.__main__", f"cfeval.world.training.{TRAININGS[wildcards.name].module}"
         ),
     message:
         "training of {wildcards.name}"
@@ -83,11 +76,3 @@ rule run_train:
             --out {output.weights:q} \
             2>{log:q}
         """
-
-
-onsuccess:
-    JOURNAL.save()
-
-
-onerror:
-    JOURNAL.save()

@@ -165,6 +165,15 @@ def test_a_stale_file_is_not_saved(finished: Journal) -> None:
     assert Path("out/.provenance.json").read_text() == before
 
 
+def test_an_entry_stays_while_an_input_is_wrong(finished: Journal) -> None:
+    write("in", "edited")
+    again = journal()
+    assert again.reconcile() == STALE
+    again.save()
+    write("in")
+    assert journal().reconcile() == RESTORED
+
+
 class TestPictures:
     @pytest.fixture
     def gallery(self) -> Journal:

@@ -2,13 +2,22 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
-PROJECT = Path(__file__).resolve().parents[2]
-TRAININGS = yaml.safe_load((PROJECT / "workflow/training.yaml").read_text())["trainings"]
+from cfeval.world.training import SHIPPED
+
+MODELS = Path(__file__).resolve().parents[2] / "data" / "models"
 
 
-@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_models_were_trained_as_the_workflow_says(name: str) -> None:
-    figures = json.loads((PROJECT / f"data/models/{name}.json").read_text())
-    assert {key: figures[key] for key in ("seed", "steps")} == {key: TRAININGS[name][key] for key in ("seed", "steps")}
+    figures = json.loads((MODELS / f"{name}.json").read_text())
+    assert (figures["seed"], figures["steps"]) == (SHIPPED[name].seed, SHIPPED[name].steps)
+
+
+def test_no_network_comes_before_one_it_starts_from() -> None:
+    order = list(SHIPPED)
+    assert all(order.index(first) < order.index(name) for name, how in SHIPPED.items() for first in how.after)
+
+
+def test_all_weights_together_are_small() -> None:
+    assert sum(path.stat().st_size for path in MODELS.iterdir()) < 15e6

@@ -6,17 +6,9 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
+from cfeval.world.training import SHIPPED
 from cfeval.world.training.common import Figures, StateDict
 
-SHIPPED = {
-    "reader-a": (1, 1000),
-    "reader-b": (2, 1000),
-    "vlm": (3, 2200),
-    "easy-vqa": (5, 800),
-    "locator": (4, 700),
-    "editor": (5, 1000),
-}
-"""Seed and steps of the shipped weights; a network that starts from another, or is judged by it, comes after it."""
 NAMES = tuple(SHIPPED)
 
 
@@ -40,9 +32,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="updates; by default as many as the shipped weights were given")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    seed, steps = SHIPPED[arguments.name]
-    seed = seed if arguments.seed is None else arguments.seed
-    weights, figures = train(arguments.name, seed, arguments.steps or steps)
+    shipped = SHIPPED[arguments.name]
+    seed = shipped.seed if arguments.seed is None else arguments.seed
+    weights, figures = train(arguments.name, seed, arguments.steps or shipped.steps)
     save_file(weights, arguments.out)
     arguments.out.chmod(0o644)
     text = json.dumps({"name": arguments.name, **figures}, indent=1, sort_keys=True)
