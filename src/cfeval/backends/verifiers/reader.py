@@ -59,14 +59,15 @@ class Reader:
 
 
 def _wanted(request: VerifyRequest) -> Scene | None:
-    """The scene as a right edit would leave it."""
+    """The scene as a right edit would leave it; None where there is none, or where nothing would change."""
     intent = parse_instruction(request.positive)
     if intent is None or request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
         return None
     try:
-        return apply(request.scene, intent.model_copy(update={"old": ""}))
+        wanted = apply(request.scene, intent.model_copy(update={"old": ""}))
     except SceneEditError:
         return None
+    return wanted if wanted != request.scene else None
 
 
 def _reply(request: VerifyRequest, wanted: Scene | None, read: "Reading | None") -> VerifyReply:
