@@ -14,8 +14,6 @@ from cfeval.world.questions import PERSONAS
 from cfeval.world.render import Image
 
 _BATCH = 32
-_KEPT = 512
-"""Of how many pictures the visual tokens are kept between turns."""
 _REMEMBERED = 500
 _LONGEST_ANSWER = 8
 _LONGEST_EXPLANATION = 32
@@ -37,7 +35,6 @@ class SmallTalker:
         self._vocabulary = Vocabulary(talking_words())
         self._seen: dict[bytes, Tensor] = {}
         self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=True))
-        self._seen: dict[bytes, Tensor] = {}
 
     def answer(
         self, images: Sequence[Image], questions: Sequence[str], seeds: Sequence[int], temperature: float

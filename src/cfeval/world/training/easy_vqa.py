@@ -1,4 +1,4 @@
-"""Trains the small VLM, starting from the drawn world's, on easy-VQA: others' pictures and questions, our explanations."""
+"""Trains the small VLM on easy-VQA, starting from the drawn world's: its pictures and questions, our explanations."""
 
 import random
 from collections.abc import Sequence
