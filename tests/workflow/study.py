@@ -73,7 +73,8 @@ class Study:
     @property
     def environment(self) -> dict[str, str]:
         """Of every command: this interpreter's programs first, nothing of the user's settings."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("SNAKEMAKE", "DVC", "GIT"))}
+        users = ("SNAKEMAKE", "DVC", "GIT", "PYTHONDONTWRITEBYTECODE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(users)}
         home = self.root.parent
         return kept | {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
@@ -213,8 +214,9 @@ def lay_out(root: Path, params: dict[str, Any]) -> Study:
         shutil.copy2(PROJECT / ".dvc" / name, root / ".dvc" / name)
     models = root / "data/models"
     models.mkdir()
-    for name in (".provenance.json", *(f"{name}{ending}" for name in WEIGHTS for ending in (".json", ".safetensors"))):
-        (models / name).write_text("{}\n")
+    for name in WEIGHTS:
+        for ending in (".json", ".safetensors"):
+            (models / f"{name}{ending}").write_text("{}\n")
     study = Study(root)
     study.import_samples(ITEMS)
     study.set_params(params)
