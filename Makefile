@@ -3,6 +3,8 @@ export OMP_NUM_THREADS := 1
 PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
+# One job more than cores: there is always one that only starts up.
+JOBS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-pipeline test-browser lint lock clean
@@ -22,7 +24,7 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 
 demo: setup ## The main study on the built-in world: tables, plots and report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
-	snakemake --cores $(CORES) && dvc repro --quiet && \
+	snakemake --cores $(JOBS) && dvc repro --quiet && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/report/index.html (tables: results/tables/)."
 
 test: setup ## Fast tests.
