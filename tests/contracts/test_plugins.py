@@ -153,7 +153,7 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
 
     def request(positive: str) -> EditRequest:
         scene = sample.scene if editor.needs_scene else None
-        return EditRequest("i", sample.picture, positive, edit.negative, 3, scene)
+        return EditRequest("i", sample.picture, positive, edit.negative, 3, edit.concept, scene)
 
     good, again, bad = editor.edit([request(edit.positive), request(edit.positive), request("make it nicer")])
     assert isinstance(good, EditReply)

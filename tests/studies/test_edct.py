@@ -45,7 +45,7 @@ def study(**options: dict[str, Any]) -> tuple[list[Score], dict[str, list[Any]]]
             all_samples.values(), lambda s: PICTURES[s.id], scripted("chat", **options.get("baseline", {})), PROMPTS, 1
         )
     )
-    written = list(instructions(asked, scripted("writers", **options.get("instructions", {})), 1))
+    written = list(instructions(asked, scripted("writers", **options.get("instructions", {})), "edct-2025", 1))
     editor = scripted("editors", **options.get("counterfactuals", {}))
     made = list(counterfactuals(written, all_samples, lambda s: PICTURES[s.id], editor, 1))
     edited = {(c.id, c.edit): p for c, p in made if p}
@@ -55,7 +55,7 @@ def study(**options: dict[str, Any]) -> tuple[list[Score], dict[str, list[Any]]]
     checked = list(checks(edits, all_samples, by_edit, lambda s: PICTURES[s.id], opened, None))
     again = list(requery(edits, all_samples, opened, scripted("chat", **options.get("requery", {})), PROMPTS, 1))
     before = {b.id: b for b in asked}
-    judged = list(verdicts(again, before, by_edit, scripted("judges", **options.get("verdicts", {})), 1))
+    judged = list(verdicts(again, before, by_edit, scripted("judges", **options.get("verdicts", {})), "edct-2025", 1))
     rows = list(scores(judged, all_samples, before, {(c.id, c.edit): c for c in checked}, ARM))
     stages = {"baseline": asked, "instructions": written, "counterfactuals": edits, "checks": checked}
     return rows, stages | {"requery": again, "verdicts": judged}

@@ -91,7 +91,7 @@ def code(verb, section=None, field=None):
 
     def found(wildcards):
         spec = getattr(EDCT, section).get(wildcards[field]) if section else None
-        plugin = [] if spec is None else [registry.module_name(FAMILIES[section], spec.model_dump())]
+        plugin = [] if spec is None else registry.modules(FAMILIES[section], spec.model_dump())
         return fingerprint.code(f"cfeval.cli.edct.{verb}", *plugin)
 
     return found

@@ -102,6 +102,7 @@ rule run_edct_instruct:
         cfeval edct instruct \
             --baseline {input.baseline:q} \
             --writer {params.writer:q} \
+            --protocol {wildcards.protocol:q} \
             --seed {params.seed} \
             --out {output:q} \
             2>{log:q}
@@ -249,6 +250,7 @@ rule run_edct_judge:
             --instructions {input.instructions:q} \
             --requery {input.requery:q} \
             --judge {params.judge:q} \
+            --protocol {wildcards.protocol:q} \
             --seed {params.seed} \
             --out {output:q} \
             2>{log:q}

@@ -3,13 +3,19 @@
     class Options(PluginOptions): …            its options in params.yaml
     def build(options: Options) -> <Protocol>: …
 
-and, where it holds more than a processor core, `NEEDS = Needs(gpu=…, api=…)`, and, where its results depend on files
-(weights, own samples), `files(options) -> tuple[str, ...]`, which names them. A module is cheap to import: torch and
-the like load in `build` or later. Listing imports nothing.
+and, where they apply,
+
+    def needs(options) -> Needs: …             what it holds beside a processor core
+    def files(options) -> tuple[str, ...]: …   the files (weights, own samples) that its results depend on
+    def parts(options) -> tuple[Part, ...]: …  the plug-ins that it is made of, as (family, specification)
+    def examine(options) -> Iterator[Finding]: …   what `cfeval doctor` should say before anything is spent
+
+A module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -35,6 +41,18 @@ class Needs(PluginOptions):
     api: bool = False
 
 
+@dataclass(frozen=True)
+class Finding:
+    """Something `cfeval doctor` found out about a plug-in: `fine` or not, and one line that says what to do if not."""
+
+    fine: bool
+    text: str
+
+
+Part = tuple[str, Mapping[str, Any]]
+"""A plug-in that another is made of: its family and specification."""
+
+
 @cache
 def names(family: str) -> tuple[str, ...]:
     """The plug-ins of a family, found by their file names."""
@@ -44,24 +62,38 @@ def names(family: str) -> tuple[str, ...]:
 
 def needs(family: str, spec: Mapping[str, Any]) -> Needs:
     """What the plug-in behind a spec holds while it runs."""
-    found = getattr(_module(family, spec["backend"]), "NEEDS", Needs())
-    assert isinstance(found, Needs)
-    return found
+    found: list[Needs] = list(_said(family, spec, "needs"))
+    return Needs(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
 
 
 def check(family: str, spec: Mapping[str, Any], where: str) -> None:
-    """Check a plug-in's name and options without building it.
+    """Check the names and options of a plug-in and its parts without building it.
 
     Raises:
         ParamsError: one line that names the place, the fault and what is allowed.
     """
-    _options(family, spec, where)
+    for _ in parts(family, spec, where):
+        pass
 
 
 def depends_on(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
     """The files that the results of a plug-in depend on: weights, own samples."""
-    files_of = getattr(_module(family, spec["backend"]), "files", None)
-    return tuple(_shortest(path) for path in files_of(_options(family, spec, family))) if files_of else ()
+    return tuple(dict.fromkeys(_shortest(path) for named in _said(family, spec, "files") for path in named))
+
+
+def examine(family: str, spec: Mapping[str, Any]) -> Iterator[Finding]:
+    """What can be said about a plug-in and its parts before anything is spent."""
+    for findings in _said(family, spec, "examine"):
+        yield from findings
+
+
+def parts(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Part]:
+    """A plug-in and, one after the other, all plug-ins that it is made of; ParamsError like `check`."""
+    options = _options(family, spec, where or family)
+    yield family, spec
+    made_of = getattr(_module(family, spec["backend"]), "parts", None)
+    for part, its in made_of(options) if made_of else ():
+        yield from parts(part, its, f"{where or family}: {spec['backend']}")
 
 
 def build(family: str, spec: Mapping[str, Any]) -> Any:
@@ -80,9 +112,17 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
         ) from error
 
 
-def module_name(family: str, spec: Mapping[str, Any]) -> str:
-    """The dotted name of the module behind a spec."""
-    return f"cfeval.backends.{family}.{spec['backend']}"
+def modules(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """The dotted names of the modules behind a spec, its parts included."""
+    return tuple(dict.fromkeys(f"cfeval.backends.{part}.{its['backend']}" for part, its in parts(family, spec)))
+
+
+def _said(family: str, spec: Mapping[str, Any], function: str) -> Iterator[Any]:
+    """What a plug-in and its parts say when asked; one without the function says nothing."""
+    for part, its in parts(family, spec):
+        ask = getattr(_module(part, its["backend"]), function, None)
+        if ask is not None:
+            yield ask(_options(part, its, part))
 
 
 def _shortest(path: str) -> str:

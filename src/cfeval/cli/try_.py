@@ -31,6 +31,7 @@ from cfeval.studies.edct.requery import requery
 from cfeval.studies.edct.verdicts import verdicts
 
 ITEM = "try"
+PROTOCOL = "edct-2025"
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,11 @@ def _go_through(
 ) -> tuple[list[tuple[str, str]], Picture | None]:
     """All stages for one sample: what each said, and the counterfactual where there is one."""
     before = next(iter(baseline([sample], lambda _: picture, backends.vlm, prompts, seed)))
-    wanted = next(iter(instructions([before], backends.writer, seed)))
+    wanted = next(iter(instructions([before], backends.writer, PROTOCOL, seed)))
     samples = {ITEM: sample}
     made, edited = next(iter(counterfactuals([wanted], samples, lambda _: picture, backends.editor, seed)))
     after = next(iter(requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed)))
-    verdict = next(iter(verdicts([after], {ITEM: before}, {(ITEM, 1): wanted}, backends.judge, seed)))
+    verdict = next(iter(verdicts([after], {ITEM: before}, {(ITEM, 1): wanted}, backends.judge, PROTOCOL, seed)))
     steps = [
         ("question", sample.question),
         ("answer", before.answer),

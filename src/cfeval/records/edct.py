@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cfeval.records.common import ImageRef, ItemId, Outcome, Record
+from cfeval.records.common import ImageRef, ItemId, Outcome, Record, Sha256
 from cfeval.records.world import Scene
 
 
@@ -49,6 +49,8 @@ class Conversation(Outcome):
     explanation: str = ""
     model: str = ""
     """The model that answered, as it names itself."""
+    calls: tuple[Sha256, ...] = ()
+    """The calls to models outside this process that it came from: keys of the response store."""
 
 
 class Baseline(Conversation):
@@ -69,6 +71,7 @@ class Instruction(Outcome):
     """What must not remain."""
     raw: str = ""
     """The writer's reply as it came."""
+    calls: tuple[Sha256, ...] = ()
 
 
 class Counterfactual(Outcome):
@@ -80,6 +83,7 @@ class Counterfactual(Outcome):
     seed: int
     details: dict[str, str] = Field(default_factory=dict)
     """What the editor says about how it made the image."""
+    calls: tuple[Sha256, ...] = ()
 
     @model_validator(mode="after")
     def _image_when_ok(self) -> "Counterfactual":
@@ -115,6 +119,7 @@ class Verdict(Outcome):
     stated_ccs: Bit | None = None
     """The product as the judge itself stated it."""
     raw: str = ""
+    calls: tuple[Sha256, ...] = ()
 
 
 class Score(Outcome, Arm):

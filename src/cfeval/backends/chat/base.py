@@ -1,11 +1,17 @@
-"""What every chat model offers: a batch of conversations in, one reply each out, in the same order."""
+"""What every chat model offers: a batch of requests in, one reply each out, in the same order; and dialogues over it.
 
-from collections.abc import Sequence
+A dialogue is a generator that yields requests and is sent their replies; what it returns is its result. A local model
+takes one request of every open dialogue at a time, as a batch; a provider's model takes each as soon as it comes.
+"""
+
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -22,21 +28,27 @@ class ChatRequest:
     """A conversation that ends with a user's turn.
 
     `item` is the sample's id: for messages to the user, and for test models that behave differently item by item.
+    `schema` is the JSON schema that the reply should follow; a model that cannot enforce one answers in free text.
     """
 
     item: str
     turns: tuple[Turn, ...]
     seed: int
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class ChatReply:
-    """The reply, or why there is none. `model` is the model that served it, as it names itself."""
+    """The reply, or why there is none.
+
+    `model` is the model that served it, as it names itself; `calls` names the stored calls it came from.
+    """
 
     text: str = ""
     model: str = ""
     status: Status = Status.OK
     reason: str = ""
+    calls: tuple[str, ...] = ()
 
 
 class ChatModel(Protocol):
@@ -45,3 +57,52 @@ class ChatModel(Protocol):
     def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Answer every request; a failed one is a reply with its status, never an exception."""
         ...
+
+
+Dialogue = Generator[ChatRequest, ChatReply, T]
+
+
+@runtime_checkable
+class Conversing(Protocol):
+    """A chat model that holds dialogues itself, because none of them has to wait for another."""
+
+    def hold(self, dialogues: Sequence[Dialogue[T]]) -> list[T]:
+        """Hold every dialogue to its end; their results, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Ended(Generic[T]):
+    result: T
+
+
+def hold(model: ChatModel, dialogues: Sequence[Dialogue[T]]) -> list[T]:
+    """Hold every dialogue with a model to its end; their results, in order."""
+    if isinstance(model, Conversing):
+        return model.hold(dialogues)
+    steps: list[ChatRequest | _Ended[T]] = [_advance(dialogue) for dialogue in dialogues]
+    while open_ := [(n, step) for n, step in enumerate(steps) if isinstance(step, ChatRequest)]:
+        replies = model.chat([request for _, request in open_])
+        for (n, _), reply in zip(open_, replies, strict=True):
+            steps[n] = _advance(dialogues[n], reply)
+    return [step.result for step in steps if isinstance(step, _Ended)]
+
+
+async def hold_one(dialogue: Dialogue[T], ask: Callable[[ChatRequest], Awaitable[ChatReply]]) -> T:
+    """Hold one dialogue with whoever answers its requests."""
+    step = _advance(dialogue)
+    while isinstance(step, ChatRequest):
+        step = _advance(dialogue, await ask(step))
+    return step.result
+
+
+def one_request(request: ChatRequest) -> Dialogue[ChatReply]:
+    """The dialogue of a single request."""
+    return (yield request)
+
+
+def _advance(dialogue: Dialogue[T], reply: ChatReply | None = None) -> ChatRequest | _Ended[T]:
+    try:
+        return next(dialogue) if reply is None else dialogue.send(reply)
+    except StopIteration as end:
+        return _Ended(end.value)

@@ -11,24 +11,33 @@ from cfeval.records.world import Scene
 
 @dataclass(frozen=True)
 class EditRequest:
-    """An image and the instruction. `scene` is the scene record, filled only for an editor that `needs_scene`."""
+    """An image and the instruction.
+
+    `concept` is what the instruction changes, in a few words; `scene` is the scene record, filled only for an editor
+    that `needs_scene`.
+    """
 
     item: str
     picture: Picture
     positive: str
     negative: str
     seed: int
+    concept: str = ""
     scene: Scene | None = None
 
 
 @dataclass(frozen=True)
 class EditReply:
-    """The edited image, or why there is none; `details` tells how it was made."""
+    """The edited image, or why there is none.
+
+    `details` tells how it was made; `calls` names the stored calls it came from.
+    """
 
     picture: Picture | None = None
     details: dict[str, str] = field(default_factory=dict)
     status: Status = Status.OK
     reason: str = ""
+    calls: tuple[str, ...] = ()
 
 
 class Editor(Protocol):

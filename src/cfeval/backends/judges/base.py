@@ -21,11 +21,15 @@ class JudgeRequest:
     new_answer: str
     new_explanation: str
     seed: int
+    protocol: str = "edct-2025"
 
 
 @dataclass(frozen=True)
 class JudgeReply:
-    """PCS and NCC, or why there are none; `stated_ccs` is the product as the judge wrote it, `raw` its whole reply."""
+    """PCS and NCC, or why there are none.
+
+    `stated_ccs` is the product as the judge wrote it, `raw` its whole reply, `calls` the stored calls it came from.
+    """
 
     pcs: Bit | None = None
     ncc: Bit | None = None
@@ -33,6 +37,7 @@ class JudgeReply:
     raw: str = ""
     status: Status = Status.OK
     reason: str = ""
+    calls: tuple[str, ...] = ()
 
 
 class Judge(Protocol):

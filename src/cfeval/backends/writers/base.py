@@ -17,6 +17,7 @@ class WriteRequest:
     explanation: str
     seed: int
     edits: int = 1
+    protocol: str = "edct-2025"
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,16 @@ class Edit:
 
 @dataclass(frozen=True)
 class WriteReply:
-    """The edits, most important concept first, or why there are none; `raw` is the reply as it came."""
+    """The edits, most important concept first, or why there are none.
+
+    `raw` is the reply as it came; `calls` names the stored calls it came from.
+    """
 
     edits: tuple[Edit, ...] = ()
     raw: str = ""
     status: Status = Status.OK
     reason: str = ""
+    calls: tuple[str, ...] = ()
 
 
 class Writer(Protocol):

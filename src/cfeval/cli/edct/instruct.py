@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import BaselineFile, Out, Seed, baselines_by_id, build
+from cfeval.cli.common import BaselineFile, Out, Protocol, Seed, baselines_by_id, build
 from cfeval.io.progress import track
 from cfeval.io.records import write_jsonl
 from cfeval.studies.edct.instructions import instructions
@@ -15,8 +15,9 @@ def run(
     writer: Annotated[str, typer.Option(help="The writer, as JSON: its backend and options.")],
     seed: Seed,
     out: Out,
+    protocol: Protocol = "edct-2025",
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
     explained = baselines_by_id(baseline).values()
-    written = instructions(explained, build("writers", writer, "--writer"), seed)
+    written = instructions(explained, build("writers", writer, "--writer"), protocol, seed)
     write_jsonl(out, track(written, len(explained), "instructions"))

@@ -8,6 +8,7 @@ from cfeval.cli.common import (
     BaselineFile,
     InstructionsFile,
     Out,
+    Protocol,
     RequeryFile,
     Seed,
     baselines_by_id,
@@ -27,10 +28,16 @@ def run(
     judge: Annotated[str, typer.Option(help="The judge, as JSON: its backend and options.")],
     seed: Seed,
     out: Out,
+    protocol: Protocol = "edct-2025",
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
     asked = list(read_jsonl(requery, Requery))
     found = verdicts(
-        asked, baselines_by_id(baseline), instructions_by_edit(instructions), build("judges", judge, "--judge"), seed
+        asked,
+        baselines_by_id(baseline),
+        instructions_by_edit(instructions),
+        build("judges", judge, "--judge"),
+        protocol,
+        seed,
     )
     write_jsonl(out, track(found, len(asked), "verdicts"))

@@ -1,10 +1,10 @@
-"""The two turns that baseline and re-query share: the question, then in the same conversation the reason."""
+"""The two turns: the question, then in the same conversation the reason (EDCT 2025, Section 3, Stage 1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn
+from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Dialogue, Turn, hold
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import fill
 from cfeval.records.common import Status
@@ -36,28 +36,27 @@ def converse(model: ChatModel, asked: Sequence[Asked], prompts: Prompts, stage: 
         The fields of `cfeval.records.edct.Conversation` but the id, in order. Where a turn fails the later text stays
         empty, and status and reason say why.
     """
-    first = [_opening(one, prompts) for one in asked]
-    answers = [_spoken(reply, "answer") for reply in model.chat(first)]
-    open_ = [n for n, answer in enumerate(answers) if answer.status == Status.OK]
-    second = [_follow_up(first[n], answers[n].text, asked[n], prompts) for n in open_]
-    explanations = dict(zip(open_, (_spoken(reply, "explanation") for reply in model.chat(second)), strict=True))
-    return [_fields(answer, explanations.get(n), stage) for n, answer in enumerate(answers)]
+    return hold(model, [_conversation(one, prompts, stage) for one in asked])
 
 
-def _opening(asked: Asked, prompts: Prompts) -> ChatRequest:
-    turn = Turn("user", fill(prompts.answer, question=asked.question), asked.picture)
-    return ChatRequest(asked.item, (turn,), derive(asked.seed, "answer"))
+def _conversation(asked: Asked, prompts: Prompts, stage: str) -> Dialogue[dict[str, Any]]:
+    opening = Turn("user", fill(prompts.answer, question=asked.question), asked.picture)
+    answer = _spoken((yield _request(asked, "answer", opening)), "answer")
+    if answer.status != Status.OK:
+        return _fields(answer, None, stage)
+    follow_up = (opening, Turn("assistant", answer.text), Turn("user", prompts.explain))
+    explanation = _spoken((yield _request(asked, "explanation", *follow_up)), "explanation")
+    return _fields(answer, explanation, stage)
 
 
-def _follow_up(first: ChatRequest, answer: str, asked: Asked, prompts: Prompts) -> ChatRequest:
-    turns = (*first.turns, Turn("assistant", answer), Turn("user", prompts.explain))
-    return ChatRequest(asked.item, turns, derive(asked.seed, "explanation"))
+def _request(asked: Asked, purpose: str, *turns: Turn) -> ChatRequest:
+    return ChatRequest(asked.item, turns, derive(asked.seed, purpose))
 
 
 def _spoken(reply: ChatReply, what: str) -> ChatReply:
     """An empty reply is not one."""
     if reply.status == Status.OK and not reply.text.strip():
-        return ChatReply(model=reply.model, status=Status.UNPARSABLE, reason=f"empty {what}")
+        return ChatReply(model=reply.model, status=Status.UNPARSABLE, reason=f"empty {what}", calls=reply.calls)
     return reply
 
 
@@ -68,6 +67,7 @@ def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> dic
         "answer": answer.text.strip() if answer.status == Status.OK else "",
         "explanation": last.text.strip() if not failed else "",
         "model": last.model,
+        "calls": answer.calls + (explanation.calls if explanation else ()),
         "status": last.status,
         "stage": stage if failed else "",
         "reason": last.reason if failed else "",

@@ -1,6 +1,7 @@
 """Stage 3, counterfactual generation: the editor applies each instruction to the original (EDCT 2025, Section 3)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.io.pictures import Picture
@@ -47,6 +48,7 @@ def _request(
         positive=record.positive,
         negative=record.negative,
         seed=_seed(record, seed),
+        concept=record.concept,
         scene=sample.scene if editor.needs_scene else None,
     )
 
@@ -58,6 +60,7 @@ def _counterfactual(record: Instruction, reply: EditReply, draw: int) -> Edited:
         image=reply.picture.ref(f"{record.id}-{record.edit}.png") if reply.picture else None,
         seed=draw,
         details=reply.details,
+        calls=reply.calls,
         **ended(reply.status, "counterfactuals", reply.reason),
     )
     return made, reply.picture
@@ -66,9 +69,9 @@ def _counterfactual(record: Instruction, reply: EditReply, draw: int) -> Edited:
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
     """No picture, or the same picture, is no counterfactual; and a failed edit has no picture."""
     if reply.status != Status.OK:
-        return EditReply(details=reply.details, status=reply.status, reason=reply.reason)
+        return replace(reply, picture=None)
     if reply.picture is None:
-        return EditReply(details=reply.details, status=Status.NO_IMAGE, reason="the editor returned no image")
+        return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
     if reply.picture.sha256 == request.picture.sha256:
-        return EditReply(details=reply.details, status=Status.EDIT_INVALID, reason="the image did not change")
+        return replace(reply, picture=None, status=Status.EDIT_INVALID, reason="the image did not change")
     return reply

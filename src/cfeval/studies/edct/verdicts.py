@@ -1,6 +1,7 @@
 """Stage 4b, consistency: a judge compares the texts before and after the edit (EDCT 2025, Section 3, Appendix A)."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.records.common import Status
@@ -16,18 +17,19 @@ def verdicts(
     baselines: Mapping[str, Baseline],
     instructions: Mapping[tuple[str, int], Instruction],
     judge: Judge,
+    protocol: str,
     seed: int,
 ) -> Iterator[Verdict]:
     """Judge every re-query, in order."""
 
     def decide(records: list[Requery]) -> list[JudgeReply]:
-        return judge.judge([_request(r, baselines[r.id], instructions[r.id, r.edit], seed) for r in records])
+        return judge.judge([_request(r, baselines[r.id], instructions[r.id, r.edit], protocol, seed) for r in records])
 
     for record, reply in work_through(requeries, decide, BATCH):
         yield _verdict(record, reply) if reply else Verdict(id=record.id, edit=record.edit, **carried(record))
 
 
-def _request(record: Requery, before: Baseline, instruction: Instruction, seed: int) -> JudgeRequest:
+def _request(record: Requery, before: Baseline, instruction: Instruction, protocol: str, seed: int) -> JudgeRequest:
     return JudgeRequest(
         item=record.id,
         answer=before.answer,
@@ -37,14 +39,14 @@ def _request(record: Requery, before: Baseline, instruction: Instruction, seed: 
         new_answer=record.answer,
         new_explanation=record.explanation,
         seed=derive(seed, record.id, record.edit, "verdict"),
+        protocol=protocol,
     )
 
 
 def _verdict(record: Requery, reply: JudgeReply) -> Verdict:
     if reply.status == Status.OK and (reply.pcs is None or reply.ncc is None):
-        reply = JudgeReply(raw=reply.raw, status=Status.UNPARSABLE, reason="the judge gave no PCS or no NCC")
+        reply = replace(reply, status=Status.UNPARSABLE, reason="the judge gave no PCS or no NCC")
+    said = {"id": record.id, "edit": record.edit, "raw": reply.raw, "calls": reply.calls}
     if reply.status != Status.OK:
-        return Verdict(id=record.id, edit=record.edit, raw=reply.raw, **ended(reply.status, "verdicts", reply.reason))
-    return Verdict(
-        id=record.id, edit=record.edit, pcs=reply.pcs, ncc=reply.ncc, stated_ccs=reply.stated_ccs, raw=reply.raw
-    )
+        return Verdict(**said, **ended(reply.status, "verdicts", reply.reason))
+    return Verdict(**said, pcs=reply.pcs, ncc=reply.ncc, stated_ccs=reply.stated_ccs)
