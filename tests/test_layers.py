@@ -17,6 +17,8 @@ FLOORS = (
     "stats",
     "programs",
     "world",
+    "calls",
+    "protocols",
     "backends",
     "studies",
     "tables",

@@ -44,6 +44,20 @@ class Limits(Section):
     api_slots: int = Field(4, ge=1, description="Jobs that call a provider at the same time.")
 
 
+class Calls(Section):
+    """How calls to models outside travel; nothing that is made depends on it."""
+
+    store: str = Field(".cfeval/calls.sqlite", min_length=1, description="File of the response store.")
+    offline: bool = Field(False, description="Answer from the store alone; a call that it does not hold ends the run.")
+    at_once: int = Field(16, ge=1, le=512, description="Calls of a job at once, at most; fewer when throttled.")
+    attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
+    timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
+    deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
+    max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the store's life.")
+    max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the store's life.")
+    prices: str = Field("", description="Price list (YAML); empty: the package's.")
+
+
 class Interval(Section):
     """How confidence intervals are computed."""
 
@@ -130,6 +144,7 @@ class Params(Section):
 
     shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
     limits: Limits = Limits()
+    calls: Calls = Calls()
     edct: Edct
 
 

@@ -28,6 +28,7 @@ class Status(StrEnum):
     NO_IMAGE = "no_image"
     MODERATED = "moderated"
     WRONG_MODEL = "wrong_model"
+    REJECTED = "rejected"
     TRANSPORT_ERROR = "transport_error"
 
 

@@ -1,0 +1,245 @@
+"""A call in, a reply out: from the store, or sent, retried, paid for and stored."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+
+from cfeval.calls.bodies import fault_as_reply
+from cfeval.calls.call import Call, Reply, Usage
+from cfeval.calls.faults import Fault, Reaction
+from cfeval.calls.limiter import Limiter
+from cfeval.calls.meter import Meter
+from cfeval.calls.prices import Price, Prices, load_prices
+from cfeval.calls.settings import settings
+from cfeval.calls.store import Budget, Store
+from cfeval.calls.transport import open_client
+from cfeval.errors import BackendError, CfevalError
+from cfeval.params import Calls
+from cfeval.records.common import Status
+
+T = TypeVar("T")
+ALIKE = 3
+"""So many calls that fail alike for no reason of their own, before any went well, end the run."""
+_BACK_OFF = 0.5
+_LONGEST_BACK_OFF = 30.0
+
+
+@dataclass
+class Attempts:
+    """The attempts at one call. `seconds_left` is until its deadline."""
+
+    caller: "Caller"
+    call: Call
+    client: httpx2.AsyncClient
+    began: float
+
+    def seconds_left(self) -> float:
+        """Until the deadline of the call."""
+        return self.began + self.caller.settings.deadline - time.monotonic()
+
+    def seconds(self) -> float:
+        """For one attempt."""
+        return max(0.001, min(self.caller.settings.timeout, self.seconds_left()))
+
+    async def paid(self, step: Callable[[], Awaitable[T | Fault]], usage: Callable[[T], Usage]) -> T | Fault:
+        """Attempt a step that is paid for until it goes well, must be recorded, or time or attempts run out."""
+
+        async def once() -> T | Fault:
+            number = self.caller.send(self.call)
+            ended, used = "broken off", None
+            try:
+                result = await step()
+                if isinstance(result, Fault):
+                    ended, used = result.kind, result.usage
+                else:
+                    ended, used = "ok", usage(result)
+                return result
+            finally:
+                self.caller.settle(number, self.call, ended, used)
+
+        return await self.free(once)
+
+    async def free(self, step: Callable[[], Awaitable[T | Fault]]) -> T | Fault:
+        """The same for a step that costs nothing."""
+        tried: dict[str, int] = {}
+        while True:
+            result = await step()
+            self.caller.heed(result)
+            if not isinstance(result, Fault) or result.reaction is not Reaction.RETRY:
+                return result
+            tried[result.kind] = tried.get(result.kind, 0) + 1
+            total = sum(tried.values())
+            wait = self._wait(result, total)
+            if total >= self.caller.settings.attempts or tried[result.kind] >= (result.tries or total + 1):
+                return _given_up(result, f"{total} attempts")
+            if wait > self.seconds_left():
+                return _given_up(result, f"a wait of {wait:.0f} s would go over the deadline (calls.deadline)")
+            with self.caller.meter.waiting():
+                await asyncio.sleep(wait)
+
+    def _wait(self, fault: Fault, total: int) -> float:
+        if fault.wait is not None:
+            return fault.wait
+        return self.caller.random.uniform(0, min(_LONGEST_BACK_OFF, _BACK_OFF * 2**total))
+
+
+Work = Callable[[Attempts], Awaitable[Reply | Fault]]
+"""Sends a call by attempts of its own and says what came of it."""
+
+
+class Caller:
+    """One job's way to the models outside."""
+
+    def __init__(self, calls: Calls, store: Store, prices: Prices) -> None:
+        self.settings, self.store, self.prices = calls, store, prices
+        self.budget = Budget(calls.max_calls, calls.max_cost_usd)
+        self.limiter = Limiter(calls.at_once)
+        self.meter = Meter()
+        self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
+        self._stopped: CfevalError | None = None
+        self._alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def answer(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
+        """The reply to a call, from the store if it is there.
+
+        Raises:
+            BackendError: every further call would fail, the budget is reached, or the store is to answer and cannot.
+        """
+        async with self._locks.setdefault(call.key, asyncio.Lock()):
+            stored = self._stored(call)
+            if stored is not None:
+                self.meter.stored += 1
+                return stored
+            async with self.limiter:
+                return await self._ask(call, work, client)
+
+    def _stored(self, call: Call) -> Reply | None:
+        """What the store answers; a failure that does not stand counts only where nothing can be sent."""
+        found = self.store.find(call.key)
+        if found is not None and (found.final or self.settings.offline):
+            return found
+        if self.settings.offline:
+            raise BackendError(
+                f"offline: item '{call.item}' needs a call to {call.model} ({call.base_url}) that {self.store.path} "
+                f"does not hold (key {call.key[:12]}…); import the store that holds it, or run without offline"
+            )
+        return None
+
+    async def _ask(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
+        stored = await self._made_elsewhere(call)
+        if stored is not None:
+            return stored
+        self._go_on()
+        with self.meter.in_flight():
+            result = await work(Attempts(self, call, client, time.monotonic()))
+        if isinstance(result, Fault) and result.reaction is Reaction.STOP:
+            self._stopped = self._stopped or BackendError(f"{call.model}: {result.reason}")
+            raise self._stopped
+        reply = fault_as_reply(result) if isinstance(result, Fault) else result
+        self.store.keep(call, reply)
+        self.meter.ended(reply)
+        self._conclude(result)
+        return reply
+
+    async def _made_elsewhere(self, call: Call) -> Reply | None:
+        """Waits for another job that has sent the same call, and takes its answer if there is one."""
+        while self.store.in_flight_elsewhere(call.key, self.settings.deadline):
+            self._go_on()
+            await asyncio.sleep(0.2)
+        return self._stored(call)
+
+    def send(self, call: Call) -> int:
+        """Set aside what an attempt may cost; see `Store.send`."""
+        self._go_on()
+        try:
+            price = self._price(call)
+            return self.store.send(call, price.of(call.expected) if price else 0.0, self.budget)
+        except CfevalError as error:
+            self._stopped = self._stopped or error
+            raise
+
+    def settle(self, number: int, call: Call, ended: str, usage: Usage | None) -> None:
+        """Note what an attempt came to."""
+        price = self.prices.of(call.model)
+        self.meter.used(usage, price)
+        self.store.settle(number, ended, usage, price.of(usage) if price and usage else None)
+
+    def _price(self, call: Call) -> Price | None:
+        price = self.prices.of(call.model)
+        if price is None and self.budget.max_cost_usd is not None:
+            raise BackendError(
+                f"calls.max_cost_usd is set, but the price list of {self.prices.date} does not have {call.model}; "
+                "add it (0 where it is free) and name the file by calls.prices"
+            )
+        return price
+
+    def heed(self, result: Any) -> None:
+        """Learn from how an attempt ended how many calls the server bears at once."""
+        if not isinstance(result, Fault):
+            self.limiter.went_well()
+        elif result.throttled:
+            self.limiter.throttled()
+
+    def _conclude(self, result: Reply | Fault) -> None:
+        """End the run where nothing went well and calls fail alike for a reason that is not their own."""
+        if self._alike is None or not isinstance(result, Fault):
+            self._alike = None
+        elif result.systematic:
+            self._alike[result.kind] += 1
+            if self._alike[result.kind] >= ALIKE:
+                self._stopped = self._stopped or BackendError(
+                    f"the first calls all failed alike ({result.reason}); check the network, base_url, the model's "
+                    "name and options; `cfeval doctor` tells which"
+                )
+
+    def _go_on(self) -> None:
+        if self._stopped is not None:
+            raise self._stopped
+
+
+def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]]) -> list[T]:
+    """Do several pieces of work that call models outside, all at once; their results, in order.
+
+    Where the run must stop, calls in flight are waited for and stored first: they are paid for.
+
+    Raises:
+        CfevalError: see `Caller.answer`.
+    """
+
+    async def do() -> list[T | BaseException]:
+        async with open_client() as client:
+            with caller.meter.shown():
+                return await asyncio.gather(*(work(caller, client) for work in works), return_exceptions=True)
+
+    if not works:
+        return []
+    calls = settings()
+    store = Store(Path(calls.store))
+    caller = Caller(calls, store, load_prices(calls.prices))
+    try:
+        results = asyncio.run(do())
+    finally:
+        store.close()
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(result, CfevalError):
+            raise result
+    return [_sound(result) for result in results]
+
+
+def _sound(result: T | BaseException) -> T:
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def _given_up(fault: Fault, why: str) -> Fault:
+    reason = f"{fault.reason}; given up: {why}"
+    return replace(fault, reaction=Reaction.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)

@@ -1,0 +1,65 @@
+"""Images on the wire: shrunk under a declared limit on the way out, decoded under a cap on the way in."""
+
+import base64
+import binascii
+import io
+import warnings
+
+import numpy as np
+from PIL import Image
+
+from cfeval.calls.faults import Fault, record, retry
+from cfeval.io.pictures import MAX_PIXELS, Picture
+from cfeval.records.common import Status
+
+
+def under(picture: Picture, max_pixels: int | None) -> Picture:
+    """The picture itself, or where it has more pixels than allowed, shrunk with its proportions (Lanczos)."""
+    with Image.open(io.BytesIO(picture.png)) as image:
+        width, height = image.size
+        if max_pixels is None or width * height <= max_pixels:
+            return picture
+        factor = (max_pixels / (width * height)) ** 0.5
+        size = max(1, int(width * factor)), max(1, int(height * factor))
+        return Picture.from_pixels(np.asarray(image.convert("RGB").resize(size, Image.Resampling.LANCZOS)))
+
+
+def data_url(picture: Picture) -> str:
+    """A picture as a `data:` URL."""
+    return f"data:image/png;base64,{base64.b64encode(picture.png).decode()}"
+
+
+def of_data_url(url: str) -> bytes | Fault:
+    """The bytes in a `data:` URL; another address is not fetched."""
+    if not url.startswith("data:"):
+        return record("no_image", Status.NO_IMAGE, "the provider sent an address instead of an image")
+    return of_base64(url.partition(",")[2])
+
+
+def of_base64(text: str) -> bytes | Fault:
+    """The bytes in a base64 text."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return retry("bad_image", "the image is not valid base64", status=Status.NO_IMAGE, sent=True)
+
+
+def decode(content: bytes) -> Picture | Fault:
+    """An image file as a picture; a broken one may come whole the next time, one over `MAX_PIXELS` will not."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content)) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    return _too_large(f"{image.width} × {image.height}")
+                return Picture.from_pixels(np.asarray(image.convert("RGB")))
+    except Image.DecompressionBombError:
+        return _too_large("far too many")
+    except (OSError, SyntaxError, ValueError) as error:
+        return retry(
+            "bad_image", f"broken image ({' '.join(str(error).split())[:80]})", status=Status.NO_IMAGE, sent=True
+        )
+
+
+def _too_large(size: str) -> Fault:
+    return record("no_image", Status.NO_IMAGE, f"the image has {size} pixels; at most {MAX_PIXELS:,} are decoded")

@@ -1,0 +1,112 @@
+"""One HTTP exchange: a deadline of our own, a size limit, and every way a connection breaks named as a fault."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from cfeval.calls.faults import Fault, of_status, retry
+
+MAX_BYTES = 64 * 2**20
+"""The largest answer that is read."""
+_CONNECT = 10.0
+"""Seconds to connect."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a provider is and how it knows us; `key_env` names the variable that the key in `headers` came from."""
+
+    base_url: str
+    key_env: str = ""
+    key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def scrubbed(self, text: str) -> str:
+        """A text without the key, which servers like to repeat."""
+        return text.replace(self.key, "[key]") if self.key else text
+
+
+@asynccontextmanager
+async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
+    """The client for the calls of one event loop; redirects are not followed, so that no key goes elsewhere."""
+    timeout = httpx2.Timeout(None, connect=_CONNECT)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
+    async with httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False) as client:
+        yield client
+
+
+async def exchange(
+    client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
+) -> bytes | Fault:
+    """Send a request and read the whole body of a successful answer.
+
+    Args:
+        client: of `open_client`.
+        endpoint: whose key is sent.
+        method: HTTP method.
+        url: the full address.
+        seconds: until when the whole answer must be there.
+        content: `json=…`, or `data=…` and `files=…`.
+    """
+    connected = False
+    try:
+        async with asyncio.timeout(seconds):
+            async with client.stream(method, url, headers=dict(endpoint.headers), **content) as response:
+                connected = True
+                body = await _whole(response)
+    except TimeoutError:
+        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
+    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        return retry("unreachable", f"{_host(url)} cannot be reached ({_what(error)})", systematic=True)
+    except httpx2.DecodingError as error:
+        return retry("bad_body", f"the answer cannot be decoded ({_what(error)})", sent=True)
+    except httpx2.TransportError as error:
+        cut = "cut the answer off" if connected else "dropped the connection"
+        return retry("connection", f"{_host(url)} {cut} ({_what(error)})", sent=True)
+    except httpx2.InvalidURL as error:
+        return retry("bad_body", f"not an address: {_what(error)}", tries=1)
+    if isinstance(body, Fault):
+        return body
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    text = endpoint.scrubbed(body.decode("utf-8", "replace")) if response.status_code >= 300 else ""
+    said = _json_or_none(text) or text[:300]
+    return of_status(response.status_code, headers, said, endpoint.key_env) or body
+
+
+async def _whole(response: httpx2.Response) -> bytes | Fault:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            return retry("bad_body", f"the answer is over {MAX_BYTES >> 20} MiB", tries=2, sent=True)
+    return bytes(body)
+
+
+def read_json(endpoint: Endpoint, body: bytes) -> Any:
+    """The JSON of an answer without the key, or the fault that it is none."""
+    try:
+        return json.loads(endpoint.scrubbed(body.decode("utf-8")))
+    except (ValueError, RecursionError):
+        shown = " ".join(body[:60].decode("utf-8", "replace").split())
+        what = f"starts with {shown!r}" if shown else "is empty"
+        return retry("bad_body", f"the answer is not JSON: it {what}", sent=True)
+
+
+def _json_or_none(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _host(url: str) -> str:
+    return httpx2.URL(url).host
+
+
+def _what(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
