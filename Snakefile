@@ -33,6 +33,7 @@ localrules:
     edct_counterfactuals,
     edct_requery,
     edct_judge,
+    edct_calls,
     edct_tables,
     edct_report,
 

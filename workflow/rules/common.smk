@@ -15,6 +15,7 @@ import fingerprint
 import provenance
 import surroundings
 from cfeval.backends import registry
+from cfeval.calls import settings as calls
 from cfeval.cli import doctor
 from cfeval.cli.check import check_params
 from cfeval.io.samples import shard_files
@@ -27,6 +28,7 @@ if RECORD_FORMAT_VERSION != provenance.FORMAT:
     )
 
 PARAMS = checked(check_params, config)
+calls.use(PARAMS.calls)
 EDCT = PARAMS.edct
 SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
 ARMS = [arm.model_dump() for arm in EDCT.arms()]
@@ -44,6 +46,7 @@ TABLES = expand(
 )
 METRICS = "results/tables/metrics.json"
 FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=["forest", "calibration"], ending=["png", "svg"])
+CALLS = "results/edct/calls/calls.zip"
 REPORT = "results/report/index.html"
 
 
@@ -67,6 +70,7 @@ SEALED = {
     ],
     "edct_requery": [sealed("results/edct/requery", REQUERY)],
     "edct_judge": [sealed("results/edct/verdicts", VERDICTS), sealed("results/edct/scores", SCORES)],
+    "edct_calls": [provenance.Sealed("results/edct/calls", (CALLS,))],
     "edct_tables": [
         provenance.Sealed("results/tables", (*TABLES, METRICS), prefix="edct_"),
         provenance.Sealed("results/figures", tuple(FIGURES), prefix="edct_"),

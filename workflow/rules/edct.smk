@@ -39,6 +39,12 @@ rule edct_judge:
         PHASES["edct_judge"],
 
 
+rule edct_calls:
+    """Phase: the calls that the records name, for a replay without a key."""
+    input:
+        PHASES["edct_calls"],
+
+
 rule run_edct_baseline:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
@@ -290,4 +296,32 @@ rule run_edct_score:
             --verdicts {input.verdicts:q} \
             --out {output:q} \
             2>{log:q}
+        """
+
+
+rule run_edct_calls:
+    """Export the calls to models outside that some record came from; those of a former run are kept."""
+    input:
+        [made(template) for template in (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, REQUERY, VERDICTS)],
+    output:
+        update(CALLS),
+    log:
+        "logs/edct/calls.log",
+    benchmark:
+        "benchmarks/edct/calls.tsv"
+    resources:
+        gpu=0,
+        api_slots=0,
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        code=fingerprint.code("cfeval.cli.store.export"),
+    message:
+        "export of the calls"
+    shell:
+        """
+        cfeval store export \
+            --out {output:q} \
+            -- {input:q} \
+            >{log:q} 2>&1
         """

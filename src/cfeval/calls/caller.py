@@ -97,10 +97,10 @@ Work = Callable[[Attempts], Awaitable[Reply | Fault]]
 class Caller:
     """One job's way to the models outside."""
 
-    def __init__(self, calls: Calls, store: Store, prices: Prices) -> None:
+    def __init__(self, calls: Calls, store: Store, prices: Prices, at_most: int) -> None:
         self.settings, self.store, self.prices = calls, store, prices
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
-        self.limiter = Limiter(calls.at_once)
+        self.limiter = Limiter(min(calls.at_once, at_most))
         self.meter = Meter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self._stopped: CfevalError | None = None
@@ -205,8 +205,12 @@ class Caller:
             raise self._stopped
 
 
-def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]]) -> list[T]:
+def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]], at_most: int = 512) -> list[T]:
     """Do several pieces of work that call models outside, all at once; their results, in order.
+
+    Args:
+        works: each is given the caller and a client.
+        at_most: how many calls the provider bears at once; `calls.at_once` may set fewer.
 
     Where the run must stop, calls in flight are waited for and stored first: they are paid for.
 
@@ -223,7 +227,7 @@ def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]
         return []
     calls = settings()
     store = Store(Path(calls.store))
-    caller = Caller(calls, store, load_prices(calls.prices))
+    caller = Caller(calls, store, load_prices(calls.prices), at_most)
     try:
         results = asyncio.run(do())
     finally:

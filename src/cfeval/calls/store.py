@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import psutil
@@ -73,6 +73,9 @@ class StoredCall:
         except (ValueError, TypeError, KeyError) as error:
             return f"cannot be read ({type(error).__name__})"
         return "" if expected == self.key else "is not the call that its key names"
+
+
+_COLUMNS = tuple(field.name for field in fields(StoredCall))
 
 
 class Store:
@@ -165,8 +168,7 @@ class Store:
     def calls(self, keys: Iterable[str] | None = None) -> Iterator[StoredCall]:
         """The rows of these keys, or all, in the order of their keys; a key that is not there is left out."""
         wanted = None if keys is None else sorted(set(keys))
-        columns = "key, api, base_url, model, request, draw, item, reply, final, image"
-        select = f"SELECT {columns} FROM calls"
+        select = f"SELECT {', '.join(_COLUMNS)} FROM calls"
         with self._speaking():
             found = (
                 self._db.execute(f"{select} ORDER BY key")
@@ -174,8 +176,7 @@ class Store:
                 else (row for key in wanted for row in self._db.execute(f"{select} WHERE key = ?", (key,)))
             )
             for row in found:
-                *texts, final, image = row
-                yield StoredCall(*texts, final=bool(final), image=image)
+                yield StoredCall(**{**dict(zip(_COLUMNS, row, strict=True)), "final": bool(row[8])})
 
     def add(self, stored: StoredCall, image: bytes | None) -> bool:
         """Add a row of another store; whether it was new here."""

@@ -40,10 +40,37 @@ async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
+@dataclass(frozen=True)
+class Response:
+    """A whole answer; the names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 async def exchange(
     client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
 ) -> bytes | Fault:
-    """Send a request and read the whole body of a successful answer.
+    """Send a request and read the whole body of a successful answer; see `respond`."""
+    response = await respond(client, endpoint, method, url, seconds, **content)
+    if isinstance(response, Fault):
+        return response
+    return fault_of(endpoint, response) or response.body
+
+
+def fault_of(endpoint: Endpoint, response: Response) -> Fault | None:
+    """What the status of an answer tells; None for a success."""
+    if response.status < 300:
+        return None
+    text = endpoint.scrubbed(response.body.decode("utf-8", "replace"))
+    return of_status(response.status, response.headers, _json_or_none(text) or text[:300], endpoint.key_env)
+
+
+async def respond(
+    client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
+) -> Response | Fault:
+    """Send a request and read the whole answer, whatever its status.
 
     Args:
         client: of `open_client`.
@@ -73,9 +100,7 @@ async def exchange(
     if isinstance(body, Fault):
         return body
     headers = {name.lower(): value for name, value in response.headers.items()}
-    text = endpoint.scrubbed(body.decode("utf-8", "replace")) if response.status_code >= 300 else ""
-    said = _json_or_none(text) or text[:300]
-    return of_status(response.status_code, headers, said, endpoint.key_env) or body
+    return Response(response.status_code, headers, body)
 
 
 async def _whole(response: httpx2.Response) -> bytes | Fault:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,11 +39,16 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         OutputError: the disk is full or the place cannot be written; the old file, if any, is untouched.
     """
+    write_bytes_by(path, lambda part: part.write_bytes(content))
+
+
+def write_bytes_by(path: Path, write: Callable[[Path], object]) -> None:
+    """Have a file written under another name and rename it into place; see `write_bytes`."""
     with _writing(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+        os.close(handle)
         try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
+            write(Path(name))
             Path(name).chmod(0o666 & ~_umask())
             Path(name).replace(path)
         except BaseException:

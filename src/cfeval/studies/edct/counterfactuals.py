@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -72,6 +74,6 @@ def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
         return replace(reply, picture=None)
     if reply.picture is None:
         return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
-    if reply.picture.sha256 == request.picture.sha256:
+    if np.array_equal(reply.picture.pixels, request.picture.pixels):
         return replace(reply, picture=None, status=Status.EDIT_INVALID, reason="the image did not change")
     return reply
