@@ -1,7 +1,9 @@
 """Concurrency that adapts under a ceiling: halved when a server is throttling, raised again as calls go well."""
 
 import asyncio
+import math
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 _CALM = 1.0
@@ -9,14 +11,15 @@ _CALM = 1.0
 
 
 class Limiter:
-    """At most `ceiling` blocks at once, in the order in which they came."""
+    """At most `ceiling` blocks at once, in the order in which they came; `clock` tells seconds."""
 
-    def __init__(self, ceiling: int) -> None:
+    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.ceiling = self.limit = ceiling
+        self._clock = clock
         self._slots = asyncio.Semaphore(ceiling)
         self._owed = 0
         self._good = 0
-        self._complained = -_CALM
+        self._complained = -math.inf
 
     async def __aenter__(self) -> None:
         """Wait for a slot."""
@@ -34,9 +37,10 @@ class Limiter:
     def throttled(self) -> None:
         """Half as many from now on, at least one."""
         self._good = 0
-        if time.monotonic() - self._complained < _CALM:
+        now = self._clock()
+        if now - self._complained < _CALM:
             return
-        self._complained = time.monotonic()
+        self._complained = now
         fewer = max(1, self.limit // 2)
         self._owed += self.limit - fewer
         self.limit = fewer

@@ -51,11 +51,13 @@ def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endp
     """A provider's address and the key from the environment; no key where `key_env` is empty.
 
     Raises:
-        BackendError: the variable is not set.
+        BackendError: the variable is not set, or holds what no header can.
     """
     key = os.environ.get(key_env, "").strip() if key_env else ""
     if key_env and not key:
         raise BackendError(f"{base_url} needs a key: set the environment variable {key_env}")
+    if not (key.isascii() and key.isprintable()):
+        raise BackendError(f"{base_url}: the key in {key_env} holds characters that no key has; copy it there again")
     value = f"Bearer {key}" if header == "Authorization" else key
     return Endpoint(base_url, key_env, key, {header: value} if key else {})
 
