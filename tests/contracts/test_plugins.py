@@ -12,13 +12,14 @@ from cfeval.backends.judges.base import JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
 from cfeval.errors import ParamsError
-from cfeval.io.samples import RawSample, file_samples
+from cfeval.io.samples import RawSample
 from cfeval.records.common import Status
 from tests.conftest import picture
+from tests.data_files import SETS
 
 Spec = dict[str, Any]
 EXAMPLES: dict[str, dict[str, Spec]] = {
-    "datasets": {"world": {}, "easy_vqa": {}, "samples": {}},
+    "datasets": {"world": {}, "easy_vqa": {}, **{name: {} for name in SETS}},
     "chat": {
         "scripted": {},
         "world": {"persona": "grounded", "temperature": 0.5},
@@ -71,12 +72,8 @@ def test_an_unknown_plug_in_or_option_is_named_with_the_nearest_right_one(family
 
 @pytest.mark.parametrize("name", cases("datasets"))
 def test_a_data_set_gives_the_same_samples_for_the_same_seed(name: str, tmp_path: Any) -> None:
-    spec: Spec = {"backend": name, **EXAMPLES["datasets"][name]}
-    if name == "samples":
-        raws = [RawSample(f"s{n}", picture(n), "what?") for n in range(4)]
-        file_samples(tmp_path / "own.jsonl", raws)
-        spec |= {"path": str(tmp_path / "own.jsonl")}
-    dataset = registry.build("datasets", spec)
+    written = SETS[name](tmp_path) if name in SETS else {}
+    dataset = registry.build("datasets", {"backend": name, **EXAMPLES["datasets"][name], **written})
     first, again = (list(dataset.samples(3, 5)) for _ in range(2))
     assert first == again
     assert len(first) == len({sample.id for sample in first}) == 3

@@ -88,6 +88,27 @@ def test_no_work_is_done_for_an_item_that_ended_before() -> None:
     assert rows[2].status == Status.REFUSED
 
 
+@pytest.mark.parametrize(
+    ("scoring", "answers", "said", "correct"),
+    [
+        ("contains", (), "The answer.", 1.0),
+        ("contains", (), "red", 0.0),
+        ("vqa", ("red",) * 2 + ("blue",) * 8, "Red.", 0.6),
+        ("vqa", ("red",) * 2 + ("blue",) * 8, "It is red.", 0.0),
+        ("vqa", (), "red", None),
+        ("okvqa", ("dog",) * 1 + ("cat",) * 9, "dogs", 0.3),
+        ("okvqa", ("dog",) * 10, "Two dogs", 0.0),
+    ],
+)
+def test_the_data_set_says_by_which_rule_an_answer_is_right(
+    scoring: Any, answers: tuple[str, ...], said: str, correct: float | None
+) -> None:
+    sample = samples()["i0"].model_copy(update={"scoring": scoring, "answers": answers})
+    verdict, said_before = Verdict(id="i0", pcs=1, ncc=1), Baseline(id="i0", question="?", answer=said)
+    [row] = scores([verdict], {"i0": sample}, {"i0": said_before}, {("i0", 1): Check(id="i0")}, ARM)
+    assert row.correct == correct
+
+
 def test_an_unfinished_baseline_keeps_its_answer_and_has_no_accuracy_when_it_has_none() -> None:
     rows, stages = study(baseline={"statuses": {"i0": Status.TRUNCATED}})
     assert stages["baseline"][0].explanation == ""

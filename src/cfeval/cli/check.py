@@ -42,5 +42,6 @@ def _check_backend(family: str, spec: dict[str, Any], place: str) -> None:
     for file in registry.depends_on(family, spec):
         if not Path(file).is_file():
             raise ParamsError(
-                f"{place}: the file {file} is missing; see data/models for how the built-in ones are made"
+                f"{place}: the file {file} is missing; correct the path, or put the file there "
+                "(the built-in models come with the repository, in data/models)"
             )
