@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
 FLOORS = (
     "errors",
+    "seeds",
     "streams",
     "records",
     "params",
@@ -17,6 +18,8 @@ FLOORS = (
     "stats",
     "programs",
     "world",
+    "calls",
+    "protocols",
     "backends",
     "studies",
     "tables",
