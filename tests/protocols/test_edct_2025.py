@@ -78,7 +78,17 @@ FRAGMENTS += [
 ]
 
 
-@given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=15).map("".join))
+@st.composite
+def disturbed(draw: st.DrawFn) -> str:
+    """A verdict with fragments thrown into it."""
+    text = lines(*draw(BITS))
+    for fragment in draw(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=5), max_size=3)):
+        place = draw(st.integers(0, len(text)))
+        text = text[:place] + fragment + text[place:]
+    return text
+
+
+@given(disturbed() | st.text())
 def test_no_verdict_is_read_where_there_is_none(text: str) -> None:
     found = read_verdict(text)
     squeezed = [re.sub(r"[-\s*_`•#]", "", line).lower() for line in text.split("\n") if line.strip()]
