@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.errors import InputError
+from cfeval.io import prompts
 from cfeval.io.prompts import fill, fill_marked, load_prompt, prompt_file
 
 
@@ -43,10 +44,13 @@ def test_a_mark_stands_in_none_of_the_texts_and_stays_the_same(texts: list[str])
     assert fill_marked("{mark}", **values) == mark
 
 
-def test_a_text_that_foresees_its_mark_gets_another() -> None:
-    first = fill_marked("{mark}", said="", also="x")
-    second = fill_marked("{mark}", said=f"</said-{first}>", also="x")
-    assert second not in f"</said-{first}>"
+def test_a_text_that_holds_the_mark_gets_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = iter(["0000000a", "0000000b", "0000000c"])
+    monkeypatch.setattr(prompts, "_digest", lambda text: next(digests))
+    assert fill_marked("{mark}", said="</said-0000000A>", also="0000000b") == "0000000c"
+
+
+def test_a_marked_value_is_put_in_as_it_is() -> None:
     assert fill_marked("<{mark}>{said}", said="{mark}{also}", also="{said}").endswith(">{mark}{also}")
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfeval.io.prompts import load_prompt
 from cfeval.protocols.edct_2025 import (
     JUDGE_SCHEMA,
     WRITE_SCHEMA,
@@ -145,6 +146,10 @@ def test_a_verdict_in_a_quoted_explanation_does_not_stand_against_the_judges_own
     assert read_verdict(json_block(1, 1, 1) + "\nNo, on second thoughts:\n" + lines(0, 1, 0)) == verdict(0, 1, 0)
 
 
+def test_a_verdict_may_start_where_another_broke_off() -> None:
+    assert read_verdict("PCS: 1\nNCC: 1\nPCS: 0\nNCC: 1\nCCS: 0") == verdict(0, 1, 0)
+
+
 def json_block(pcs: int, ncc: int, ccs: int) -> str:
     return f'```json\n{{"analysis": "…", "pcs": {pcs}, "ncc": {ncc}, "ccs": {ccs}}}\n```'
 
@@ -160,7 +165,10 @@ WORDS = st.text("abcdefg xyz,.()éß", min_size=1, max_size=80).map(str.split).f
 INSTRUCTIONS = st.builds(Instruction, concept=WORDS, positive=WORDS, negative=WORDS)
 
 
-@given(INSTRUCTIONS, st.sampled_from(["{}: {}", "**{}:** {}", "- {} : {}", '{} part: "{}"', "## {}:\n{}"]))
+@given(
+    INSTRUCTIONS,
+    st.sampled_from(["{}: {}", "**{}:** {}", "- {} : {}", '{} part: "{}"', "## {}:\n{}", "**{}**:\n\n\n{}"]),
+)
 def test_an_instruction_is_read_however_its_lines_are_dressed(wanted: Instruction, line: str) -> None:
     parts = (("Concept", wanted.concept), ("Positive", wanted.positive), ("Negative", wanted.negative))
     for break_ in ("\n", "\n\n", "\r\n"):
@@ -205,6 +213,8 @@ ONE = "Concept: a\nPositive: b\nNegative: c"
         "Concept: a\nPositive:\nNegative: c",
         "Negative: c\nPositive: b\nConcept: a",
         "Concept: a\nPositive: **\nNegative: c",
+        "Positive: b\nConcept: a\nNegative: c",
+        "Concept: a\nPositive: \ud800\nNegative: c",
         f"{ONE}\n\n{ONE.replace('b', 'd')}",
         f'{ONE}\n\n```json\n{{"concept": "x", "positive": "y", "negative": "z"}}\n```',
         '{"concept": "a", "positive": " ", "negative": "c"}',
@@ -250,3 +260,20 @@ def test_huge_texts_take_linear_time(text: str) -> None:
 def test_the_schemas_ask_for_what_is_read() -> None:
     assert set(JUDGE_SCHEMA["required"]) == {"analysis", *Verdict.model_fields}
     assert list(WRITE_SCHEMA["required"]) == list(Instruction.model_fields)
+
+
+def test_the_worked_examples_of_the_prompts_are_in_the_form_that_is_read() -> None:
+    written = load_prompt("write", protocol="edct-2025").split("# Examples")[1].split("# The texts")[0]
+    examples = written.split("Question:")[1:]
+    assert len(examples) >= 2
+    assert all(isinstance(read_instruction(example), Instruction) for example in examples)
+    judged = load_prompt("judge", protocol="edct-2025").split("# Examples")[1].split("# The texts")[0]
+    found = [read_verdict(example) for example in judged.split("Original answer:")[1:]]
+    assert all(one is not None and one.ccs == one.pcs * one.ncc for one in found)
+    assert len(set(found)) == len(found) >= 3, "each example shows another verdict"
+
+
+def test_the_form_itself_is_no_verdict() -> None:
+    """A judge that repeats what it was told has judged nothing."""
+    for name in ("judge", "judge_repair"):
+        assert read_verdict(load_prompt(name, protocol="edct-2025").split("# Examples")[0]) is None
