@@ -18,6 +18,9 @@ from tests.conftest import picture
 from tests.data_files import SETS
 
 Spec = dict[str, Any]
+SAID = "Concept: c\nPositive: Change c.\nNegative: c\nPCS: 1\nNCC: 0\nCCS: 0"
+"""What a scripted model says to a writer and to a judge."""
+SCRIPTED: Spec = {"backend": "scripted", "replies": [SAID]}
 EXAMPLES: dict[str, dict[str, Spec]] = {
     "datasets": {"world": {}, "easy_vqa": {}, **{name: {} for name in SETS}},
     "chat": {
@@ -25,9 +28,15 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
     },
-    "writers": {"scripted": {}, "grammar": {}},
+    "writers": {"scripted": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
     "editors": {"scripted": {}, "scene": {}, "diffusion": {"steps": 2}, "repaint": {}},
-    "judges": {"scripted": {}, "grammar": {}, "lexical": {}},
+    "judges": {
+        "scripted": {},
+        "grammar": {},
+        "lexical": {},
+        "chat": {"model": SCRIPTED, "samples": 3},
+        "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
+    },
     "verifiers": {"reader": {}},
 }
 """For every plug-in the options with which it is put to the test."""

@@ -8,6 +8,7 @@ import pytest
 from cfeval.backends import registry
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Requery, Sample, Score, Verdict
+from cfeval.seeds import derive
 from cfeval.studies.edct.baseline import baseline
 from cfeval.studies.edct.checks import checks
 from cfeval.studies.edct.conversation import Prompts
@@ -15,7 +16,6 @@ from cfeval.studies.edct.counterfactuals import counterfactuals
 from cfeval.studies.edct.instructions import instructions
 from cfeval.studies.edct.requery import requery
 from cfeval.studies.edct.scores import scores
-from cfeval.studies.edct.seeds import derive
 from cfeval.studies.edct.verdicts import verdicts
 from tests.conftest import picture
 
