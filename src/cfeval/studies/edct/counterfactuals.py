@@ -52,6 +52,7 @@ def _request(
         seed=_seed(record, seed),
         concept=record.concept,
         scene=sample.scene if editor.needs_scene else None,
+        edit=record.edit,
     )
 
 
