@@ -15,6 +15,7 @@ from cfeval.errors import ParamsError
 from cfeval.io.samples import RawSample, file_samples
 from cfeval.records.common import Status
 from tests.conftest import picture
+from tests.tiny import vlms
 
 Spec = dict[str, Any]
 EXAMPLES: dict[str, dict[str, Spec]] = {
@@ -23,6 +24,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "scripted": {},
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
+        "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
     },
     "writers": {"scripted": {}, "grammar": {}},
     "editors": {"scripted": {}, "scene": {}, "diffusion": {"steps": 2}, "repaint": {}},
@@ -30,6 +32,10 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
     "verifiers": {"reader": {}},
 }
 """For every plug-in the options with which it is put to the test."""
+MADE: dict[tuple[str, str], Callable[[], Spec]] = {
+    ("chat", "transformers"): lambda: {"model": str(vlms.checkpoint("qwen2_5_vl"))},
+}
+"""Options that are known only when a test runs: checkpoints that it makes."""
 EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
 """Plug-ins for easy-VQA pictures; the others are tried on the world's."""
 
@@ -39,7 +45,8 @@ def cases(family: str) -> list[str]:
 
 
 def built(family: str, name: str) -> Any:
-    return registry.build(family, {"backend": name, **EXAMPLES[family][name]})
+    made = MADE.get((family, name), dict)()
+    return registry.build(family, {"backend": name, **EXAMPLES[family][name], **made})
 
 
 @pytest.fixture(scope="module")
