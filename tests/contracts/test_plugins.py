@@ -16,6 +16,7 @@ from cfeval.io.samples import RawSample
 from cfeval.records.common import Status
 from tests.conftest import picture
 from tests.data_files import SETS
+from tests.tiny import vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
@@ -28,6 +29,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "scripted": {},
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
+        "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
     },
     "writers": {"scripted": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
     "editors": {
@@ -48,6 +50,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
 }
 """For every plug-in the options with which it is put to the test."""
 MADE: dict[tuple[str, str], Callable[[], Spec]] = {
+    ("chat", "transformers"): lambda: {"model": str(vlms.checkpoint("qwen2_5_vl"))},
     ("editors", "diffusers"): lambda: {"model": str(checkpoint("StableDiffusionInstructPix2PixPipeline"))},
 }
 """Options that are known only when a test runs: checkpoints that it makes."""
