@@ -1,7 +1,8 @@
 """What every chat model offers: a batch of requests in, one reply each out, in the same order; and dialogues over it.
 
-A dialogue is a generator that yields requests and is sent their replies, without thoughts; it returns its result. A local model
-takes one request of every open dialogue at a time, as a batch; a provider's model takes each as soon as it comes.
+A dialogue is a generator that yields requests and is sent their replies, without thoughts; what it returns is its
+result. A local model takes one request of every open dialogue at a time, as a batch; a provider's model takes each as
+soon as it comes.
 """
 
 import re
