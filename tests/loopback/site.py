@@ -63,6 +63,8 @@ class Loopback(Control):
         """Seconds every request waits before it is answered; requests wait side by side. May be changed."""
         self.origin = origin
         """Scheme, host and port."""
+        self.defects: list[Exception] = []
+        """Errors of the server itself: raised when it stops, because a client would only see a 500 and try again."""
         super().__init__()
 
     def reset(self) -> None:
@@ -119,6 +121,11 @@ async def serve(
             response = wire.as_http(effect, key) if isinstance(effect, Http) else await answer(effect)
         except DeniedError as denied:
             response = denied.answer
+        except OSError:  # the client has gone
+            raise
+        except Exception as defect:
+            server.defects.append(defect)
+            raise
         if request.transport is not None and not request.transport.is_closing():
             entry.status = response.status
         return response
