@@ -1,7 +1,7 @@
 """The server as its routes see it, and the one way in which every request is served."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -155,14 +155,3 @@ def _effect(entry: Request) -> Effect | None:
     if fault is None or entry.kind not in fault.where:
         raise DeniedError(400, error(400, f"the fault {entry.fault} does not fit a request of the kind {entry.kind}"))
     return fault.effect
-
-
-def known_fields(payload: Mapping[str, Any], allowed: Iterable[str]) -> None:
-    """Refuse fields that Gemini does not know.
-
-    Raises:
-        DeniedError: there is one.
-    """
-    if unknown := sorted(set(payload) - set(allowed)):
-        words = [f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.' for name in unknown]
-        raise DeniedError(400, google_error("\n".join(words)))
