@@ -3,9 +3,11 @@
 import asyncio
 import json
 import re
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -44,8 +46,13 @@ async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
     """The client for the calls of one event loop; redirects are not followed, so that no key goes elsewhere."""
     timeout = httpx2.Timeout(None, connect=_CONNECT)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False) as client:
+    async with httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False, verify=_tls()) as client:
         yield client
+
+
+@cache
+def _tls() -> ssl.SSLContext:  # slow to load, and each batch of calls opens a client
+    return httpx2.create_ssl_context()
 
 
 @dataclass(frozen=True)
