@@ -74,7 +74,9 @@ def images_reply(body: Any, asked: str, key_env: str) -> Reply | Fault:
     if fault is not None:
         return fault
     data = answer.body.get("data")
-    images = [part for part in data if isinstance(part, dict)] if isinstance(data, list) else []
+    if not isinstance(data, list):
+        return answer.retry("no_data", "the answer holds no list of images")
+    images = [part for part in data if isinstance(part, dict)]
     if len(images) != 1:
         return _not_one(answer, len(images), "")
     if not isinstance(images[0].get("b64_json"), str):

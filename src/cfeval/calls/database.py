@@ -9,6 +9,8 @@ from cfeval.errors import InputError, OutputError
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
+SYNCHRONOUS = "NORMAL"
+"""A crash of the machine may lose the last calls, never more; a crash of the process loses none."""
 _OURS = 0x63666576
 """SQLite's `application_id` of a response store: "cfev"."""
 _VERSION = 1
@@ -24,11 +26,11 @@ def opened(path: Path, schema: str) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
+        db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         if not _is_ours(db, path):
             with transaction(db):
                 _make(db, path, schema)
         db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
     except BaseException:
         db.close()
         raise

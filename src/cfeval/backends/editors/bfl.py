@@ -197,7 +197,7 @@ async def _fetch(attempts: Attempts, link: str) -> bytes | Fault:
         return response
     if response.status in EXPIRED:
         return record(
-            "expired", Status.TRANSPORT_ERROR, f"the picture's link has expired (HTTP {response.status})", final=False
+            "expired", Status.NO_IMAGE, f"the picture's link has expired (HTTP {response.status})", final=False
         )
     fault = fault_of(nobody, response)
     if fault is not None:
