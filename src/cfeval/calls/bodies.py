@@ -193,12 +193,12 @@ def cost_of(value: Any, unit: float = 1.0) -> float | None:
 
 
 def without_images(content: Any) -> Any:
-    """JSON in which every `data:` URL and every long base64 text is replaced by its length."""
+    """JSON in which every image's `data:` URL and every long base64 text is replaced by its length."""
     if isinstance(content, dict):
         return {name: without_images(value) for name, value in content.items()}
     if isinstance(content, list):
         return [without_images(value) for value in content]
-    if isinstance(content, str) and len(content) > 500 and (content.startswith("data:") or _BASE64.match(content)):
+    if isinstance(content, str) and (content.startswith("data:image/") or _BASE64.match(content)):
         return f"({len(content)} characters)"
     return content
 
