@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfeval.calls.bodies import chat_reply, cost_of, images_reply, same_model, usage_of, without_images
@@ -145,6 +145,7 @@ JSON = st.recursive(
 FIELDS = ("choices", "message", "content", "finish_reason", "images", "image_url", "url", "error", "code", "usage")
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(JSON, lambda inner: st.dictionaries(st.sampled_from((*FIELDS, "data", "model")), inner)), st.booleans()
 )
