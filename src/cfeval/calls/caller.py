@@ -19,7 +19,7 @@ from cfeval.calls.limiter import Limiter
 from cfeval.calls.meter import Meter
 from cfeval.calls.prices import Price, Prices, load_prices
 from cfeval.calls.settings import settings
-from cfeval.calls.store import Budget, Store
+from cfeval.calls.store import Budget, BudgetError, Store
 from cfeval.calls.transport import open_client
 from cfeval.errors import BackendError, CfevalError
 from cfeval.params import Calls
@@ -59,7 +59,7 @@ class Attempts:
         """
 
         async def once() -> T | Fault:
-            number = self.caller.send(self.call)
+            number = await self.caller.send(self.call)
             ended, used, charged = "broken off", None, True
             try:
                 result = await step()
@@ -123,7 +123,8 @@ class Caller:
         self.meter = Meter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
-        self._stopping = asyncio.Event()
+        self._stopping, self._settled = asyncio.Event(), asyncio.Event()
+        self._under_way = 0
         self._alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -160,8 +161,10 @@ class Caller:
 
     async def _own(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
-        while self._go_on() and not self.store.claim(call.key, self.settings.deadline):
+        self._go_on()
+        while not self.store.claim(call.key, self.settings.deadline):
             await asyncio.sleep(_LOOK)
+            self._go_on()
         try:
             stored = self._stored(call)
             if stored is None:
@@ -182,14 +185,31 @@ class Caller:
         self._conclude(result)
         return reply
 
-    def send(self, call: Call) -> int:
-        """Set aside what an attempt may cost; see `Store.send`."""
-        self._go_on()
+    async def send(self, call: Call) -> int:
+        """Set aside what an attempt may cost, where need be once this job's attempts under way have cost less.
+
+        Raises:
+            BudgetError: see `Store.send`.
+        """
         price = self._price(call)
-        return self.store.send(call, price.of(call.expected) if price else 0.0, self.budget)
+        reserved = price.of(call.expected) if price else 0.0
+        while True:
+            self._go_on()
+            try:
+                number = self.store.send(call, reserved, self.budget)
+            except BudgetError:
+                if not self._under_way:
+                    raise
+                await self._settled.wait()
+            else:
+                self._under_way += 1
+                return number
 
     def settle(self, number: int, call: Call, ended: str, usage: Usage | None, charged: bool) -> None:
         """Note what an attempt came to."""
+        self._under_way -= 1
+        self._settled.set()
+        self._settled = asyncio.Event()
         price, known = self.prices.of(call.model), None if usage == Usage() else usage
         self.meter.used(known, price)
         self.store.settle(number, ended, known, price.of(known) if price and known else None, charged)
@@ -238,10 +258,9 @@ class Caller:
         self.stopped = self.stopped or error
         self._stopping.set()
 
-    def _go_on(self) -> bool:
+    def _go_on(self) -> None:
         if self.stopped is not None:
             raise self.stopped
-        return True
 
 
 def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]], at_most: int = 512) -> list[T]:
