@@ -79,7 +79,7 @@ def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampl
     together = chat.chat(requests)
     assert together == one_at_a_time(chat, requests)
     assert together[::-1] == chat.chat(requests[::-1])
-    assert len({reply.text for reply in together}) > 2
+    assert len({reply.text for reply in together}) > 1
     assert not any(reply.status == Status.UNPARSABLE for reply in together)
 
 
@@ -95,8 +95,9 @@ def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) 
 @pytest.mark.parametrize("architecture", SEEING)
 @pytest.mark.parametrize("later", [(), ("red", "Why?")], ids=["answer", "explanation"])
 def test_what_the_image_shows_changes_what_is_said(architecture: str, later: tuple[str, ...]) -> None:
-    requests = [asked("What is this?", noise(n), 1, *later) for n in range(6)]
-    assert len({reply.text for reply in model(architecture, **SAMPLED).chat(requests)}) > 1
+    chat = model(architecture, **SAMPLED)
+    one, other = ([asked("What is this?", noise(n), seed, *later) for seed in range(8)] for n in range(2))
+    assert chat.chat(one) != chat.chat(other)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -126,7 +127,7 @@ def test_a_reply_without_an_end_is_truncated(architecture: str) -> None:
     whole = model(architecture, **SAMPLED).chat(requests)
     cut = model(architecture, max_tokens=6, **SAMPLED).chat(requests)
     assert {reply.status for reply in whole} == {Status.OK}
-    assert {reply.status for reply in cut} == {Status.OK, Status.TRUNCATED}
+    assert Status.TRUNCATED in {reply.status for reply in cut}
     for long, short in zip(whole, cut, strict=True):
         if short.status == Status.OK:
             assert short == long
@@ -161,9 +162,9 @@ def test_a_request_that_the_model_cannot_take_is_a_status_of_its_own() -> None:
     assert replies[2].status == Status.UNPARSABLE
     assert "processor refuses the request" in replies[2].reason
     assert [*replies[:2], *replies[3:]] == chat.chat(good)
-    seen = model("qwen2").chat([asked("What?", noise(1))])[0]
+    seen = model("llama").chat([asked("What?", noise(1))])[0]
     assert (seen.status, "reads text only" in seen.reason) == (Status.UNPARSABLE, True)
-    long = model("qwen2").chat([asked("x" * 5000)])[0]
+    long = model("llama").chat([asked("x" * 5000)])[0]
     assert (long.status, "at most 4096" in long.reason) == (Status.UNPARSABLE, True)
 
 
@@ -213,12 +214,12 @@ def test_a_limit_on_pixels_that_the_processor_has_is_its_own(
 
 
 def test_variables_of_the_chat_template_reach_it(tmp_path: Path) -> None:
-    folder = shutil.copytree(checkpoint("qwen2"), tmp_path / "tiny-qwen2")
+    folder = shutil.copytree(checkpoint("llama"), tmp_path / "tiny-llama")
     template = folder / "chat_template.jinja"
     template.write_text("{% if terse %}Be terse.{% endif %}" + template.read_text())
     requests = [asked("What?", None, seed) for seed in range(4)]
     plain, terse = at(folder, **SAMPLED).chat(requests), at(folder, template={"terse": True}, **SAMPLED).chat(requests)
-    assert plain == model("qwen2", **SAMPLED).chat(requests) != terse
+    assert plain == model("llama", **SAMPLED).chat(requests) != terse
     with pytest.raises(BackendError, match="has no variable 'thorough'"):
         at(folder, template={"thorough": True})
 
