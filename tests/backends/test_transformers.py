@@ -19,6 +19,7 @@ from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint
 
 SAMPLED = {"temperature": 1.0}
 GREEDY = {"temperature": 0.0}
+FILTERED = {"temperature": 0.7, "top_p": 0.8, "repetition_penalty": 1.2}
 SIZES = [(60, 80), (64, 64), (50, 120), (130, 40), (30, 64)]
 """Heights and widths of images that go into one batch."""
 
@@ -71,7 +72,7 @@ def test_a_target_answers_and_explains_in_one_conversation(architecture: str) ->
     assert len({conversation["answer"] for conversation in held}) > 1
 
 
-@pytest.mark.parametrize("sampling", [SAMPLED, GREEDY], ids=["sampled", "greedy"])
+@pytest.mark.parametrize("sampling", [SAMPLED, GREEDY, FILTERED], ids=["sampled", "greedy", "filtered"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampling: dict[str, float]) -> None:
     chat = model(architecture, batch=4, max_tokens=40, **sampling)
@@ -222,6 +223,25 @@ def test_variables_of_the_chat_template_reach_it(tmp_path: Path) -> None:
     assert plain == model("llama", **SAMPLED).chat(requests) != terse
     with pytest.raises(BackendError, match="has no variable 'thorough'"):
         at(folder, template={"thorough": True})
+
+
+def test_a_template_of_the_older_kind_says_the_same(tmp_path: Path) -> None:
+    folder = shutil.copytree(checkpoint("pixtral"), tmp_path / "tiny-pixtral")
+    template = folder / "chat_template.jinja"
+    older = template.read_text().replace("part['text']", "part['content']")
+    older = older.replace("message['content'] is string", "message['role'] == 'assistant'")
+    template.write_text(older.replace("{{ message['content'] }}", "{{ message['content'] + '' }}"))
+    requests = mixed("pixtral")
+    assert at(folder, **SAMPLED).chat(requests) == model("pixtral", **SAMPLED).chat(requests)
+
+
+@pytest.mark.parametrize("architecture", ["pixtral", "llama"])
+def test_a_template_that_loses_turns_is_refused(architecture: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(checkpoint(architecture), tmp_path / "tiny")
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text().replace("in messages %}", "in messages[-1:] %}"))
+    with pytest.raises(BackendError, match="does not pass on every turn of a conversation"):
+        at(folder)
 
 
 def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
