@@ -13,9 +13,8 @@ from cfeval.params import FAMILIES, Params, load, named, parse
 def run(params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plug-in and its options, before anything runs."""
     checked = load_checked(params)
-    print(
-        f"{named(params or [PARAMS])}: fine; {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set"
-    )
+    study = checked.edct
+    print(f"{named(params or [PARAMS])}: fine; {len(study.arms())} arms, {study.items} items of each data set")
 
 
 def load_checked(params: Sequence[Path] | None) -> Params:

@@ -87,7 +87,7 @@ def run(
 def _go_through(
     sample: Sample, picture: Picture, backends: Backends, prompts: Prompts, seed: int
 ) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
-    """All stages for one sample: what each said, the counterfactual where there is one, and the calls that were made."""
+    """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
     before = _first("baseline", baseline([sample], lambda _: picture, backends.vlm, prompts, seed))
     wanted = _first("instruction", instructions([before], backends.writer, PROTOCOL, seed))
     samples = {ITEM: sample}
