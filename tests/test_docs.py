@@ -1,5 +1,6 @@
 """The README cannot rot: its commands exist, its field lists are the records', its figures are the tables'."""
 
+import importlib
 import importlib.util
 import re
 import shlex
@@ -67,6 +68,12 @@ def test_every_field_of_every_file_is_in_the_readme(start: str, kind: type[Recor
     fields = set(kind.model_fields) - SHARED - set(edct.Arm.model_fields)
     missing = {field for field in fields if f"`{field}`" not in row(start)}
     assert not missing
+
+
+@pytest.mark.parametrize("name", ["samples", "files", "okvqa"])
+def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None:
+    options = set(importlib.import_module(f"cfeval.backends.datasets.{name}").Options.model_fields)
+    assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |").split("|")[3]))
 
 
 def test_every_column_of_the_tables_is_in_the_readme() -> None:

@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
 FLOORS = (
     "errors",
+    "seeds",
     "streams",
     "records",
     "params",

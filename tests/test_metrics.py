@@ -1,11 +1,14 @@
 """Metrics against limits worked out by hand."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from cfeval.metrics.accuracy import answer_matches
 from cfeval.metrics.ccs import ccs
 from cfeval.metrics.changed_share import changed_share
+from cfeval.metrics.majority import majority
 
 
 def test_ccs_is_the_product() -> None:
@@ -36,3 +39,13 @@ def test_changed_share_counts_pixels_that_moved_in_some_channel() -> None:
     assert changed_share(before, after) == 1 / 20
     assert changed_share(before, before) == 0
     assert changed_share(before, after[:2]) == 1
+
+
+def test_a_majority_is_more_than_half_of_the_full_panel() -> None:
+    for size in range(6):
+        for votes in product((0, 1, None), repeat=size):
+            ones, zeros = votes.count(1), votes.count(0)
+            expected = 1 if ones > size - ones else 0 if zeros > size - zeros else None
+            assert majority(votes) == expected
+    assert majority([1, 1, None]) == 1
+    assert majority([1, 0]) is majority([1, None]) is majority([1, None, None]) is majority([]) is None

@@ -5,10 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from snakemake.utils import update_config
 
+from cfeval.backends import registry
 from cfeval.errors import ParamsError
-from cfeval.params import Params, load, parse
+from cfeval.io.records import read_csv
+from cfeval.params import FAMILIES, Params, load, parse, read
+from cfeval.records.tables import Published
+from cfeval.tables import edct_table1, edct_table2
+from tests.tables.study import HOW, score
+
+ROOT = Path(__file__).parents[1]
+PAPER = ROOT / "data" / "reference" / "edct-2025.csv"
+COMING = {"chat": {"transformers"}, "writers": {"chat"}, "judges": {"chat"}, "editors": {"bfl", "openrouter_image"}}
+"""Plug-ins that the papers' overlays name and that are not there yet."""
 
 BLOCK = {"dataset": ["d"], "vlm": ["m", "n"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
 SCRIPTED = {"backend": "scripted"}
@@ -90,7 +100,54 @@ def test_the_schema_describes_every_key() -> None:
 
 
 def test_the_shipped_parameters_are_sound() -> None:
-    root = Path(__file__).parents[1]
-    for path in [root / "params.yaml"]:
-        assert load(path).edct.arms()
-        assert yaml.safe_load(path.read_text())
+    assert load(ROOT / "params.yaml").edct.arms()
+
+
+def overlaid(name: str) -> Params:
+    """params.yaml under an overlay, merged as Snakemake does."""
+    content = read(ROOT / "params.yaml")
+    update_config(content, read(ROOT / "workflow" / "params" / f"{name}.yaml"))
+    return parse(content, name)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.yaml")))
+def test_every_overlay_is_sound_over_the_shipped_parameters(name: str) -> None:
+    edct = overlaid(name).edct
+    assert edct.arms()
+    for section, family in FAMILIES.items():
+        for spec in getattr(edct, section).values():
+            if spec.backend not in COMING.get(family, ()):
+                registry.check(family, spec.model_dump(), f"{name}: {section}")
+
+
+def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
+    edct = overlaid("paper-table1").edct
+    rows = edct_table1.rows(edct.arms(), [score(arm, "a") for arm in edct.arms()], HOW, read_csv(PAPER, Published))
+    assert {row.vlm: (row.paper_pcs, row.paper_ncc, row.paper_ccs) for row in rows} == {
+        "llama-3.2-vision-11b": (0.599, 0.503, 0.435),
+        "pixtral-12b": (0.605, 0.622, 0.504),
+        "internvl3-14b": (0.604, 0.652, 0.556),
+        "qwen2.5-vl-7b": (0.658, 0.626, 0.559),
+        "gemini-2.5-flash": (0.712, 0.743, 0.674),
+    }
+    assert (edct.items, edct.tables.table2) == (120, ())
+
+
+def test_the_overlay_of_table_2_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
+    edct = overlaid("paper-table2").edct
+    arms = [arm for block in edct.tables.table2 for arm in block.arms()]
+    rows = edct_table2.rows(arms, [score(arm, "a") for arm in arms], HOW, read_csv(PAPER, Published))
+    assert {(row.writer, row.judge, row.editor): row.paper_ccs for row in rows} == {
+        ("gemini-2.5-pro", "gemini-2.5-pro", "flux.1-kontext-max"): 0.674,
+        ("gemini-2.5-pro", "gemini-2.5-pro", "gemini-2.5-flash-image"): 0.657,
+        ("qwen3-235b", "qwen3-235b", "flux.1-kontext-max"): 0.555,
+        ("qwen3-235b", "qwen3-235b", "gemini-2.5-flash-image"): 0.584,
+    }
+    assert set(edct.arms()) == set(arms), "the arm of Table 1 is one of these"
+
+
+@pytest.mark.parametrize("name", ["paper-table1", "paper-table2"])
+def test_no_arm_of_a_papers_overlay_is_a_built_in_target_or_in_the_calibration_table(name: str) -> None:
+    edct = overlaid(name).edct
+    assert {edct.vlms[arm.vlm].backend for arm in edct.arms()} <= {"transformers", "openai"}
+    assert not {arm.vlm for arm in edct.arms()} & set(edct.calibration)

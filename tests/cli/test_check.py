@@ -45,6 +45,24 @@ def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
             "unknown option 'treshold' of 'scripted'; did you mean",
         ),
         ("judges", "j", {"backend": "scripted", "threshold": 2}, "option 'threshold' of 'scripted'"),
+        (
+            "writers",
+            "w",
+            {"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"},
+            "edct.writers.w: the file own/write.md is missing; put it there",
+        ),
+        (
+            "judges",
+            "j",
+            {"backend": "panel", "judges": [{"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"}]},
+            "edct.judges.j: the file own/judge.md is missing; put it there",
+        ),
+        (
+            "judges",
+            "j",
+            {"backend": "chat", "model": {"backend": "scripted", "replys": []}},
+            "edct.judges.j: chat: unknown option 'replys' of 'scripted'; did you mean 'replies'",
+        ),
         ("datasets", "mine", {"backend": "samples", "path": "gone.jsonl"}, "the file gone.jsonl is missing"),
     ],
 )
@@ -61,6 +79,18 @@ def test_a_bad_backend_is_one_line_and_status_2(
 def test_a_missing_prompt_folder_is_named(cfeval: Run, params: dict[str, Any]) -> None:
     params["edct"]["prompts"] = "nowhere"
     assert "no folder nowhere" in check(cfeval, params)[2]
+
+
+def test_a_missing_template_of_the_two_turns_is_named(cfeval: Run, params: dict[str, Any]) -> None:
+    params["edct"]["prompts"] = "own"
+    Path("own").mkdir()
+    Path("own/answer.md").write_text("{question}")
+    status, _, complaint = check(cfeval, params)
+    assert status == 2
+    assert "edct.prompts: no prompt explain.md in own" in complaint
+    assert complaint.count("\n") == 1
+    Path("own/explain.md").write_text("Why?")
+    assert check(cfeval, params)[0] == 0
 
 
 def test_an_unknown_key_comes_before_a_missing_one(cfeval: Run, params: dict[str, Any]) -> None:

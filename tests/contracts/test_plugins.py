@@ -12,24 +12,50 @@ from cfeval.backends.judges.base import JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
 from cfeval.errors import ParamsError
-from cfeval.io.samples import RawSample, file_samples
+from cfeval.io.samples import RawSample
 from cfeval.records.common import Status
 from tests.conftest import picture
+from tests.data_files import SETS
+from tests.tiny import vlms
+from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
+SAID = "Concept: c\nPositive: Change c.\nNegative: c\nPCS: 1\nNCC: 0\nCCS: 0"
+"""What a scripted model says to a writer and to a judge."""
+SCRIPTED: Spec = {"backend": "scripted", "replies": [SAID]}
 EXAMPLES: dict[str, dict[str, Spec]] = {
-    "datasets": {"world": {}, "easy_vqa": {}, "samples": {}},
+    "datasets": {"world": {}, "easy_vqa": {}, **{name: {} for name in SETS}},
     "chat": {
         "scripted": {},
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
+        "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
     },
-    "writers": {"scripted": {}, "grammar": {}},
-    "editors": {"scripted": {}, "scene": {}, "diffusion": {"steps": 2}, "repaint": {}},
-    "judges": {"scripted": {}, "grammar": {}, "lexical": {}},
+    "writers": {"scripted": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
+    "editors": {
+        "scripted": {},
+        "scene": {},
+        "diffusion": {"steps": 2},
+        "repaint": {},
+        "diffusers": {"model": "made when the test runs", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
+    },
+    "judges": {
+        "scripted": {},
+        "grammar": {},
+        "lexical": {},
+        "chat": {"model": SCRIPTED, "samples": 3},
+        "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
+    },
     "verifiers": {"reader": {}},
 }
 """For every plug-in the options with which it is put to the test."""
+MADE: dict[tuple[str, str], Callable[[], Spec]] = {
+    ("chat", "transformers"): lambda: {"model": str(vlms.checkpoint("qwen2_5_vl"))},
+    ("editors", "diffusers"): lambda: {"model": str(checkpoint("StableDiffusionInstructPix2PixPipeline"))},
+}
+"""Options that are known only when a test runs: checkpoints that it makes."""
+ANY_TEXT = {"scripted", "diffusers"}
+"""Editors that take any text for an instruction."""
 EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
 """Plug-ins for easy-VQA pictures; the others are tried on the world's."""
 
@@ -39,7 +65,8 @@ def cases(family: str) -> list[str]:
 
 
 def built(family: str, name: str) -> Any:
-    return registry.build(family, {"backend": name, **EXAMPLES[family][name]})
+    made = MADE.get((family, name), dict)()
+    return registry.build(family, {"backend": name, **EXAMPLES[family][name], **made})
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +98,8 @@ def test_an_unknown_plug_in_or_option_is_named_with_the_nearest_right_one(family
 
 @pytest.mark.parametrize("name", cases("datasets"))
 def test_a_data_set_gives_the_same_samples_for_the_same_seed(name: str, tmp_path: Any) -> None:
-    spec: Spec = {"backend": name, **EXAMPLES["datasets"][name]}
-    if name == "samples":
-        raws = [RawSample(f"s{n}", picture(n), "what?") for n in range(4)]
-        file_samples(tmp_path / "own.jsonl", raws)
-        spec |= {"path": str(tmp_path / "own.jsonl")}
-    dataset = registry.build("datasets", spec)
+    written = SETS[name](tmp_path) if name in SETS else {}
+    dataset = registry.build("datasets", {"backend": name, **EXAMPLES["datasets"][name], **written})
     first, again = (list(dataset.samples(3, 5)) for _ in range(2))
     assert first == again
     assert len(first) == len({sample.id for sample in first}) == 3
@@ -161,7 +184,7 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     assert good.picture is not None
     assert good.picture.sha256 != sample.picture.sha256
     assert good == again == editor.edit([request(edit.positive)])[0]
-    if name != "scripted":
+    if name not in ANY_TEXT:
         assert bad.status == Status.EDIT_INVALID
         assert bad.reason
 

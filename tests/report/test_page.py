@@ -55,6 +55,17 @@ def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: 
     assert "#1b2430" not in html.split("<figure>")[1].split("</figure>")[0]
 
 
+def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
+    tables, figures = tmp_path / "tables", tmp_path / "figures"
+    assert cfeval("edct", "calibration", "--arms", "[]", "--known", "{}", "--out", tables / "cal")[0] == 0
+    assert cfeval("edct", "calibration-plot", "--table", tables / "cal.csv", "--out", figures / "cal")[0] == 0
+    given = ["--table1", tables / "t1.csv", "--calibration", tables / "cal.csv", "--forest", figures / "forest.svg"]
+    given += ["--calibration-plot", figures / "cal.svg", "--results", tmp_path / "edct", "--arms", arms_json()]
+    assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
+    assert report_page.read_text().count("<figure><svg") == 1
+    assert "Calibration: CCS" not in report_page.read_text()
+
+
 def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(cfeval: Run, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

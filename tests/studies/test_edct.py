@@ -8,6 +8,7 @@ import pytest
 from cfeval.backends import registry
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Requery, Sample, Score, Verdict
+from cfeval.seeds import derive
 from cfeval.studies.edct.baseline import baseline
 from cfeval.studies.edct.checks import checks
 from cfeval.studies.edct.conversation import Prompts
@@ -15,7 +16,6 @@ from cfeval.studies.edct.counterfactuals import counterfactuals
 from cfeval.studies.edct.instructions import instructions
 from cfeval.studies.edct.requery import requery
 from cfeval.studies.edct.scores import scores
-from cfeval.studies.edct.seeds import derive
 from cfeval.studies.edct.verdicts import verdicts
 from tests.conftest import picture
 
@@ -86,6 +86,27 @@ def test_no_work_is_done_for_an_item_that_ended_before() -> None:
     later = ("instructions", "counterfactuals", "requery", "verdicts")
     rows, _ = study(baseline=poison, **dict.fromkeys(later, crash))
     assert rows[2].status == Status.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("scoring", "answers", "said", "correct"),
+    [
+        ("contains", (), "The answer.", 1.0),
+        ("contains", (), "red", 0.0),
+        ("vqa", ("red",) * 2 + ("blue",) * 8, "Red.", 0.6),
+        ("vqa", ("red",) * 2 + ("blue",) * 8, "It is red.", 0.0),
+        ("vqa", (), "red", None),
+        ("okvqa", ("dog",) * 1 + ("cat",) * 9, "dogs", 0.3),
+        ("okvqa", ("dog",) * 10, "Two dogs", 0.0),
+    ],
+)
+def test_the_data_set_says_by_which_rule_an_answer_is_right(
+    scoring: Any, answers: tuple[str, ...], said: str, correct: float | None
+) -> None:
+    sample = samples()["i0"].model_copy(update={"scoring": scoring, "answers": answers})
+    verdict, said_before = Verdict(id="i0", pcs=1, ncc=1), Baseline(id="i0", question="?", answer=said)
+    [row] = scores([verdict], {"i0": sample}, {"i0": said_before}, {("i0", 1): Check(id="i0")}, ARM)
+    assert row.correct == correct
 
 
 def test_an_unfinished_baseline_keeps_its_answer_and_has_no_accuracy_when_it_has_none() -> None:

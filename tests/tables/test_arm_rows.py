@@ -59,6 +59,12 @@ def test_an_item_with_two_edits_counts_twice_as_score_and_once_for_accuracy() ->
     assert (row.n, row.accuracy) == (3, 0.5)
 
 
+def test_accuracy_is_the_mean_of_shares_where_people_disagreed() -> None:
+    given_ = [score(GROUNDED, "a", correct=0.3), score(GROUNDED, "b", correct=1), score(GROUNDED, "c")]
+    (row,) = edct_table1.rows([GROUNDED], given_, HOW)
+    assert row.accuracy == 0.65
+
+
 def test_a_wilson_interval_is_named_in_the_row() -> None:
     (row,) = edct_table1.rows([GROUNDED], scores(GROUNDED, 8, 2), Interval(method="wilson"))
     assert (row.ccs_lo, row.ccs_hi, row.ci) == (0.4902, 0.9433, "Wilson 95 %")

@@ -2,10 +2,13 @@
 
 import csv
 import io
+from collections.abc import Callable
+
+import pytest
 
 from cfeval.io.records import read_csv
 from cfeval.records.tables import ArmRow
-from cfeval.tables import edct_table1, edct_table2
+from cfeval.tables import edct_calibration, edct_table1, edct_table2
 from cfeval.tables.formats import Sheet, csv_text, latex, markdown
 from tests.tables.study import GROUNDED, HOW, arm, scores
 
@@ -57,6 +60,9 @@ def test_latex_escapes_what_tex_would_read() -> None:
     assert text.count("{") == text.count("}")
 
 
-def test_an_empty_table_is_still_a_table() -> None:
+@pytest.mark.parametrize("text", [markdown, latex])
+def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[Sheet], str]) -> None:
     assert csv_text(ArmRow, []).count("\n") == 1
-    assert "| Judge |" in markdown(edct_table2.sheet([]))
+    assert "Judge" in text(edct_table2.sheet([]))
+    assert "params.yaml names no arm for this table (edct.tables)" in text(edct_table2.sheet([]))
+    assert "no target of Table 1 has a known share" in text(edct_calibration.sheet([]))

@@ -44,6 +44,24 @@ def test_calibration_and_metrics_follow_from_the_files(cfeval: Run, shards: list
     assert sorted(found) == ["calibration", "table1", "table2"]
 
 
+def test_tables_that_params_yaml_names_no_arm_for_are_empty_and_everything_after_them_is_made(
+    cfeval: Run, shards: list[Path], tmp_path: Path
+) -> None:
+    assert cfeval("edct", "table1", "--arms", ARMS, "--interval", FAST, "--out", tmp_path / "table1", shards[0])[0] == 0
+    for verb in (["table2"], ["calibration", "--known", "{}"]):
+        assert cfeval("edct", *verb, "--arms", "[]", "--out", tmp_path / verb[0]) == (0, "", "")
+        assert (tmp_path / f"{verb[0]}.csv").read_text().count("\n") == 1
+        assert all("Empty: " in (tmp_path / f"{verb[0]}.{ending}").read_text() for ending in ("md", "tex"))
+    inputs = [part for name in ("table1", "table2", "calibration") for part in (f"--{name}", tmp_path / f"{name}.csv")]
+    assert cfeval("edct", "metrics", *inputs, "--out", tmp_path / "metrics.json")[0] == 0
+    assert json.loads((tmp_path / "metrics.json").read_text())["table2"] == {}
+    plots = [("forest", "table2", "Empty: params.yaml"), ("calibration-plot", "calibration", "Empty: no target")]
+    for verb, table, said in plots:
+        assert cfeval("edct", verb, "--table", tmp_path / f"{table}.csv", "--out", tmp_path / verb)[0] == 0
+        assert said in (tmp_path / f"{verb}.svg").read_text()
+        assert (tmp_path / f"{verb}.png").stat().st_size
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

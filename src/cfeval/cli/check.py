@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.backends import registry
-from cfeval.cli.common import PARAMS, ParamsFiles
-from cfeval.errors import ParamsError
+from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
+from cfeval.errors import InputError, ParamsError
 from cfeval.params import FAMILIES, Params, load, named, parse
 
 
@@ -37,11 +37,18 @@ def check_backends(params: Params, where: str) -> Params:
     for section, family in FAMILIES.items():
         for name, spec in getattr(params.edct, section).items():
             _check_backend(family, spec.model_dump(), f"{where}: edct.{section}.{name}")
-    if params.edct.prompts and not Path(params.edct.prompts).is_dir():
-        raise ParamsError(
-            f"{where}: edct.prompts: no folder {params.edct.prompts}; leave it empty for the package's prompts"
-        )
+    if params.edct.prompts:
+        _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     return params
+
+
+def _check_prompts(folder: str, place: str) -> None:
+    if not Path(folder).is_dir():
+        raise ParamsError(f"{place}: no folder {folder}; leave it empty for the package's prompts")
+    try:
+        conversation_prompts(folder)
+    except InputError as error:
+        raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
 
 
 def _check_backend(family: str, spec: dict[str, Any], place: str) -> None:
@@ -49,5 +56,6 @@ def _check_backend(family: str, spec: dict[str, Any], place: str) -> None:
     for file in registry.depends_on(family, spec):
         if not Path(file).is_file():
             raise ParamsError(
-                f"{place}: the file {file} is missing; see data/models for how the built-in ones are made"
+                f"{place}: the file {file} is missing; correct the path, or put the file there "
+                "(the built-in models come with the repository, in data/models)"
             )

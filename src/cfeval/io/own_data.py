@@ -1,4 +1,4 @@
-"""Own images and questions: a CSV or JSONL file, or a folder of images, read row by row.
+"""Own images and questions: a CSV or JSONL file, or a folder of images, read row by row; images only when wanted.
 
 Columns: `image` (a path, relative to the file), `question`; optional: `id` (else the row's number), `reference`
 (the right answer), `kind`.
@@ -8,11 +8,12 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cfeval.errors import InputError, nearest
-from cfeval.io.pictures import Picture, import_image
+from cfeval.io.pictures import import_image
 from cfeval.io.records import read_lines
 from cfeval.io.samples import RawSample
 
@@ -21,8 +22,34 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _COLUMNS = ("id", "image", "question", "reference", "kind")
 
 
+@dataclass(frozen=True)
+class Row:
+    """A sample without its picture; `place` is where it stands, for errors."""
+
+    place: str
+    image: Path
+    id: str
+    question: str
+    reference: str = ""
+    kind: str = ""
+
+
 def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
-    """The samples of a CSV or JSONL file or of a folder of images.
+    """The samples of a CSV or JSONL file or of a folder of images; see `read_rows` and `sample_of`."""
+    return map(sample_of, read_rows(source, question))
+
+
+def sample_of(row: Row) -> RawSample:
+    """A row with its picture; InputError where that is missing or no image."""
+    try:
+        picture = import_image(row.image)
+    except (InputError, ValueError) as error:
+        raise InputError(f"{row.place}: {error}") from None
+    return RawSample(row.id, picture, row.question, reference=row.reference, kind=row.kind)
+
+
+def read_rows(source: Path, question: str = "") -> Iterator[Row]:
+    """The rows of a CSV or JSONL file or of a folder of images.
 
     Args:
         source: the file or folder.
@@ -34,7 +61,7 @@ def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
     reader = _reader(source)
     for place, row in reader(source):
         given = {column: value for column, value in row.items() if value is not None}
-        yield _sample(place, given | {"question": given.get("question") or question}, source)
+        yield _row(place, given | {"question": given.get("question") or question}, source)
 
 
 def _reader(source: Path) -> Callable[[Path], Iterator[tuple[str, dict[str, Any]]]]:
@@ -79,7 +106,7 @@ def _jsonl(source: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield place, {"id": f"{number:06d}"} | row
 
 
-def _sample(place: str, row: dict[str, Any], source: Path) -> RawSample:
+def _row(place: str, row: dict[str, Any], source: Path) -> Row:
     _check_columns(place, row)
     if not _ID.fullmatch(row["id"]):
         shown = row["id"] if len(row["id"]) <= 40 else row["id"][:40] + "…"
@@ -88,11 +115,13 @@ def _sample(place: str, row: dict[str, Any], source: Path) -> RawSample:
             "a letter or digit first"
         )
     if not row["question"].strip():
-        raise InputError(f"{place}: the question is empty; fill it in, or give --question for all")
+        raise InputError(
+            f"{place}: the question is empty; fill it in, or give one for all (--question, or the option 'question')"
+        )
     if not row.get("image"):
         raise InputError(f"{place}: no image named; the column 'image' holds its path")
-    picture = _picture(place, row.pop("image"), source if source.is_dir() else source.parent)
-    return RawSample(picture=picture, **row)
+    base = source if source.is_dir() else source.parent
+    return Row(place=place, image=base / row.pop("image"), **row)
 
 
 def _check_columns(place: str, row: dict[str, Any]) -> None:
@@ -101,10 +130,3 @@ def _check_columns(place: str, row: dict[str, Any]) -> None:
             raise InputError(f"{place}: unknown column '{column}'; {nearest(str(column), _COLUMNS)}")
         if not isinstance(value, str):
             raise InputError(f"{place}: {column} must be text, but got {value!r}")
-
-
-def _picture(place: str, path: str, base: Path) -> Picture:
-    try:
-        return import_image(base / path)
-    except (InputError, ValueError) as error:
-        raise InputError(f"{place}: {error}") from None

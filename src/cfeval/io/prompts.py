@@ -1,5 +1,6 @@
 """Prompt templates: Markdown files with named placeholders, `{question}`."""
 
+import hashlib
 import re
 from importlib import resources
 from pathlib import Path
@@ -9,19 +10,25 @@ from cfeval.errors import InputError
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
+def prompt_file(name: str, *, protocol: str, study: str = "edct", folder: Path | None = None) -> Path:
+    """The file of the template `name` of a protocol, in the package or in a folder of the user's own."""
+    shipped = Path(str(resources.files("cfeval"))) / "prompts" / study / protocol
+    return (folder if folder is not None else shipped) / f"{name}.md"
+
+
 def load_prompt(name: str, *, protocol: str, study: str = "edct", folder: Path | None = None) -> str:
     """The template `name` of a protocol, from the package or from a folder of the user's own.
 
     Raises:
-        InputError: there is no such template.
+        InputError: there is no such template, or it is not text.
     """
-    shipped = resources.files("cfeval") / "prompts" / study / protocol
-    source = folder if folder is not None else shipped
+    where = f"{name}.md in {folder if folder is not None else f'the protocol {protocol}'}"
     try:
-        return (source / f"{name}.md").read_text(encoding="utf-8").strip()
+        return prompt_file(name, protocol=protocol, study=study, folder=folder).read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        raise InputError(f"the prompt {where} is not UTF-8 text; save it as UTF-8") from None
     except OSError:
-        where = folder if folder is not None else f"the protocol {protocol}"
-        raise InputError(f"no prompt {name}.md in {where}") from None
+        raise InputError(f"no prompt {where}") from None
 
 
 def fill(template: str, **values: str) -> str:
@@ -37,3 +44,20 @@ def fill(template: str, **values: str) -> str:
         return values[match[1]]
 
     return _PLACEHOLDER.sub(value, template)
+
+
+def fill_marked(template: str, **values: str) -> str:
+    """Like `fill`, with one value more: `{mark}`, eight hexadecimal digits that occur in none of the values.
+
+    A template that ends its delimiters in {mark} holds texts that no text can break out of. The same values have the
+    same mark.
+    """
+    texts = [value.lower() for value in values.values()]
+    mark = _digest("\x1f".join(texts))
+    while any(mark in text for text in texts):
+        mark = _digest(mark)
+    return fill(template, mark=mark, **values)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]

@@ -6,10 +6,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from cfeval.errors import InputError
 from cfeval.io.gallery import gallery
 from cfeval.io.pictures import Picture
-from cfeval.records.edct import Sample
+from cfeval.records.edct import Sample, Scoring
 from cfeval.records.world import Scene
 
 
@@ -21,6 +23,8 @@ class RawSample:
     picture: Picture
     question: str
     reference: str = ""
+    answers: tuple[str, ...] = ()
+    scoring: Scoring = "contains"
     kind: str = ""
     scene: Scene | None = None
 
@@ -41,7 +45,7 @@ def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None
     """File every sample and its picture.
 
     Raises:
-        InputError: two samples have the same id, or there is no sample.
+        InputError: two samples have the same id, one cannot be filed, or there is none.
     """
     with ExitStack() as stack:
         add = [stack.enter_context(gallery(file)) for file in shard_files(path, shards)]
@@ -63,11 +67,17 @@ def _unique(raws: Iterable[RawSample]) -> Iterator[tuple[Sample, Picture]]:
 
 
 def _filed(raw: RawSample) -> Sample:
-    return Sample(
-        id=raw.id,
-        image=raw.picture.ref(f"{raw.picture.sha256[:32]}.png"),
-        question=raw.question,
-        reference=raw.reference,
-        kind=raw.kind,
-        scene=raw.scene,
-    )
+    try:
+        return Sample(
+            id=raw.id,
+            image=raw.picture.ref(f"{raw.picture.sha256[:32]}.png"),
+            question=raw.question,
+            reference=raw.reference,
+            answers=raw.answers,
+            scoring=raw.scoring,
+            kind=raw.kind,
+            scene=raw.scene,
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"sample {raw.id!r}: {first['loc'][0]}: {first['msg']}") from None

@@ -15,6 +15,9 @@ def _bit_of_text(value: Any) -> Any:
 Bit = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
 """0 or 1; a CSV cell holds it as text."""
 
+Scoring = Literal["contains", "vqa", "okvqa"]
+"""How an answer is compared with the right one: see `Sample.scoring`."""
+
 
 class Arm(Record):
     """One way through the study; its parts are names from params.yaml."""
@@ -35,6 +38,11 @@ class Sample(Record):
     question: str = Field(min_length=1, pattern=r"\S")
     reference: str = ""
     """The right answer, where it is known; used for accuracy only."""
+    answers: tuple[str, ...] = ()
+    """What each of the people said who were asked; VQA and OK-VQA have ten a question."""
+    scoring: Scoring = "contains"
+    """What the accuracy of an answer rests on. contains: whether `reference` stands in it; vqa, okvqa: how many of
+    `answers` it equals (`cfeval.metrics.vqa_accuracy`)."""
     kind: str = ""
     """The kind of question, where the data set tells."""
     scene: Scene | None = None
@@ -133,8 +141,9 @@ class Score(Outcome, Arm):
     """pcs · ncc, computed here."""
     mismatch: Bit | None = None
     """1 where the judge stated another product."""
-    correct: Bit | None = None
-    """1 where the baseline answer is right; None where no right answer is known or no answer came."""
+    correct: float | None = Field(default=None, ge=0, le=1)
+    """How right the baseline answer is, in [0, 1]: 0 or 1 where one answer is right, else the accuracy that
+    `Sample.scoring` names. None where no right answer is known or no answer came."""
     verified: Bit | None = None
     """See `Check.verified`."""
     changed_share: float | None = None

@@ -29,7 +29,7 @@ class ArmRow(Arm):
     paper_ncc: Figure = None
     paper_ccs: Figure = None
     accuracy: Figure = None
-    """Share of right baseline answers, among items that have an answer and a known right one."""
+    """Mean accuracy of the baseline answers, among items that have an answer and a known right one."""
     edit_verified: Figure = None
     """Share of right edits, among those that a verifier checked."""
     n_checked: int = 0

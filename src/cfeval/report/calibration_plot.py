@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from cfeval.records.edct import Arm
 from cfeval.records.tables import CalibrationRow
 from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.figure_style import bare, plain, use_style
+from cfeval.report.figure_style import bare, plain, said_instead, use_style
 from cfeval.tables.arms import arm_of, varying
-from cfeval.tables.edct_calibration import TOLERANCE
+from cfeval.tables.edct_calibration import NO_ARM_NOTE, TOLERANCE
 
 _SIZE_INCHES = (6.4, 4.6)
 _DODGE = 0.014
@@ -21,9 +21,11 @@ _NAME_SPACE, _NAME_HEIGHT = 0.035, 0.045
 
 
 def calibration_plot(rows: Sequence[CalibrationRow]) -> Figure:
-    """One series for each judge, editor and the like; one point a target."""
+    """One series for each judge, editor and the like; one point a target. Without one, a sentence that says so."""
     use_style()
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
+    if not rows:
+        return said_instead(figure, NO_ARM_NOTE)
     axes = figure.add_subplot()
     _frame(axes)
     for number, (setting, series) in enumerate(_series(rows).items()):
@@ -88,6 +90,8 @@ def _points(axes: Axes, series: Sequence[CalibrationRow], color: str, label: str
 def _accuracy(axes: Axes, rows: Sequence[CalibrationRow]) -> None:
     """Accuracy, to which the known share is invisible; the first series has all there is to see."""
     known = {row.vlm: (row.share, row.accuracy) for row in reversed(rows) if row.accuracy is not None}
+    if not known:
+        return
     style: dict[str, Any] = {"color": MUTED, "markerfacecolor": "none", "markersize": 5, "label": "accuracy of answers"}
     axes.plot(*zip(*known.values(), strict=True), "s", zorder=2, clip_on=False, **style)
 

@@ -48,6 +48,12 @@ def bare(axes: Axes, *keep: str) -> None:
     axes.set_axisbelow(True)
 
 
+def said_instead(figure: Figure, text: str) -> Figure:
+    """A figure that has nothing to draw but a sentence that says why."""
+    figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
+    return figure
+
+
 def save(figure: Figure, out: Path) -> None:
     """Write OUT.png and OUT.svg without date or program version."""
     for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):

@@ -8,16 +8,19 @@ from matplotlib.figure import Figure
 
 from cfeval.records.tables import ArmRow
 from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.figure_style import bare, plain, use_style
+from cfeval.report.figure_style import bare, plain, said_instead, use_style
+from cfeval.tables.arm_sheet import NO_ARM_NOTE
 from cfeval.tables.arms import short_labels
 
 _ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.25, 8.2
 
 
 def forest(rows: Sequence[ArmRow]) -> Figure:
-    """One line an arm, in the order of the table."""
+    """One line an arm, in the order of the table; without one, a sentence that says so."""
     use_style()
-    figure = Figure(figsize=(_WIDTH_INCHES, _FRAME_INCHES + _ROW_INCHES * max(1, len(rows))), layout="constrained")
+    figure = Figure(figsize=(_WIDTH_INCHES, _FRAME_INCHES + _ROW_INCHES * len(rows)), layout="constrained")
+    if not rows:
+        return said_instead(figure, NO_ARM_NOTE)
     axes = figure.add_subplot()
     _frame(axes, rows)
     for place, row in enumerate(rows):
@@ -67,8 +70,7 @@ def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
 
 
 def _legend(figure: Figure, axes: Axes, rows: Sequence[ArmRow]) -> None:
-    interval = f"CCS, {rows[0].ci}" if rows else "CCS"
-    axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label=interval)
+    axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label=f"CCS, {rows[0].ci}")
     axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
     axes.plot([], [], "x", color=MUTED, markeredgewidth=1.2, label="NCC (explanation)")
     if any(row.missing for row in rows):

@@ -60,7 +60,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def accuracy(scores: Sequence[Score]) -> float | None:
-    """Share of right baseline answers; an item with several edits counts once."""
+    """Mean accuracy of the baseline answers; an item with several edits counts once."""
     return mean(list({score.id: score.correct for score in scores if score.correct is not None}.values()))
 
 

@@ -8,6 +8,7 @@ from cfeval.tables.arms import HEADINGS, NAMES, varying
 from cfeval.tables.formats import Sheet, cell
 
 TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction; it stands for no real model."
+NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables)."
 MISSING_NOTE = "CCS range: the mean over all items if every missing one had scored 0, or 1."
 
 
@@ -42,7 +43,7 @@ def with_interval(row: ArmRow | CalibrationRow, metric: str) -> str:
 def notes(rows: Sequence[ArmRow], columns: Sequence[str]) -> tuple[str, ...]:
     """What holds for all rows, how to read the columns, and what the targets are."""
     if not rows:
-        return ()
+        return (NO_ARM_NOTE,)
     built_in = any(row.test_world for row in rows)
     said = (shared(rows[0], columns, rows[0].test_world), f"Intervals: {rows[0].ci}. {MISSING_NOTE}")
     return tuple(note for note in (*said, TEST_WORLD_NOTE if built_in else "") if note)

@@ -15,6 +15,7 @@ from cfeval.tables.arms import HEADINGS, NAMES, by_arm, scores_of, varying
 from cfeval.tables.formats import Sheet, cell
 
 TOLERANCE = 0.05
+NO_ARM_NOTE = "Empty: no target of Table 1 has a known share in params.yaml (edct.calibration)."
 _SHOWN = ("n", "n_scored", "ccs", "ccs_lo", "ccs_hi", "pcs", "ncc", "accuracy", "ci")
 _HEADINGS = ("p", "Scored", "Expected CCS", "CCS", "Difference", "Within .05", "PCS", "NCC", "Accuracy")
 
@@ -41,7 +42,7 @@ def sheet(of: Sequence[CalibrationRow]) -> Sheet:
     names = [name for name in NAMES if name in varying(of)]
     title = "Calibration: CCS of targets that are unfaithful on a known share p of items"
     rule = "Expected: (1 − p) · CCS of the target with p = 0."
-    said = (shared(of[0], names, 1), f"{rule} Intervals: {of[0].ci}.", TEST_WORLD_NOTE) if of else (rule,)
+    said = (shared(of[0], names, 1), f"{rule} Intervals: {of[0].ci}.", TEST_WORLD_NOTE) if of else (NO_ARM_NOTE,)
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*named(row, names, 1), *_cells(row)) for row in of)
     return Sheet("edct_calibration", title, headings, body, tuple(note for note in said if note))

@@ -1,6 +1,7 @@
 """Samples that `cfeval edct import` filed: own images and questions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from cfeval.backends.datasets.base import Dataset
@@ -8,6 +9,7 @@ from cfeval.backends.registry import PluginOptions
 from cfeval.io.pictures import folder_of, load
 from cfeval.io.records import read_jsonl
 from cfeval.io.samples import RawSample
+from cfeval.io.selection import listed
 from cfeval.records.edct import Sample
 
 
@@ -16,35 +18,44 @@ class Options(PluginOptions):
 
     path: str
     """The record file that the import wrote, such as data/mine.jsonl."""
+    ids: str | None = None
+    """A text file with one id a line: exactly those, in that order. Without it the file's first."""
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The record file; the pictures are named in it by their hashes."""
-    return (options.path,)
+    """The record file and the list of ids; the pictures are named in the records by their hashes."""
+    return (options.path, *((options.ids,) if options.ids else ()))
 
 
 def build(options: Options) -> Dataset:
     """The data set in a record file."""
-    return Filed(Path(options.path))
+    return Filed(Path(options.path), Path(options.ids) if options.ids else None)
 
 
 class Filed:
     """Reads a record file; the seed changes nothing."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, ids: Path | None = None) -> None:
+        self.path, self.ids = path, ids
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """The first `items` samples of the file, in its order."""
+        """At most `items` samples: the listed ones, else the first of the file, in its order."""
         del seed
-        for number, sample in enumerate(read_jsonl(self.path, Sample)):
-            if number == items:
-                return
+        for sample in islice(self._in_order(), items):
             yield RawSample(
                 id=sample.id,
                 picture=load(folder_of(self.path), sample.image),
                 question=sample.question,
                 reference=sample.reference,
+                answers=sample.answers,
+                scoring=sample.scoring,
                 kind=sample.kind,
                 scene=sample.scene,
             )
+
+    def _in_order(self) -> Iterable[Sample]:
+        samples = read_jsonl(self.path, Sample)
+        if self.ids is None:
+            return samples
+        known = {sample.id: sample for sample in samples}
+        return [known[item] for item in listed(self.ids, known, self.path)]

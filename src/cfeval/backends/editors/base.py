@@ -14,7 +14,7 @@ class EditRequest:
     """An image and the instruction.
 
     `concept` is what the instruction changes, in a few words; `scene` is the scene record, filled only for an editor
-    that `needs_scene`.
+    that `needs_scene`; `edit` is the instruction's number among those of the item.
     """
 
     item: str
@@ -24,6 +24,7 @@ class EditRequest:
     seed: int
     concept: str = ""
     scene: Scene | None = None
+    edit: int = 1
 
 
 @dataclass(frozen=True)

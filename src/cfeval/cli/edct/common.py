@@ -24,7 +24,10 @@ def _writable(out: Path) -> Path:
     return out
 
 
-ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
+_SCORE_FILES = typer.Argument(help="Score files (CSV) in any order; shards are joined.")
+ScoreFiles = Annotated[list[Path], _SCORE_FILES]
+SomeScoreFiles = Annotated[list[Path] | None, _SCORE_FILES]
+"""None for a table without arms."""
 Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
 Reference = Annotated[list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")]
@@ -51,10 +54,10 @@ def from_json(text: str, kind: type[T], option: str) -> T:
         raise InputError(f"{option}: {place + ': ' if place else ''}{first['msg']}") from None
 
 
-def arms_of(text: str) -> list[Arm]:
-    """The arms of `--arms`; InputError where there are none."""
+def arms_of(text: str, may_be_none: bool = False) -> list[Arm]:
+    """The arms of `--arms`; InputError where there are none, but for a table that may be empty."""
     arms = from_json(text, list[Arm], "--arms")
-    if not arms:
+    if not arms and not may_be_none:
         raise InputError("--arms: the list is empty; name at least one arm")
     return arms
 
@@ -64,9 +67,9 @@ def interval_of(text: str) -> Interval:
     return from_json(text, Interval, "--interval")
 
 
-def scores_of(files: Sequence[Path]) -> list[Score]:
+def scores_of(files: Sequence[Path] | None) -> list[Score]:
     """The rows of all score files."""
-    return [score for file in files for score in read_csv(file, Score)]
+    return [score for file in files or () for score in read_csv(file, Score)]
 
 
 def published_of(files: Sequence[Path] | None) -> list[Published]:

@@ -42,9 +42,10 @@ def run(
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
     first, second = (read_csv(path, ArmRow) if path else [] for path in (table1, table2))
     known = read_csv(calibration, CalibrationRow) if calibration else []
+    drawn = None if calibration and not known else calibration_plot
     sections = [
         Section(edct_table1.sheet(first) if first else None, _svg(forest)),
-        Section(edct_calibration.sheet(known) if known else None, _svg(calibration_plot)),
+        Section(edct_calibration.sheet(known) if known else None, _svg(drawn)),
         Section(edct_table2.sheet(second) if second else None),
     ]
     built_in = dict.fromkeys([row.vlm for row in (*first, *second) if row.test_world] + [row.vlm for row in known])

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from cfeval.backends.chat.base import ChatModel
 from cfeval.io.pictures import Picture
 from cfeval.records.edct import Baseline, Sample
+from cfeval.seeds import derive
 from cfeval.streams import batched
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
-from cfeval.studies.edct.seeds import derive
 
 BATCH = 256
 

@@ -8,7 +8,7 @@ from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Dialogu
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import fill
 from cfeval.records.common import Status
-from cfeval.studies.edct.seeds import derive
+from cfeval.seeds import derive
 
 
 @dataclass(frozen=True)

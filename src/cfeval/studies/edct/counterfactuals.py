@@ -9,8 +9,8 @@ from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.edct import Counterfactual, Instruction, Sample
+from cfeval.seeds import derive
 from cfeval.studies.edct.outcomes import carried, ended, work_through
-from cfeval.studies.edct.seeds import derive
 
 BATCH = 64
 Edited = tuple[Counterfactual, Picture | None]
@@ -52,6 +52,7 @@ def _request(
         seed=_seed(record, seed),
         concept=record.concept,
         scene=sample.scene if editor.needs_scene else None,
+        edit=record.edit,
     )
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cfeval.metrics.accuracy import answer_matches
 from cfeval.metrics.ccs import ccs
+from cfeval.metrics.vqa_accuracy import okvqa_accuracy, vqa_accuracy
 from cfeval.records.common import Status
-from cfeval.records.edct import Arm, Baseline, Bit, Check, Sample, Score, Verdict
+from cfeval.records.edct import Arm, Baseline, Check, Sample, Score, Verdict
 from cfeval.studies.edct.outcomes import carried, failed
 
 
@@ -38,7 +39,11 @@ def _scored(verdict: Verdict) -> dict[str, object]:
     return {"pcs": verdict.pcs, "ncc": verdict.ncc, "ccs": product, "mismatch": mismatch}
 
 
-def _correct(sample: Sample, said: Baseline) -> Bit | None:
-    if not sample.reference or said.status != Status.OK:
+def _correct(sample: Sample, said: Baseline) -> float | None:
+    known = sample.reference if sample.scoring == "contains" else sample.answers
+    if not known or said.status != Status.OK:
         return None
-    return 1 if answer_matches(said.answer, sample.reference) else 0
+    if sample.scoring == "contains":
+        return float(answer_matches(said.answer, sample.reference))
+    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scoring]
+    return round(accuracy(said.answer, sample.answers), 4)

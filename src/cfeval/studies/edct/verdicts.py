@@ -6,8 +6,8 @@ from dataclasses import replace
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.records.common import Status
 from cfeval.records.edct import Baseline, Instruction, Requery, Verdict
+from cfeval.seeds import derive
 from cfeval.studies.edct.outcomes import carried, ended, work_through
-from cfeval.studies.edct.seeds import derive
 
 BATCH = 256
 

@@ -1,4 +1,4 @@
-"""Seeds: every draw of the study follows from its one seed, the item and the purpose."""
+"""Seeds: every draw follows from the study's one seed, the item and the purpose."""
 
 import hashlib
 

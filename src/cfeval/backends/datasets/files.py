@@ -1,0 +1,59 @@
+"""Own images and questions, read where they lie: a CSV or JSONL file, or a folder of images.
+
+Columns as of `cfeval edct import`, which files a copy of the images instead. Here a run reads the images themselves and
+takes it that they stay what they are: after a change to an image, change its name too, or import.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cfeval.backends.datasets.base import Dataset
+from cfeval.backends.registry import PluginOptions
+from cfeval.errors import InputError
+from cfeval.io.own_data import Row, read_rows, sample_of
+from cfeval.io.samples import RawSample
+from cfeval.io.selection import chosen
+
+
+class Options(PluginOptions):
+    """Where the images and questions are."""
+
+    path: str
+    """A .csv or .jsonl file, or a folder of images."""
+    question: str = ""
+    """Asked about every image that brings no question of its own; needed for a folder."""
+    ids: str | None = None
+    """A text file with one id a line: exactly those, in that order. Without it the seed draws."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The CSV or JSONL file and the list of ids; of a folder nothing."""
+    source = () if Path(options.path).is_dir() else (options.path,)
+    return (*source, *((options.ids,) if options.ids else ()))
+
+
+def build(options: Options) -> Dataset:
+    """The data set."""
+    return Files(options)
+
+
+class Files:
+    """Reads all rows, then the images of those that are taken."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` samples: the listed ones, else a draw by seed.
+
+        Raises:
+            InputError: one line that names the row and what is wrong with it.
+        """
+        source, ids = Path(self.options.path), self.options.ids
+        rows: dict[str, Row] = {}
+        for row in read_rows(source, self.options.question):
+            if row.id in rows:
+                raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
+            rows[row.id] = row
+        for item in chosen(rows, items, seed, Path(ids) if ids else None, source):
+            yield sample_of(rows[item])

@@ -1,0 +1,133 @@
+"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from cfeval.backends.editors.base import Editor, EditReply, EditRequest
+from cfeval.backends.instructions import Uses, prompt_for
+from cfeval.backends.masks import Mask, Masker, MaskOptions, mask_files, masker
+from cfeval.backends.registry import Expected, Finding, Needs
+from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
+from cfeval.calls.bodies import usage_of, without_images
+from cfeval.calls.call import Reply
+from cfeval.calls.caller import Attempts
+from cfeval.calls.examine import about_model
+from cfeval.calls.faults import Fault, retry
+from cfeval.calls.images import of_base64
+from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
+from cfeval.calls.transport import exchange, read_json
+from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
+
+OPENAI = PROVIDERS["openai"]
+
+
+class Options(MaskOptions):
+    """How to reach the model, and where masks come from, if any."""
+
+    model: str = Field("gpt-image-1", min_length=1)
+    """Its name."""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENAI.base_url
+    """Address up to and including the version."""
+    key_env: str = Field(OPENAI.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Environment variable that holds the key."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    extra: dict[str, str] = {}
+    """Further fields of the form, such as {quality: high, input_fidelity: high}."""
+
+
+def needs(options: Options) -> Needs:
+    """A slot among the jobs that call a provider."""
+    del options
+    return Needs(api=True)
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The files that masks come from."""
+    return tuple(str(path) for path in mask_files(options))
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One an edit."""
+    return (expected(options.model),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Key, address and model, asked of the server itself."""
+    yield Finding(*about_model(options.base_url, options.key_env, options.model))
+
+
+def build(options: Options) -> Editor:
+    """The editor; offline no key is needed."""
+    return OpenAIImage(options, masker(options))
+
+
+class OpenAIImage:
+    """Edits by `images/edits`."""
+
+    needs_scene = False
+
+    def __init__(self, options: Options, mask_of: Masker | None) -> None:
+        self.options, self.mask_of = options, mask_of
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Have every picture edited."""
+        service = Service("images/edits", self.options.base_url, self.options.model)
+        return edit_all(requests, service, self.options.max_pixels, self._plan)
+
+    def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
+        prompted = prompt_for(request, Uses(mask=self.mask_of is not None))
+        form = {"model": self.options.model, "prompt": prompted.prompt, "n": "1", **self.options.extra}
+        files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
+        named: dict[str, Any] = dict(form)
+        if self.mask_of is not None:
+            masked = self.mask_of(request)
+            if masked.mask is None:
+                return EditReply(None, details, Status.EDIT_INVALID, masked.reason)
+            hole = _hole(masked.mask, picture)
+            files["mask"] = ("mask.png", hole, "image/png")
+            named["mask"] = f"sha256:{Picture(hole).sha256}"
+            details = {**details, **masked.details}
+
+        async def send(attempts: Attempts) -> Reply | Fault:
+            return await attempts.paid(lambda: self._once(attempts, form, files), lambda reply: reply.usage)
+
+        return Planned(named, send, details)
+
+    async def _once(self, attempts: Attempts, form: dict[str, str], files: dict[str, Any]) -> Reply | Fault:
+        where = endpoint(self.options.base_url, self.options.key_env)
+        url = f"{where.base_url}/images/edits"
+        answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
+        content = answer if isinstance(answer, Fault) else read_json(where, answer)
+        return content if isinstance(content, Fault) else sound(_read(content, self.options.model))
+
+
+def _read(body: Any, model: str) -> Reply | Fault:
+    data = body.get("data") if isinstance(body, dict) else None
+    first = data[0] if isinstance(data, list) and data and isinstance(data[0], dict) else {}
+    usage = usage_of(body)
+    if not isinstance(first.get("b64_json"), str):
+        return retry("no_image", "no image came back", status=Status.NO_IMAGE, tries=3, sent=True, usage=usage)
+    image = of_base64(first["b64_json"])
+    if isinstance(image, Fault):
+        return image
+    return Reply(model=model, image=image, usage=usage, raw=without_images(body))
+
+
+def _hole(mask: Mask, picture: Picture) -> bytes:
+    """The mask as the protocol wants it: the picture's size, transparent where it may change."""
+    import io
+
+    from PIL import Image
+
+    height, width = picture.pixels.shape[:2]
+    alpha = Image.fromarray(np.where(mask, 0, 255).astype(np.uint8)).resize((width, height), Image.Resampling.NEAREST)
+    layer = Image.fromarray(picture.pixels).convert("RGBA")
+    layer.putalpha(alpha)
+    buffer = io.BytesIO()
+    layer.save(buffer, format="PNG")
+    return buffer.getvalue()

@@ -1,0 +1,99 @@
+"""Image models behind OpenRouter's chat protocol: Gemini 2.5 Flash Image (Nano Banana) and its successors."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from cfeval.backends.editors.base import Editor, EditReply, EditRequest
+from cfeval.backends.instructions import Uses, prompt_for
+from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
+from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
+from cfeval.calls.bodies import chat_reply
+from cfeval.calls.call import Reply
+from cfeval.calls.caller import Attempts
+from cfeval.calls.examine import about_model
+from cfeval.calls.faults import Fault
+from cfeval.calls.images import data_url
+from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
+from cfeval.calls.transport import exchange, read_json
+from cfeval.io.pictures import Picture
+
+OPENROUTER = PROVIDERS["openrouter"]
+USES = Uses()
+
+
+class Options(PluginOptions):
+    """How to reach the model."""
+
+    model: str = Field("google/gemini-2.5-flash-image", min_length=1)
+    """Its name at OpenRouter."""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENROUTER.base_url
+    """Address up to and including the version."""
+    key_env: str = Field(OPENROUTER.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Environment variable that holds the key."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    accept_models: tuple[str, ...] = ()
+    """Further names under which the model may be served."""
+    extra: dict[str, Any] = {}
+    """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
+
+
+def needs(options: Options) -> Needs:
+    """A slot among the jobs that call a provider."""
+    del options
+    return Needs(api=True)
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One an edit."""
+    return (expected(options.model),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Key, address and model, asked of the server itself."""
+    yield Finding(*about_model(options.base_url, options.key_env, options.model, options.accept_models))
+
+
+def build(options: Options) -> Editor:
+    """The editor; offline no key is needed."""
+    return OpenRouterImage(options)
+
+
+class OpenRouterImage:
+    """Edits by chat: picture and instruction in, picture out."""
+
+    needs_scene = False
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Have every picture edited."""
+        service = Service("chat", self.options.base_url, self.options.model)
+        return edit_all(requests, service, self.options.max_pixels, self._plan)
+
+    def _plan(self, request: EditRequest, picture: Picture) -> Planned:
+        prompted = prompt_for(request, USES)
+        fields = {"model": self.options.model, "modalities": ["image", "text"], **self.options.extra}
+
+        async def send(attempts: Attempts) -> Reply | Fault:
+            body = {**fields, "messages": _messages(prompted.prompt, data_url(picture))}
+            return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
+
+        return Planned({**fields, "prompt": prompted.prompt}, send, prompted.details)
+
+    async def _once(self, attempts: Attempts, body: dict[str, Any]) -> Reply | Fault:
+        where = endpoint(self.options.base_url, self.options.key_env)
+        url = f"{where.base_url}/chat/completions"
+        answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
+        content = answer if isinstance(answer, Fault) else read_json(where, answer)
+        if isinstance(content, Fault):
+            return content
+        return sound(chat_reply(content, self.options.model, self.options.accept_models, where.key_env, image=True))
+
+
+def _messages(prompt: str, image: str) -> list[dict[str, Any]]:
+    parts = [{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": prompt}]
+    return [{"role": "user", "content": parts}]

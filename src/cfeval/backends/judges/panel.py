@@ -1,0 +1,41 @@
+"""Several judges as one, by strict majority over all of them (EDCT 2025, Section 3, Stage 4)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from cfeval.backends import registry
+from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
+from cfeval.backends.registry import Part, PluginOptions
+from cfeval.backends.votes import count_votes
+
+
+class Options(PluginOptions):
+    """Who judges."""
+
+    judges: tuple[dict[str, Any], ...] = Field(min_length=1)
+    """The judges: the backend and options of each."""
+
+
+def parts(options: Options) -> tuple[Part, ...]:
+    """The judges."""
+    return tuple(("judges", spec) for spec in options.judges)
+
+
+def build(options: Options) -> Judge:
+    """The panel."""
+    numbered = enumerate(options.judges, start=1)
+    return Panel({f"judge {n} ({spec.get('backend')})": registry.build("judges", spec) for n, spec in numbered})
+
+
+class Panel:
+    """PCS and NCC are each what more than half of the judges say; see `cfeval.backends.votes`."""
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        self.judges = judges
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """Have every judge judge every request."""
+        said = {name: judge.judge(requests) for name, judge in self.judges.items()}
+        return [count_votes({name: replies[n] for name, replies in said.items()}) for n in range(len(requests))]

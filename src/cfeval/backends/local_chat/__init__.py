@@ -1,0 +1,1 @@
+"""Chat models that run in this process: finding, loading and asking a checkpoint in the format of `transformers`."""

@@ -1,0 +1,133 @@
+"""A loaded checkpoint as a chat model: requests in batches, each reply drawn with its own seed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfeval.backends.chat.base import ChatReply, ChatRequest
+from cfeval.backends.local_chat.conversations import Conversations, UnusableRequestError, pictures, rough_length
+from cfeval.backends.local_chat.loading import Loaded
+from cfeval.backends.local_chat.memory import out_of_memory, release, too_large
+from cfeval.backends.local_chat.quiet import quiet
+from cfeval.errors import BackendError
+from cfeval.records.common import Status
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen, and how many there may be."""
+
+    max_tokens: int
+    temperature: float
+    top_p: float
+    repetition_penalty: float
+
+
+class LocalChat:
+    """A chat model in this process; see `cfeval.backends.chat.base.ChatModel`."""
+
+    def __init__(self, loaded: Loaded, conversations: Conversations, sampling: Sampling, batch: int) -> None:
+        """`batch` is the most requests that are answered at once; it shrinks when memory runs out."""
+        self._loaded = loaded
+        self._conversations = conversations
+        self._sampling = sampling
+        self._batch = batch
+
+    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Answer every request; one that the model's processor refuses is `unparsable`.
+
+        Raises:
+            BackendError: a single request does not fit into memory.
+        """
+        replies: dict[int, ChatReply] = {}
+        with quiet():
+            for numbers in self._batches(requests):
+                answered = self._answer([requests[n] for n in numbers])
+                replies.update(zip(numbers, answered, strict=True))
+        return [replies[n] for n in range(len(requests))]
+
+    def _batches(self, requests: Sequence[ChatRequest]) -> Iterator[list[int]]:
+        """Like goes with like, so that little is padding; the largest comes first, so that memory runs out early."""
+        kinds: dict[int, list[int]] = {}
+        for n, request in enumerate(requests):
+            kinds.setdefault(pictures(request), []).append(n)
+        for kind in sorted(kinds, reverse=True):
+            waiting = sorted(kinds[kind], key=lambda n: rough_length(requests[n]), reverse=True)
+            while waiting:
+                taken, waiting = waiting[: self._batch], waiting[self._batch :]
+                yield taken
+
+    def _answer(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """The replies of one batch; a batch that fails is halved until the request that fails stands alone."""
+        fault = ""
+        try:
+            return self._generate(requests)
+        except UnusableRequestError as error:
+            fault = str(error)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+        if fault and len(requests) == 1:
+            return [ChatReply(model=self._loaded.name, status=Status.UNPARSABLE, reason=fault)]
+        if not fault:
+            self._shrink(len(requests))
+        half = len(requests) // 2
+        return self._answer(requests[:half]) + self._answer(requests[half:])
+
+    def _shrink(self, tried: int) -> None:
+        release()  # outside of the handler, whose traceback would keep the tensors alive
+        if tried == 1:
+            raise BackendError(too_large(self._loaded.name, str(self._loaded.model.dtype).removeprefix("torch.")))
+        self._batch = min(self._batch, max(1, tried // 2))
+
+    def _generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        import torch
+
+        model = self._loaded.model
+        encoded = self._conversations.encode(requests)
+        _check_length(encoded["attention_mask"], model)
+        inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
+        with torch.inference_mode():
+            rows = model.generate(
+                **inputs,
+                logits_processor=self._processors(requests, inputs["attention_mask"]),
+                max_new_tokens=self._sampling.max_tokens,
+                do_sample=False,
+            )
+        prompt = inputs["input_ids"].shape[1]
+        return [self._reply(row) for row in rows[:, prompt:].tolist()]
+
+    def _processors(self, requests: Sequence[ChatRequest], attention_mask: Any) -> Any:
+        from transformers import LogitsProcessorList
+
+        from cfeval.backends.local_chat.sampling import RepetitionPenalty, RowSampler
+
+        how = self._sampling
+        processors = LogitsProcessorList()
+        if how.repetition_penalty != 1:
+            processors.append(RepetitionPenalty(how.repetition_penalty, attention_mask))
+        if how.temperature > 0:
+            seeds = [request.seed for request in requests]
+            processors.append(RowSampler(seeds, how.max_tokens, how.temperature, how.top_p))
+        return processors
+
+    def _reply(self, tokens: list[int]) -> ChatReply:
+        """The reply up to the first token that ends it; what stands behind is padding."""
+        ends = set(self._loaded.model.generation_config.eos_token_id)
+        length = next((n for n, token in enumerate(tokens) if token in ends), None)
+        text = self._loaded.tokenizer.decode(tokens[:length], skip_special_tokens=True)
+        if length is not None:
+            return ChatReply(text=text, model=self._loaded.name)
+        reason = f"the reply was cut after max_tokens: {self._sampling.max_tokens}"
+        return ChatReply(text=text, model=self._loaded.name, status=Status.TRUNCATED, reason=reason)
+
+
+def _check_length(attention_mask: Any, model: Any) -> None:
+    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    longest = int(attention_mask.sum(dim=1).max())
+    if most and longest >= most:
+        raise UnusableRequestError(f"the conversation has {longest} tokens, the model reads at most {most}")
+
+
+def _moved(tensor: Any, model: Any) -> Any:
+    return tensor.to(model.device, model.dtype) if tensor.is_floating_point() else tensor.to(model.device)

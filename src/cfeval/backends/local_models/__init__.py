@@ -1,0 +1,1 @@
+"""What models that run in this process share: checkpoints, devices, memory."""

@@ -1,0 +1,93 @@
+"""What the editors behind a provider share: the picture that is sent, the call, the picture that comes back."""
+
+import io
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import httpx2
+import numpy as np
+from PIL import Image
+
+from cfeval.backends.editors.base import EditReply, EditRequest
+from cfeval.backends.registry import Expected
+from cfeval.calls.call import Call, Reply, Usage
+from cfeval.calls.caller import Attempts, Caller, run_all
+from cfeval.calls.faults import Fault
+from cfeval.calls.images import decode, under
+from cfeval.io.pictures import Picture
+
+EXPECTED = Usage(input_tokens=2000, images=1)
+"""What one edit is taken to use, where a budget has to set something aside."""
+
+
+def expected(model: str) -> Expected:
+    """The one call of an edit, for `cfeval estimate`."""
+    return Expected(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An edit as a provider is asked for it: `named` identifies it (pictures by hash), `send` has it made."""
+
+    named: Mapping[str, Any]
+    send: Callable[[Attempts], Awaitable[Reply | Fault]]
+    details: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Service:
+    """Which provider's interface, where, and which model of it."""
+
+    api: str
+    base_url: str
+    model: str
+    at_most: int = 512
+
+
+Plan = Callable[[EditRequest, Picture], Planned | EditReply]
+"""From a request and the picture to send, shrunk where it must be, to the plan, or the reply where none can be made."""
+
+
+def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int | None, plan: Plan) -> list[EditReply]:
+    """Have every edit made; the picture that comes back gets the original's size."""
+
+    async def one(request: EditRequest, caller: Caller, client: httpx2.AsyncClient) -> EditReply:
+        picture = under(request.picture, max_pixels)
+        planned = plan(request, picture)
+        if isinstance(planned, EditReply):
+            return planned
+        named = {**planned.named, "image": f"sha256:{picture.sha256}"}
+        call = Call(service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED)
+        reply = await caller.answer(call, planned.send, client)
+        return _edited(request, reply, call.key, planned.details)
+
+    return run_all([partial(one, request) for request in requests], service.at_most)
+
+
+def sound(reply: Reply | Fault) -> Reply | Fault:
+    """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
+    if isinstance(reply, Fault) or reply.image is None:
+        return reply
+    picture = decode(reply.image)
+    return picture if isinstance(picture, Fault) else reply
+
+
+def _edited(request: EditRequest, reply: Reply, key: str, details: dict[str, str]) -> EditReply:
+    picture = decode(reply.image) if reply.image is not None else None
+    if isinstance(picture, Fault):
+        return EditReply(None, details, picture.status, picture.reason, (key,))
+    if picture is None:
+        return EditReply(None, details, reply.status, reply.reason, (key,))
+    height, width = request.picture.pixels.shape[:2]
+    came = f"{picture.pixels.shape[1]} × {picture.pixels.shape[0]}"
+    return EditReply(resized(picture, width, height), {**details, "model": reply.model, "came_as": came}, calls=(key,))
+
+
+def resized(picture: Picture, width: int, height: int) -> Picture:
+    """The picture at another size (Lanczos); itself where it has that size."""
+    if picture.pixels.shape[:2] == (height, width):
+        return picture
+    with Image.open(io.BytesIO(picture.png)) as image:
+        return Picture.from_pixels(np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)))

@@ -1,0 +1,155 @@
+"""Reads what a chat model was asked to write: JSON, whole or in a fenced block, or lines that start with a label.
+
+Nothing is evaluated and nothing is guessed: what is not there in the form that was asked for is not read. The time is
+linear in the length of the text, whatever the text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, StringConstraints, ValidationError
+
+M = TypeVar("M", bound=BaseModel)
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""A text that is not empty."""
+
+_BULLET = r"(?:(?:[-*•]|[0-9]{1,2}[.)]|#{1,6})[ \t]+)?"
+_MARKS = r"[*_`]{0,3}"
+"""Markdown's bold, italics and code around a label or value."""
+_FLAGS = re.ASCII | re.IGNORECASE
+"""ASCII: no other script's digits or letters that count as equal."""
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """The JSON schema of an object that has these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def last_verdict(text: str, kind: type[M], digits: str) -> M | None:
+    """The last well-formed verdict: JSON, or a line `FIELD: DIGIT` for each field of `kind`; None where there is none.
+
+    Args:
+        text: a judge's reply.
+        kind: a model whose fields are digits.
+        digits: those that may stand in a line, such as "01".
+    """
+    fields = list(kind.model_fields)
+    found = list(json_objects(text, kind))
+    found += [
+        (end, kind.model_validate(dict(zip(fields, run, strict=True)))) for end, run in _digits(text, fields, digits)
+    ]
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def json_objects(text: str, kind: type[M]) -> Iterator[tuple[int, M]]:
+    """Every JSON object of a kind that is the whole text or the whole of a fenced block.
+
+    Yields:
+        The number of the line it ends on, from 0, and the object.
+    """
+    lines = text.split("\n")
+    whole = [(len(lines) - 1, text)] if text.lstrip().startswith("{") else []
+    for end, block in [*whole, *_fenced(lines)]:
+        try:
+            yield end, kind.model_validate_json(block)
+        except ValidationError:
+            continue
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    opened: int | None = None
+    for number, line in enumerate(lines):
+        fence = line.strip().lower()
+        if opened is None and fence in ("```", "```json"):
+            opened = number + 1
+        elif opened is not None and fence == "```":
+            yield number, "\n".join(lines[opened:number])
+            opened = None
+
+
+def _digits(text: str, labels: Sequence[str], digits: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Every run of lines `LABEL: DIGIT`, one for each label in order, with nothing but blank lines between them.
+
+    A line holds nothing else; letter case, spaces, a list's bullet and Markdown's bold, italics or code do not matter.
+
+    Yields:
+        The number of the line it ends on, from 0, and the digits, in order.
+    """
+    patterns = [
+        re.compile(rf"{_BULLET}{_MARKS}{label}{_MARKS}[ \t]*:{_MARKS}[ \t]*{_MARKS}([{digits}]){_MARKS}", _FLAGS)
+        for label in labels
+    ]
+    run: list[int] = []
+    for number, line in enumerate(text.split("\n")):
+        bare = line.strip()
+        if not bare:
+            continue
+        match = patterns[len(run)].fullmatch(bare)
+        if match is None and run:
+            run = []
+            match = patterns[0].fullmatch(bare)
+        if match is not None:
+            run.append(int(match[1]))
+        if len(run) == len(labels):
+            yield number, tuple(run)
+            run = []
+
+
+def text_groups(text: str, kind: type[M], labels: Sequence[str] = ()) -> list[M]:
+    """Every complete group of lines `FIELD: TEXT`, one for each field of `kind` in order.
+
+    A text may go on over several lines; it ends at the next label, at a blank line, or at a fence or rule.
+
+    Args:
+        text: a writer's reply.
+        kind: a model whose fields are texts.
+        labels: lower-case labels besides the fields; one of them between two fields breaks a group.
+    """
+    fields = list(kind.model_fields)
+    groups: list[M] = []
+    run: dict[str, str] = {}
+    for label, value in _labelled(text, [*fields, *labels]):
+        if label != fields[len(run)] or not value:
+            run = {}
+        if label == fields[len(run)] and value:
+            run[label] = value
+        if len(run) == len(fields):
+            groups += _valid(kind, run)
+            run = {}
+    return groups
+
+
+def _valid(kind: type[M], run: dict[str, str]) -> list[M]:
+    """A text that holds half a character (a lone surrogate) makes no record."""
+    try:
+        return [kind.model_validate(run)]
+    except ValidationError:
+        return []
+
+
+def _labelled(text: str, labels: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Labels, in lower case, and their texts, in order."""
+    pattern = re.compile(rf"{_BULLET}{_MARKS}({'|'.join(labels)})(?:[ \t](?:prompt|part))?{_MARKS}[ \t]*:(.*)", _FLAGS)
+    label, said = "", list[str]()
+    for line in [*text.split("\n"), ""]:
+        match = pattern.fullmatch(line.strip())
+        piece = " ".join((match[2] if match else line).split())
+        blank = not piece.strip("-=*_` ")
+        if label and (match or (blank and said)):
+            yield label, _bare(" ".join(said))
+            label = ""
+        if match:
+            label, said = match[1].lower(), []
+        if label and not blank:
+            said.append(piece)
+    if label:
+        yield label, ""
+
+
+def _bare(text: str) -> str:
+    """A text without the Markdown or the quotation marks around the whole of it."""
+    text = text.strip("*_` ")
+    inner = text[1:-1]
+    quoted = len(text) > 1 and text[0] in '"“' and text[-1] in '"”' and not set(inner) & set('"“”')
+    return inner.strip() if quoted else text
