@@ -58,9 +58,9 @@ def _examine(params: Params, seconds: float) -> None:
     use(params.calls)
     wrong = 0
     for name, findings in checks.look(_checks(params), seconds):
-        faults = [finding for finding in findings if not finding.fine]
+        faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong += len(faults)
-        for finding in faults or [Finding(True, "; ".join(finding.text for finding in findings))]:
+        for finding in faults or [Finding(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))]:
             _say(name, finding)
     if wrong:
         raise InputError(f"{wrong} thing{'s' * (wrong > 1)} will not work; see above what to do, nothing was spent")
@@ -72,13 +72,14 @@ def _checks(params: Params) -> Iterator[Check]:
         yield checks.of_backend(one, params.calls.offline)
     if params.edct.prompts:
         yield Check("edct.prompts", lambda: _prompts(params.edct.prompts or ""))
-    remote = [one for one in uses if one.needs.api]
+    sound = [one for one in uses if one.sound]
+    remote = [one for one in sound if one.needs.api]
     yield Check(f"store {params.calls.store}", lambda: machine.store(params.calls, bool(remote)))
     if remote and not params.calls.offline:
         yield Check("prices", lambda: machine.prices(params.calls, remote))
     for folder in {machine.RESULTS: None, Path(params.calls.store).parent: None}:
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
-    if local := [one.place for one in uses if one.needs.gpu]:
+    if local := [one.place for one in sound if one.needs.gpu]:
         yield Check("gpu", lambda: machine.gpu(local))
 
 
@@ -88,5 +89,6 @@ def _prompts(folder: str) -> Iterator[Finding]:
 
 
 def _say(name: str, finding: Finding) -> None:
+    text = " ".join(finding.text.split()).removeprefix(f"{name}: ")
     mark = Text("ok   ", style="green") if finding.fine else Text("FAIL ", style="bold red")
-    Console(soft_wrap=True, highlight=False).print(mark + Text(f"{name}: {' '.join(finding.text.split())}"))
+    Console(soft_wrap=True, highlight=False).print(mark + Text(f"{name}: {text}"))

@@ -22,7 +22,7 @@ from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, budget, by_
 from cfeval.preflight.used import used
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
 
-WIDTH = 120
+WIDTH = 140
 """Columns of the tables where there is no terminal."""
 
 
@@ -99,8 +99,7 @@ def _held(path: Path) -> dict[str, Held]:
 def _show(estimate: Estimate) -> None:
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
     if estimate.lines:
-        console.print(_stages(estimate))
-        console.print(_models(estimate))
+        console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
         for line in _assumptions(estimate):
             print(line)
     elif not estimate.notes:
@@ -127,7 +126,7 @@ def _models(estimate: Estimate) -> Table:
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     spent = sum(one.held.spent_usd for one in estimate.models)
     held = f"{sum(one.held.stored for one in estimate.models):,}", f"{spent:.4f}"
-    table.add_row("all", *_cells(typical, most), _range(usd[0], usd[1], "{:,.2f}"), *held)
+    table.add_row("all", *_cells(typical, most), _range(*(f"{each:,.2f}" for each in usd)), *held)
     return table
 
 
@@ -141,18 +140,24 @@ def _table(*columns: str) -> Table:
 
 def _cells(typical: Amount, most: Amount) -> list[str]:
     names = ("calls", "input_tokens", "output_tokens", "images")
-    return [_range(getattr(typical, name), getattr(most, name), "{:,}") for name in names]
+    return [_range(_short(getattr(typical, name)), _short(getattr(most, name))) for name in names]
 
 
-def _range(typical: float, most: float, form: str) -> str:
-    least, top = form.format(typical), form.format(most)
-    return least if least == top else f"{least} to {top}"
+def _range(typical: str, most: str) -> str:
+    return typical if typical == most else f"{typical} to {most}"
+
+
+def _short(count: int) -> str:
+    """A count to about three digits where it is large."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count / 1e3:.0f}k" if count < 1_000_000 else f"{count / 1e6:,.1f}M"
 
 
 def _usd(line: Line | ModelLine, price: Any) -> str:
     if price is None:
         return "?"
-    return _range(line.typical.usd(price) or 0.0, line.most.usd(price) or 0.0, "{:,.2f}")
+    return _range(*(f"{amount.usd(price):,.2f}" for amount in (line.typical, line.most)))
 
 
 def _total(models: list[ModelLine], most: bool) -> float:

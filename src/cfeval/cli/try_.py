@@ -125,7 +125,7 @@ def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
         sent, usd = store.paid(keys)
     finally:
         store.close()
-    return [("calls", f"{len(keys)} in {calls.store}; sent {sent} times in all, {usd:.4f} USD; never paid for again")]
+    return [("calls", f"{len(keys)}, sent {sent} times, {usd:.4f} USD; stored")]
 
 
 def _verdict(verdict: Verdict) -> str:

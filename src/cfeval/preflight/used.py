@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.backends import registry
+from cfeval.errors import ParamsError
 from cfeval.params import FAMILIES, Edct
 from cfeval.records.edct import Arm
 
@@ -22,6 +23,15 @@ class Used:
     def place(self) -> str:
         """Where it stands in params.yaml."""
         return f"edct.{self.section}.{self.name}"
+
+    @property
+    def sound(self) -> bool:
+        """Whether its name and options are right."""
+        try:
+            registry.check(self.family, self.spec, self.place)
+        except ParamsError:
+            return False
+        return True
 
     @property
     def needs(self) -> registry.Needs:
