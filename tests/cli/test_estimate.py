@@ -11,6 +11,7 @@ from cfeval.calls.store import Budget, Store
 from tests.cli.study import BLOCK, CANARY, params, target, written
 from tests.conftest import Run
 
+ROOT = Path(__file__).parents[2]
 PRICES = """
 date: 2026-01-02
 models:
@@ -163,6 +164,30 @@ def test_a_data_set_with_fewer_items_counts_what_it_has(
     found = estimated(study)
     assert found["items"] == {"d": 2}
     assert amounts(found, "baseline", "m")[0][0] == 4
+
+
+def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: Any, study: dict[str, Any]) -> None:
+    study["edct"]["datasets"]["d"] = {"backend": "samples", "path": "gone.jsonl"}
+    found = estimated(study)
+    assert found["items"] == {"d": 3}
+    assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in found["notes"][0]
+
+
+def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
+    study["edct"]["editors"]["e"]["modle"] = "x"
+    status, _, err = cfeval("estimate", "--params", written(tmp_path, study))
+    assert status == 2
+    assert "edct.editors.e: unknown option 'modle' of 'bfl'; did you mean 'model'?" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["paper-table1", "paper-table2"])
+def test_the_papers_tables_can_be_estimated_without_data_or_keys(cfeval: Run, name: str) -> None:
+    files = ("--params", ROOT / "params.yaml", "--params", ROOT / "workflow" / "params" / f"{name}.yaml")
+    status, out, err = cfeval("estimate", *files)
+    assert status == 0, err
+    assert "google/gemini-2.5-flash" in out
+    assert "?" not in out, "every model has a price"
 
 
 def test_a_study_without_a_provider_costs_nothing(cfeval: Run, tmp_path: Path) -> None:

@@ -14,10 +14,9 @@ from rich.table import Table
 from cfeval.backends import registry
 from cfeval.calls.prices import Prices, load_prices
 from cfeval.calls.store import Store
-from cfeval.cli.check import load_checked
-from cfeval.cli.common import ParamsFiles, conversation_prompts
+from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import CfevalError
-from cfeval.params import Params
+from cfeval.params import Params, load, named
 from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, budget, by_model, lines
 from cfeval.preflight.used import used
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
@@ -48,14 +47,18 @@ def run(
     one that can be repaired must be. Calls that fail and are tried again come on top; items that end early (refused,
     no edit) save the later ones.
     """
-    estimate = _estimate(load_checked(params))
+    files = params or [PARAMS]
+    estimate = _estimate(load(*files), named(files))
     if as_json:
         print(json.dumps(_as_json(estimate), indent=2, ensure_ascii=False))
     else:
         _show(estimate)
 
 
-def _estimate(params: Params) -> Estimate:
+def _estimate(params: Params, where: str) -> Estimate:
+    """The figures; files of weights and samples need not be there yet."""
+    for use in used(params.edct):
+        registry.check(use.family, use.spec, f"{where}: {use.place}")
     prompts = conversation_prompts(params.edct.prompts or "")
     remote = any(use.needs.api for use in used(params.edct))
     items, notes = _items(params) if remote else ({}, [])
@@ -76,7 +79,9 @@ def _items(params: Params) -> tuple[dict[str, int], list[str]]:
                 counts[use.name] = sum(1 for _ in dataset.samples(params.edct.items, params.edct.seed))
             except CfevalError as error:
                 counts[use.name] = params.edct.items
-                notes.append(f"{use.place} cannot be read ({error}); it is taken to have {params.edct.items} items")
+                notes.append(
+                    f"{use.place} is taken to have {params.edct.items} items, because it cannot be read: {error}"
+                )
     return counts, notes
 
 

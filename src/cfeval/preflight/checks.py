@@ -60,7 +60,7 @@ def of_backend(use: Used, offline: bool) -> Check:
         registry.check(use.family, use.spec, use.place)
         for file in registry.depends_on(use.family, use.spec):
             if not Path(file).is_file():
-                yield Finding(False, f"the file {file} is missing; put it there, or name another")
+                yield Finding(False, f"the file {file} is missing; correct the path, or put the file there")
         yield from registry.examine(use.family, use.spec, offline)
 
     return Check(use.place, about)
