@@ -31,9 +31,9 @@ def code(*modules: str) -> str:
     return "code:" + _digest(f"{module} {_tree_hash(ROOT, module)}" for module in reached)
 
 
-def texts(folder: Path | str) -> str:
-    """The fingerprint of a folder of templates: prompts, or the pages of the report."""
-    found = sorted(file for file in Path(folder).iterdir() if file.is_file())
+def texts(folder: Path | str, *names: str) -> str:
+    """The fingerprint of the templates in a folder (prompts, or the pages of the report), or of some of them."""
+    found = sorted(file for file in Path(folder).iterdir() if file.is_file() and (not names or file.name in names))
     return "templates:" + _digest(f"{file.name} {_hash(file.read_bytes())}" for file in found)
 
 

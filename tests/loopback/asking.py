@@ -33,8 +33,8 @@ def edit_body(prompt: str = "make it blue", **more: Any) -> dict[str, Any]:
     return {"prompt": prompt, "input_image": base64.b64encode(PHOTO).decode(), "seed": 7, **more}
 
 
-def call(server: Loopback, kind: Kind) -> dict[str, Any]:
-    """The arguments of `httpx2.Client.request` for a request of a kind; a poll or download needs a task that is ready."""
+def call(server: Loopback, client: httpx2.Client, kind: Kind) -> dict[str, Any]:
+    """The arguments of `client.request` for a request of a kind; a poll or a download needs a task first."""
     match kind:
         case Kind.CHAT | Kind.STREAM | Kind.IMAGE:
             return {"method": "POST", "url": f"{server.openrouter}/chat/completions", "json": chat_body(kind)}
@@ -45,22 +45,21 @@ def call(server: Loopback, kind: Kind) -> dict[str, Any]:
         case Kind.SUBMIT:
             return {"method": "POST", "url": f"{server.bfl}/v1/flux-kontext-max", "json": edit_body()}
         case Kind.POLL:
-            return {"method": "GET", "url": submitted(server)["polling_url"]}
+            return {"method": "GET", "url": submitted(server, client)["polling_url"]}
         case Kind.DOWNLOAD:
-            return {"method": "GET", "url": polled(server, submitted(server))["result"]["sample"]}
+            return {"method": "GET", "url": polled(client, submitted(server, client))["result"]["sample"]}
     return {"method": "GET", "url": f"{server.openrouter}/models"}
 
 
-def submitted(server: Loopback, fault: str | None = None) -> dict[str, Any]:
+def submitted(server: Loopback, client: httpx2.Client, fault: str | None = None) -> dict[str, Any]:
     """A task at BFL, with a fault if one is named."""
     aim = {} if fault is None else {"X-Fault": fault}
-    answer = httpx2.post(f"{server.bfl}/v1/flux-kontext-max", json=edit_body(), headers=aim)
-    task: dict[str, Any] = answer.json()
+    task: dict[str, Any] = client.post(f"{server.bfl}/v1/flux-kontext-max", json=edit_body(), headers=aim).json()
     return task
 
 
-def polled(server: Loopback, task: dict[str, Any]) -> dict[str, Any]:
+def polled(client: httpx2.Client, task: dict[str, Any]) -> dict[str, Any]:
     """A healthy task when it is ready."""
-    httpx2.get(task["polling_url"])
-    ready: dict[str, Any] = httpx2.get(task["polling_url"]).json()
+    client.get(task["polling_url"])
+    ready: dict[str, Any] = client.get(task["polling_url"]).json()
     return ready

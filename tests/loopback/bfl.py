@@ -67,7 +67,8 @@ async def poll(request: web.Request) -> web.StreamResponse:
         if course in COURSES:
             status, body = COURSES[course]
             task.done = body.get("status") not in ("Pending", "Reasoning", None)
-            return await wire.send(request, wire.as_json(progress(name, **body), status), effect)
+            told = progress(name, **body) if "status" in body else body
+            return await wire.send(request, wire.as_json(told, status), effect)
         if task.polls == 1:
             return await wire.send(request, wire.as_json(progress(name, "Pending", progress=0.0)), effect)
         return await wire.send(request, _ready(request, task, 503 if course == "ready_503" else 200), effect)

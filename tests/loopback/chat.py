@@ -12,7 +12,7 @@ from tests.loopback.effects import Choice, Effect, Images, Pixels, Reply, Stream
 from tests.loopback.fault import Kind
 from tests.loopback.personas import persona_of
 from tests.loopback.pictures import NotAnImageError, data_url, drawn, edited
-from tests.loopback.site import LOOPBACK, DeniedError, known_fields, serve
+from tests.loopback.site import LOOPBACK, DeniedError, serve
 
 GEMINI_FIELDS = frozenset(
     {
@@ -75,8 +75,9 @@ def _conversation(request: web.Request, provider: str, payload: Any, digest: str
     Raises:
         DeniedError: it does not.
     """
-    if provider == "gemini" and isinstance(payload, dict):
-        known_fields(payload, GEMINI_FIELDS)
+    if provider == "gemini" and isinstance(payload, dict) and (unknown := sorted(set(payload) - GEMINI_FIELDS)):
+        words = [f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.' for name in unknown]
+        raise DeniedError(400, bodies.google_error("\n".join(words)))
     try:
         conversation = parse(payload, digest)
     except (MalformedError, NotAnImageError) as problem:

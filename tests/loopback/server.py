@@ -83,6 +83,8 @@ def loopback(
         yield server
     finally:
         thread.stop()
+    if server.defects:
+        raise server.defects[0]
 
 
 class _Thread(threading.Thread):

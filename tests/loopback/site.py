@@ -1,7 +1,7 @@
 """The server as its routes see it, and the one way in which every request is served."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,8 @@ class Loopback(Control):
         """Seconds every request waits before it is answered; requests wait side by side. May be changed."""
         self.origin = origin
         """Scheme, host and port."""
+        self.defects: list[Exception] = []
+        """Errors of the server itself: raised when it stops, because a client would only see a 500 and try again."""
         super().__init__()
 
     def reset(self) -> None:
@@ -119,6 +121,11 @@ async def serve(
             response = wire.as_http(effect, key) if isinstance(effect, Http) else await answer(effect)
         except DeniedError as denied:
             response = denied.answer
+        except OSError:  # the client has gone
+            raise
+        except Exception as defect:
+            server.defects.append(defect)
+            raise
         if request.transport is not None and not request.transport.is_closing():
             entry.status = response.status
         return response
@@ -148,14 +155,3 @@ def _effect(entry: Request) -> Effect | None:
     if fault is None or entry.kind not in fault.where:
         raise DeniedError(400, error(400, f"the fault {entry.fault} does not fit a request of the kind {entry.kind}"))
     return fault.effect
-
-
-def known_fields(payload: Mapping[str, Any], allowed: Iterable[str]) -> None:
-    """Refuse fields that Gemini does not know.
-
-    Raises:
-        DeniedError: there is one.
-    """
-    if unknown := sorted(set(payload) - set(allowed)):
-        words = [f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.' for name in unknown]
-        raise DeniedError(400, google_error("\n".join(words)))

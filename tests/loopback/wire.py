@@ -17,7 +17,7 @@ CLOSING = web.AppKey("closing", asyncio.Event)
 """Set when the server stops, so that no fault outlives it."""
 GZIP_HEADER = 10
 """Bytes before the compressed data; what follows here is no deflate block."""
-DRIP_SECONDS = 0.1
+DRIP_SECONDS = 0.05
 """Between two bytes of the slow drip: under any read timeout."""
 SETTLE_SECONDS = 0.02
 """Time for the first half of a body to leave, before its connection breaks."""

@@ -165,3 +165,11 @@ def test_every_record_of_a_stage_has_the_item_and_edit_it_came_from() -> None:
         assert [record.id for record in records] == ITEMS
     kinds = {"baseline": Baseline, "checks": Check, "requery": Requery, "verdicts": Verdict}
     assert all(isinstance(stages[name][0], kind) for name, kind in kinds.items())
+
+
+def test_what_a_model_thinks_aloud_is_no_part_of_its_answer() -> None:
+    from cfeval.backends.chat.base import ChatRequest, Turn, hold, one_request
+
+    model = scripted("chat", replies=["<think>red? no: blue.\n</think>\n\nblue <think> sky"])
+    request = ChatRequest("i", (Turn("user", "which?"),), 1)
+    assert hold(model, [one_request(request)])[0].text == "blue <think> sky"

@@ -148,7 +148,7 @@ def test_targets(arms):
 
 
 PROMPTS = EDCT.prompts or ""
-PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conversation")
+PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conversation", "answer.md", "explain.md")
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives.
 for _name, _limit in PARAMS.limits.model_dump().items():

@@ -1,17 +1,21 @@
 """What every chat model offers: a batch of requests in, one reply each out, in the same order; and dialogues over it.
 
-A dialogue is a generator that yields requests and is sent their replies; what it returns is its result. A local model
-takes one request of every open dialogue at a time, as a batch; a provider's model takes each as soon as it comes.
+A dialogue is a generator that yields requests and is sent their replies, without thoughts; what it returns is its
+result. A local model takes one request of every open dialogue at a time, as a batch; a provider's model takes each as
+soon as it comes.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 
 T = TypeVar("T")
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
+"""What a reasoning model thinks aloud before it replies; it is no part of the reply."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,6 @@ def one_request(request: ChatRequest) -> Dialogue[ChatReply]:
 
 def _advance(dialogue: Dialogue[T], reply: ChatReply | None = None) -> ChatRequest | _Ended[T]:
     try:
-        return next(dialogue) if reply is None else dialogue.send(reply)
+        return next(dialogue) if reply is None else dialogue.send(replace(reply, text=_THOUGHTS.sub("", reply.text)))
     except StopIteration as end:
         return _Ended(end.value)
