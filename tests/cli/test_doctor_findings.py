@@ -212,6 +212,27 @@ def test_a_results_folder_in_whose_place_a_file_stands_is_told(examined: Any, se
     assert "a folder is needed" in about(lines, "disk results")
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_the_gpu_is_looked_at_where_a_backend_needs_one(
+    examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda number: (3 * 2**30, 8 * 2**30))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Large One")
+    content = params(tmp_path, server.openai)
+    assert not any("gpu" in line for line in examined(content)[1])
+    content["edct"]["vlms"]["m"] = {"backend": "scripted"}
+    monkeypatch.setattr(scripted, "needs", lambda options: registry.Needs(gpu=1), raising=False)
+    status, lines, _ = examined(content)
+    assert status == 0
+    said = about(lines, "gpu")
+    assert ("Large One, 3 of 8 GiB free" in said) == there
+    assert ("the processor, many times slower (edct.vlms.m)" in said) != there
+
+
 def test_bad_parameters_are_one_line(cfeval: Run, tmp_path: Path) -> None:
     content = deepcopy(params(tmp_path, "http://x"))
     content["edct"]["itmes"] = content["edct"].pop("items")

@@ -38,7 +38,7 @@ Out = Annotated[Path, typer.Option("--out", callback=_writable, help="File to wr
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 ParamsFiles = Annotated[
     list[Path] | None,
-    typer.Option("--params", help="Parameter file; several are merged in order, as by --configfile. [params.yaml]"),
+    typer.Option("--params", help="Parameter file (params.yaml); several are merged in order, as by --configfile."),
 ]
 PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
 Protocol = Annotated[str, typer.Option("--protocol", help="The protocol: edct-2025.")]
