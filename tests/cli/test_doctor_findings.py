@@ -223,7 +223,7 @@ def test_the_gpu_is_looked_at_where_a_backend_needs_one(
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda number: (3 * 2**30, 8 * 2**30))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Large One")
     content = params(tmp_path, server.openai)
-    assert not any("gpu" in line for line in examined(content)[1])
+    assert not any(line.startswith("ok   gpu") for line in examined(content)[1])
     content["edct"]["vlms"]["m"] = {"backend": "scripted"}
     monkeypatch.setattr(scripted, "needs", lambda options: registry.Needs(gpu=1), raising=False)
     status, lines, _ = examined(content)
