@@ -201,7 +201,7 @@ def with_(path: str, value: Any) -> dict[str, Any]:
 
 def folder_incomplete(desk: Desk) -> str:
     broken = desk.folder / "model"
-    shutil.copytree(checkpoint("qwen2"), broken)
+    shutil.copytree(checkpoint("llama"), broken)
     (broken / "model.safetensors").unlink()
     return desk.baseline({"backend": "transformers", "model": str(broken), "device": "cpu"})
 
@@ -220,7 +220,7 @@ def no_gpu(desk: Desk) -> str:
     import torch
 
     desk.patch.setattr(torch.cuda, "is_available", lambda: False)
-    return desk.baseline({"backend": "transformers", "model": str(checkpoint("qwen2")), "device": "cuda"})
+    return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cuda"})
 
 
 def _full(*_: object, **__: object) -> None:
@@ -233,7 +233,7 @@ def full_gpu_loading(desk: Desk) -> str:
     import transformers
 
     desk.patch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", _full)
-    return desk.baseline({"backend": "transformers", "model": str(checkpoint("qwen2")), "device": "cpu"})
+    return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cpu"})
 
 
 def full_gpu_asking(desk: Desk) -> str:
