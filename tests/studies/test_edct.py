@@ -8,11 +8,8 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.editors.base import EditReply
 from cfeval.records.common import Status
-from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Requery, Sample, Score, Verdict
-from cfeval.seeds import derive
-
-
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
+from cfeval.seeds import derive
 from cfeval.studies.edct.baseline import baseline
 from cfeval.studies.edct.checks import checks
 from cfeval.studies.edct.conversation import Prompts
