@@ -137,7 +137,7 @@ class Caller:
         stored = await self._made_elsewhere(call)
         if stored is not None:
             return stored
-        self._go_on()
+        self.go_on()
         with self.meter.in_flight():
             result = await work(Attempts(self, call, client, time.monotonic()))
         if isinstance(result, Fault) and result.reaction is Reaction.STOP:
@@ -152,13 +152,13 @@ class Caller:
     async def _made_elsewhere(self, call: Call) -> Reply | None:
         """Waits for another job that has sent the same call, and takes its answer if there is one."""
         while self.store.in_flight_elsewhere(call.key, self.settings.deadline):
-            self._go_on()
+            self.go_on()
             await asyncio.sleep(0.2)
         return self._stored(call)
 
     def send(self, call: Call) -> int:
         """Set aside what an attempt may cost; see `Store.send`."""
-        self._go_on()
+        self.go_on()
         try:
             price = self._price(call)
             return self.store.send(call, price.of(call.expected) if price else 0.0, self.budget)
@@ -200,7 +200,8 @@ class Caller:
                     "name and options; `cfeval doctor` tells which"
                 )
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
+        """Raise what is to stop the run, if anything is."""
         if self._stopped is not None:
             raise self._stopped
 
@@ -235,6 +236,7 @@ def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, CfevalError):
             raise result
+    caller.go_on()  # where all calls were in flight when the run was to stop, none of them has raised
     return [_sound(result) for result in results]
 
 

@@ -206,6 +206,14 @@ class Store:
             names = [column[0] for column in rows.description]
             return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
 
+    def paid(self, keys: Iterable[str]) -> tuple[int, float]:
+        """How often some calls were sent, and what that cost in USD, whenever it was."""
+        wanted = [(key,) for key in set(keys)]
+        with self._speaking():
+            query = f"SELECT count(*), coalesce(sum({_SPENT}), 0) FROM sends WHERE key = ?"
+            rows = [self._db.execute(query, key).fetchone() for key in wanted]
+        return sum(row[0] for row in rows), sum(row[1] for row in rows)
+
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each model: stored answers that stand, and failures that another run would try again."""
         with self._speaking():
