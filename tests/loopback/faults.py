@@ -50,19 +50,25 @@ def _busy(after: str, name: str = "Retry-After") -> Http:
 
 
 PERMANENT_HTTP = (
-    recorded("http_400", "400, a parameter is wrong", Http(400, error(400, "Invalid parameter")), CALLS),
-    recorded("http_400_list", "400, the reason in a JSON list", Http(400, _UNKNOWN_FIELD), TALK),
+    recorded(
+        "http_400", "400, a parameter is wrong", Http(400, error(400, "Invalid parameter")), CALLS, Status.REJECTED
+    ),
+    recorded("http_400_list", "400, the reason in a JSON list", Http(400, _UNKNOWN_FIELD), TALK, Status.REJECTED),
     recorded("http_400_policy", "400, refused by the content policy", Http(400, _POLICY), TALK, Status.MODERATED),
-    recorded("http_400_echo", "400 that repeats the key it was sent", Http(400, _HEADERS_ECHOED), CALLS),
+    recorded(
+        "http_400_echo", "400 that repeats the key it was sent", Http(400, _HEADERS_ECHOED), CALLS, Status.REJECTED
+    ),
     stops("http_400_bad_key", "400 in a JSON list that means a wrong key", Http(400, _BAD_KEY), TALK),
     stops("http_401", "401, wrong key", Http(401, _WRONG_KEY), KEYED),
     stops("http_401_echo", "401 that repeats the key it was sent", Http(401, _KEY_ECHOED), KEYED),
     stops("http_402", "402 without Retry-After, no credit left", Http(402, _NO_CREDIT), CALLS),
     stops("http_403", "403 without reasons, the key may not do this", Http(403, error(403, "Forbidden")), TALK),
     recorded("http_403_moderated", "403 with reasons", Http(403, _FLAGGED), TALK, Status.MODERATED),
-    recorded("http_404", "404, no such model", Http(404, error(404, "No endpoints found")), CALLS),
-    recorded("http_413", "413, request too large", Http(413, error(413, "Request payload too large")), CALLS),
-    recorded("http_422", "422, a field is missing", Http(422, _MISSING), CALLS),
+    recorded("http_404", "404, no such model", Http(404, error(404, "No endpoints found")), CALLS, Status.REJECTED),
+    recorded(
+        "http_413", "413, request too large", Http(413, error(413, "Request payload too large")), CALLS, Status.REJECTED
+    ),
+    recorded("http_422", "422, a field is missing", Http(422, _MISSING), CALLS, Status.REJECTED),
     stops("http_429_no_quota", "429 that means no credit left, not too fast", Http(429, _QUOTA), TALK),
 )
 
@@ -123,7 +129,9 @@ DOCUMENT = (
 ENVELOPE = (
     retried("error_200", "200 with error 502 in the body", faulty.instead({"error": _UPSTREAM}), (*REPLIES, Kind.EDIT)),
     retried("error_200_429", "200 with error 429 in the body", faulty.instead(_BUSY), (*REPLIES, Kind.EDIT)),
-    recorded("error_200_400", "200 with error 400 in the body", faulty.instead(error(400, "Bad")), REPLIES),
+    recorded(
+        "error_200_400", "200 with error 400 in the body", faulty.instead(error(400, "Bad")), REPLIES, Status.REJECTED
+    ),
     recorded("error_200_403", "200 with a moderation error", faulty.instead(_FLAGGED), REPLIES, Status.MODERATED),
     stops("error_200_402", "200 with error 402 in the body", faulty.instead(_NO_CREDIT), REPLIES),
     retried("choices_missing", "200 without choices", faulty.without("choices"), REPLIES),

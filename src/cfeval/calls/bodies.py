@@ -1,18 +1,51 @@
-"""What a chat completion says (OpenAI's protocol, OpenRouter's additions), or the fault it hides behind HTTP 200."""
+"""What an OpenAI-style answer says (OpenRouter's additions included), or the fault it hides behind HTTP 200."""
 
+import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cfeval.calls.call import Reply, Usage
 from cfeval.calls.faults import Fault, of_status, record, retry
-from cfeval.calls.images import of_data_url
+from cfeval.calls.images import of_base64, of_data_url
 from cfeval.records.common import Status
 
 EMPTY_TRIES = 3
 """How often an empty answer is asked for again; it was paid for each time."""
+MOST = 2**53
+"""A larger count of tokens is none."""
 _SNAPSHOT = re.compile(r"[-@](\d{2,8}|latest|main)(-\d+)*(-preview)?$")
 """What a provider adds to the name of the model asked for: a date, a revision."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer's JSON: what was asked of whom, and what came."""
+
+    body: dict[str, Any]
+    asked: str
+    accepted: Sequence[str]
+    usage: Usage
+
+    @property
+    def served(self) -> str:
+        """The model that answered, as it names itself; empty where it does not."""
+        return str(self.body.get("model") or "")
+
+    def record(self, kind: str, status: Status, reason: str) -> Fault:
+        """A fault that stands."""
+        return record(kind, status, reason, usage=self.usage, sent=True, raw=without_images(self.body))
+
+    def retry(self, kind: str, reason: str, **more: Any) -> Fault:
+        """A fault that may pass."""
+        return retry(kind, reason, usage=self.usage, sent=True, raw=without_images(self.body), **more)
+
+    def reply(self, text: str, image: bytes | None = None) -> Reply:
+        """A good one."""
+        return Reply(
+            text=text, model=self.served or self.asked, image=image, usage=self.usage, raw=without_images(self.body)
+        )
 
 
 def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, image: bool = False) -> Reply | Fault:
@@ -25,63 +58,97 @@ def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, ima
         key_env: see `of_status`.
         image: an image is wanted, not a text.
     """
-    usage = usage_of(body)
-    fault = _hidden_error(body, usage, key_env)
+    answer = Answer(_dict(body), asked, accepted, usage_of(body))
+    choice = _choice(answer.body)
+    fault = _error(answer, choice, key_env) or _unusable(answer, choice)
     if fault is not None:
         return fault
-    choice = body["choices"][0]
-    message = _dict(choice.get("message"))
-    served = str(body.get("model") or "")
-    paid = {"usage": usage, "sent": True, "raw": without_images(body)}
-    if message.get("refusal"):
-        return record("refused", Status.REFUSED, str(message["refusal"]), **paid)
-    if choice.get("finish_reason") == "content_filter" or "SAFETY" in str(choice.get("native_finish_reason")).upper():
-        return record("moderated", Status.MODERATED, "the provider's filter stopped the answer", **paid)
-    if served and not same_model(asked, served, accepted):
-        reason = f"{served} answered, not {asked}; name it in accept_models if it is meant"
-        return record("wrong_model", Status.WRONG_MODEL, reason, **paid)
-    if image:
-        return _image(message, served, paid)
-    return _text(choice, _content(message), served, paid)
+    message = choice["message"]
+    return _image(answer, message) if image else _text(answer, choice, _content(message))
 
 
-def _hidden_error(body: Any, usage: Usage, key_env: str) -> Fault | None:
-    """An error that came with HTTP 200, or an answer without a choice."""
-    choices = _dict(body).get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
-    error = _dict(body).get("error") or _dict(choice).get("error")
-    if error:
-        code = _dict(error).get("code")
-        status = code if isinstance(code, int) and code >= 400 else 500
-        return of_status(status, {}, {"error": error}, key_env)
-    if choice is None:
-        return retry("empty", "the answer holds no choice", sent=True, usage=usage)
+def images_reply(body: Any, asked: str, key_env: str) -> Reply | Fault:
+    """Read an answer of the images endpoints: one image as base64; for the arguments see `chat_reply`."""
+    answer = Answer(_dict(body), asked, (), usage_of(body))
+    fault = _error(answer, {}, key_env)
+    if fault is not None:
+        return fault
+    data = answer.body.get("data")
+    if not isinstance(data, list):
+        return answer.retry("no_data", "the answer holds no list of images")
+    images = [part for part in data if isinstance(part, dict)]
+    if len(images) != 1:
+        return _not_one(answer, len(images), "")
+    if not isinstance(images[0].get("b64_json"), str):
+        return answer.record("no_image", Status.NO_IMAGE, "the provider sent no image, but an address or nothing")
+    return _decoded(answer, of_base64(images[0]["b64_json"]), "")
+
+
+def _choice(body: dict[str, Any]) -> dict[str, Any]:
+    choices = body.get("choices")
+    return _dict(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _error(answer: Answer, choice: dict[str, Any], key_env: str) -> Fault | None:
+    """An error that came with HTTP 200; it is what it would be with the status in its code."""
+    error = answer.body.get("error") or choice.get("error")
+    if not error:
+        return None
+    code = _dict(error).get("code")
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    fault = of_status(status, {}, {"error": error}, key_env)
+    return fault and replace(fault, usage=answer.usage, sent=True)
+
+
+def _unusable(answer: Answer, choice: dict[str, Any]) -> Fault | None:
+    """Why there is nothing to read in an answer, whatever was wanted."""
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return answer.retry("no_choice", "the answer holds no choice with a message")
     if choice.get("finish_reason") == "error":
-        return retry("provider", "the provider broke off", sent=True, usage=usage)
+        return answer.retry("provider", "the provider broke off")
+    if message.get("refusal"):
+        return answer.record("refused", Status.REFUSED, str(message["refusal"]))
+    if choice.get("finish_reason") == "content_filter" or "SAFETY" in str(choice.get("native_finish_reason")).upper():
+        return answer.record("moderated", Status.MODERATED, "the provider's filter stopped the answer")
+    if answer.served and not same_model(answer.asked, answer.served, answer.accepted):
+        reason = f"{answer.served} answered, not {answer.asked}; name it in accept_models if it is meant"
+        return answer.record("wrong_model", Status.WRONG_MODEL, reason)
     return None
 
 
-def _text(choice: dict[str, Any], text: str, served: str, paid: dict[str, Any]) -> Reply | Fault:
+def _text(answer: Answer, choice: dict[str, Any], text: str) -> Reply | Fault:
     finish = choice.get("finish_reason")
     if finish == "length":
-        return record("truncated", Status.TRUNCATED, "cut off at max_tokens; raise it", **paid)
+        return answer.record("truncated", Status.TRUNCATED, "cut off at max_tokens; raise it")
     if finish is None:
-        return retry("unfinished", "the answer does not say how it ended", **paid)
+        return answer.retry("unfinished", "the answer does not say how it ended")
     if not text.strip():
-        return retry("empty", "the answer is empty", tries=EMPTY_TRIES, status=Status.UNPARSABLE, **paid)
-    return Reply(text=text, model=served, usage=paid["usage"], raw=paid["raw"])
+        return answer.retry("empty", "the answer is empty", tries=EMPTY_TRIES, status=Status.UNPARSABLE)
+    return answer.reply(text)
 
 
-def _image(message: dict[str, Any], served: str, paid: dict[str, Any]) -> Reply | Fault:
-    images = [part for part in message.get("images") or [] if isinstance(part, dict)]
+def _image(answer: Answer, message: dict[str, Any]) -> Reply | Fault:
+    parts = message.get("images")
+    images = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    text = _content(message)
     if len(images) != 1:
-        said = " ".join(_content(message).split())[:120]
-        what = f"{len(images)} images came back" if images else f"no image came back, but {said!r}"
-        return retry("no_image", what, tries=EMPTY_TRIES, status=Status.NO_IMAGE, **paid)
-    content = of_data_url(str(_dict(images[0].get("image_url")).get("url")))
-    if isinstance(content, Fault):
-        return content
-    return Reply(text=_content(message), model=served, image=content, usage=paid["usage"], raw=paid["raw"])
+        return _not_one(answer, len(images), text)
+    made = replace(answer, usage=replace(answer.usage, images=1))
+    return _decoded(made, of_data_url(str(_dict(images[0].get("image_url")).get("url"))), text)
+
+
+def _not_one(answer: Answer, count: int, text: str) -> Fault:
+    if count:
+        return answer.record("images", Status.EDIT_INVALID, f"{count} images came back, and one was asked for")
+    said = f", but {' '.join(text.split())[:120]!r}" if text.strip() else ""
+    return answer.retry("no_image", f"no image came back{said}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
+
+
+def _decoded(answer: Answer, image: bytes | Fault, text: str) -> Reply | Fault:
+    if isinstance(image, Fault):
+        return replace(image, usage=answer.usage, raw=without_images(answer.body))
+    return answer.reply(text, image)
 
 
 def fault_as_reply(fault: Fault) -> Reply:
@@ -96,10 +163,11 @@ def fault_as_reply(fault: Fault) -> Reply:
 
 
 def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
-    """Whether a served model is the one asked for: the same name, or that name with a snapshot's date."""
+    """Whether a served model is the one asked for: the same name, with or without its maker's, or a snapshot of it."""
     names = {_bare(name) for name in (asked, *accepted)}
+    names |= {name.rpartition("/")[2] for name in names}
     given = _bare(served)
-    return given in names or _SNAPSHOT.sub("", given) in names or given in {name.rpartition("/")[2] for name in names}
+    return given in names or _SNAPSHOT.sub("", given) in names
 
 
 def _bare(name: str) -> str:
@@ -110,23 +178,32 @@ def _bare(name: str) -> str:
 def usage_of(body: Any) -> Usage:
     """What a completion used; 0 where the answer does not say."""
     said = _dict(_dict(body).get("usage"))
-    cost = said.get("cost")
     return Usage(
         input_tokens=_count(said.get("prompt_tokens") or said.get("input_tokens")),
         output_tokens=_count(said.get("completion_tokens") or said.get("output_tokens")),
-        cost_usd=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        cost_usd=cost_of(said.get("cost")),
     )
 
 
+def cost_of(value: Any, unit: float = 1.0) -> float | None:
+    """A cost as a provider states it, in USD; None where it states none that can be one."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST and math.isfinite(value):
+        return value * unit
+    return None
+
+
 def without_images(content: Any) -> Any:
-    """JSON in which every `data:` URL and every long base64 text is replaced by its length."""
+    """JSON in which every image's `data:` URL and every long base64 text is replaced by its length."""
     if isinstance(content, dict):
         return {name: without_images(value) for name, value in content.items()}
     if isinstance(content, list):
         return [without_images(value) for value in content]
-    if isinstance(content, str) and len(content) > 500 and (content.startswith("data:") or " " not in content[:500]):
+    if isinstance(content, str) and (content.startswith("data:image/") or _BASE64.match(content)):
         return f"({len(content)} characters)"
     return content
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_\-]{500}")
 
 
 def _content(message: dict[str, Any]) -> str:
@@ -137,7 +214,7 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+    return value if isinstance(value, int) and 0 <= value < MOST else 0
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -72,7 +72,8 @@ class Reply:
 
     def as_json(self) -> str:
         """All but the image, as JSON."""
-        return canonical({name: value for name, value in asdict(self).items() if name != "image"})
+        fields = {name: value for name, value in vars(self).items() if name != "image"}
+        return canonical({**fields, "usage": vars(self.usage)})
 
     @classmethod
     def from_json(cls, text: str, image: bytes | None) -> "Reply":

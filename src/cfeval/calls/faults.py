@@ -5,8 +5,10 @@ record   the item ends with this status; it is never retried into an answer
 stop     every further call would fail the same way: end the run with one line
 """
 
+import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -19,6 +21,12 @@ RETRIED = {408, 409, 425, 429}
 """HTTP statuses below 500 that pass; of those from 500 on, all may."""
 THROTTLED = {429, 503, 529}
 """HTTP statuses that ask for fewer calls at once."""
+NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit_balance_too_low"}
+"""Codes that mean no credit whatever the HTTP status; OpenAI's comes with 429."""
+BAD_KEY = {"API_KEY_INVALID", "invalid_api_key"}
+"""Codes that mean a wrong key whatever the HTTP status; Gemini's comes with 400."""
+MODERATION = {"content_policy_violation", "moderation_blocked", "content_filter"}
+"""Codes that mean that the provider's policy refuses the request."""
 
 
 class Reaction(StrEnum):
@@ -74,16 +82,21 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) 
     """
     if 200 <= status < 300:
         return None
-    said = f"HTTP {status}: {message_of(body)}"
+    said, codes = f"HTTP {status}: {message_of(body)}", _codes(body)
     wait = retry_after(headers)
-    if status == 401:
-        return Fault("key", Reaction.STOP, f"the key in {key_env} is refused ({said}); set {key_env} to a valid one")
-    if status == 402 and wait is None:
-        return Fault("credit", Reaction.STOP, f"no credit left ({said}); add credit to the account of {key_env}")
+    if status == 401 or codes & BAD_KEY:
+        return Fault("key", Reaction.STOP, _key_refused(said, key_env))
+    if (status == 402 and wait is None) or codes & NO_CREDIT:
+        account = f"the account of {key_env}" if key_env else "the account"
+        return Fault("credit", Reaction.STOP, f"no credit left ({said}); add credit to {account}")
+    if codes & MODERATION:
+        return record("moderated", Status.MODERATED, said, raw=body)
     if status == 403:
         return _forbidden(said, body, key_env)
     if status == 402 or status in RETRIED or status >= 500:
         return retry(f"http_{status}", said, wait=wait, throttled=status in THROTTLED)
+    if status < 400:
+        said = f"HTTP {status}, a redirect, which is not followed; set base_url to where it leads"
     return record(f"http_{status}", Status.REJECTED, said, final=False, systematic=True, raw=body)
 
 
@@ -91,38 +104,58 @@ def _forbidden(said: str, body: Any, key_env: str) -> Fault:
     """Moderation where the server names reasons; else the account may not use the model."""
     if "reasons" in _metadata(body):
         return record("moderated", Status.MODERATED, said, raw=body)
-    return Fault("forbidden", Reaction.STOP, f"not allowed ({said}); check what the key in {key_env} may use")
+    key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
+    return Fault("forbidden", Reaction.STOP, f"not allowed ({said}); check what {key} may use")
+
+
+def _key_refused(said: str, key_env: str) -> str:
+    if key_env:
+        return f"the key in {key_env} is refused ({said}); set {key_env} to a valid one"
+    return f"a key is wanted ({said}); name the environment variable that holds it by key_env"
 
 
 def message_of(body: Any) -> str:
-    """What an error body says, in one line of at most 300 characters; Gemini wraps it in a list."""
-    if isinstance(body, list) and body:
-        body = body[0]
-    error = _dict(body).get("error", body)
+    """What an error body says, in one line of at most 300 characters."""
+    error = _error(body)
     said = _dict(error).get("message") or _dict(body).get("detail") or error
     text = " ".join(str(said).split()) if said else "no reason given"
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the server asks to wait, from Retry-After-Ms or Retry-After (seconds or a date)."""
+    """How many seconds the server asks to wait, by Retry-After-Ms or Retry-After (seconds or a date), if any."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            return max(0.0, float(value) / unit)
-        except ValueError:
-            pass
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-        except (TypeError, ValueError):
-            continue
+        seconds = _seconds(headers.get(name, "")) / unit
+        if seconds > 0:  # false for NaN, too
+            return seconds
     return None
 
 
+def _seconds(value: str) -> float:
+    """A header's number, or how far its date lies ahead; NaN where it is neither."""
+    with suppress(ValueError):
+        return float(value)
+    with suppress(TypeError, ValueError, IndexError, OverflowError):
+        return parsedate_to_datetime(value).timestamp() - time.time()
+    return math.nan
+
+
+def _error(body: Any) -> Any:
+    """The error in a body; Gemini wraps it in a list."""
+    first = body[0] if isinstance(body, list) and body else body
+    return _dict(first).get("error", first)
+
+
+def _codes(body: Any) -> set[str]:
+    """What an error calls itself: OpenAI's code and type, and the reasons in Google's details."""
+    error = _dict(_error(body))
+    details = error.get("details")
+    reasons = [_dict(detail).get("reason") for detail in details] if isinstance(details, list) else []
+    return {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
+
+
 def _metadata(body: Any) -> dict[str, Any]:
-    return _dict(_dict(_dict(body).get("error")).get("metadata"))
+    return _dict(_dict(_error(body)).get("metadata"))
 
 
 def _dict(value: Any) -> dict[str, Any]:

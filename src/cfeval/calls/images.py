@@ -15,9 +15,11 @@ from cfeval.records.common import Status
 
 def under(picture: Picture, max_pixels: int | None) -> Picture:
     """The picture itself, or where it has more pixels than allowed, shrunk with its proportions (Lanczos)."""
+    if max_pixels is None:
+        return picture
     with Image.open(io.BytesIO(picture.png)) as image:
         width, height = image.size
-        if max_pixels is None or width * height <= max_pixels:
+        if width * height <= max_pixels:
             return picture
         factor = (max_pixels / (width * height)) ** 0.5
         size = max(1, int(width * factor)), max(1, int(height * factor))

@@ -2,40 +2,44 @@
 
 calls    what was asked and what came back, by key; a row is written the moment the answer is there
 images   images that came back, by SHA-256
+claims   who is at a call now, so that two jobs that ask the same send it once
 sends    the ledger: a row per paid attempt, written before it leaves, so that what a killed run had in flight is known
 """
 
-import hashlib
-import json
 import os
 import socket
 import sqlite3
 import time
+import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from cfeval.calls.call import Call, Reply, Usage, canonical, key_of
-from cfeval.errors import BackendError, InputError, OutputError
+from cfeval.calls.call import Call, Reply, Usage
+from cfeval.calls.database import opened, speaking, transaction
+from cfeval.calls.stored import COLUMNS, StoredCall
+from cfeval.errors import BackendError, InputError
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS calls (
+CREATE TABLE calls (
     key TEXT PRIMARY KEY, api TEXT NOT NULL, base_url TEXT NOT NULL, model TEXT NOT NULL, request TEXT NOT NULL,
-    draw INTEGER NOT NULL, item TEXT NOT NULL, reply TEXT NOT NULL, final INTEGER NOT NULL, image TEXT
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS images (sha256 TEXT PRIMARY KEY, content BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS sends (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL, model TEXT NOT NULL, sent_at REAL NOT NULL, sender TEXT NOT NULL,
-    reserved_usd REAL NOT NULL, ended TEXT, reported_usd REAL, listed_usd REAL,
+    draw INTEGER NOT NULL, item TEXT NOT NULL, reply TEXT NOT NULL, final INTEGER NOT NULL, image TEXT,
+    seal TEXT NOT NULL
+);
+CREATE TABLE images (sha256 TEXT PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE sends (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, model TEXT NOT NULL, sent_at REAL NOT NULL, reserved_usd REAL NOT NULL,
+    ended TEXT, reported_usd REAL, listed_usd REAL,
     input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0, images INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX IF NOT EXISTS sends_in_flight ON sends (key) WHERE ended IS NULL;
+CREATE INDEX sends_of_call ON sends (key);
 """
-_SPENT = "coalesce(reported_usd, listed_usd, iif(ended IS NULL, reserved_usd, 0))"
-"""What a send counts for: what the provider said, else the list price; in flight or lost, what was set aside for it."""
+_SPENT = "coalesce(reported_usd, listed_usd, reserved_usd)"
+"""What a send counts for: what the provider said, else the list price, else what was set aside for it."""
 
 
 class BudgetError(BackendError):
@@ -50,34 +54,6 @@ class Budget:
     max_cost_usd: float | None = None
 
 
-@dataclass(frozen=True)
-class StoredCall:
-    """A row of the store."""
-
-    key: str
-    api: str
-    base_url: str
-    model: str
-    request: str
-    draw: int
-    item: str
-    reply: str
-    final: bool
-    image: str | None
-
-    def fault(self) -> str:
-        """What is wrong with the row; empty where nothing is."""
-        try:
-            expected = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.draw)
-            Reply.from_json(self.reply, None)
-        except (ValueError, TypeError, KeyError) as error:
-            return f"cannot be read ({type(error).__name__})"
-        return "" if expected == self.key else "is not the call that its key names"
-
-
-_COLUMNS = tuple(field.name for field in fields(StoredCall))
-
-
 class Store:
     """The store in a file; made where there is none.
 
@@ -88,44 +64,60 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.sender = f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}"
+        self._holder = f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}:{uuid.uuid4().hex}"
         with self._speaking():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
+            self._db = opened(path, _SCHEMA)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file and of every call that this store holds."""
+        with suppress(sqlite3.Error):
+            self._db.execute("DELETE FROM claims WHERE holder = ?", (self._holder,))
         self._db.close()
 
     def find(self, key: str) -> Reply | None:
-        """The reply to a call, if it is there."""
+        """The reply to a call, if it is there.
+
+        Raises:
+            InputError: it is there, but damaged.
+        """
         with self._speaking():
-            row = self._db.execute("SELECT reply, final, image FROM calls WHERE key = ?", (key,)).fetchone()
-            return None if row is None else Reply.from_json(row[0], self.image(row[2]))
+            row = self._db.execute("SELECT reply, image FROM calls WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        image = self.image(row[1])
+        try:
+            if row[1] is not None and image is None:
+                raise ValueError("no image")
+            return Reply.from_json(row[0], image)
+        except (ValueError, TypeError, KeyError):
+            raise InputError(
+                f"{self.path}: call {key} is damaged; see `cfeval store verify`, restore the store from an export"
+            ) from None
 
     def image(self, sha256: str | None) -> bytes | None:
         """An image by its hash."""
-        row = self._db.execute("SELECT content FROM images WHERE sha256 = ?", (sha256,)).fetchone()
+        with self._speaking():
+            row = self._db.execute("SELECT content FROM images WHERE sha256 = ?", (sha256,)).fetchone()
         return None if row is None else bytes(row[0])
 
+    def claim(self, key: str, longest: float) -> bool:
+        """Take a call as one's own; False while another job that lives holds it, for `longest` seconds at most."""
+        now = time.time()
+        with self._speaking(), transaction(self._db):
+            held = self._db.execute("SELECT holder, since FROM claims WHERE key = ?", (key,)).fetchone()
+            if held is not None and held[0] != self._holder and held[1] > now - longest and _alive(held[0]):
+                return False
+            self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, self._holder, now))
+            return True
+
+    def release(self, key: str) -> None:
+        """Give a call back that is not sent after all."""
+        with suppress(sqlite3.Error):  # who comes next finds out, and says it better
+            self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (key, self._holder))
+
     def keep(self, call: Call, reply: Reply) -> None:
-        """Store a reply; one that stands is never replaced by one that does not."""
-        stored = StoredCall(
-            key=call.key,
-            api=call.api,
-            base_url=call.base_url,
-            model=call.model,
-            request=canonical(call.request),
-            draw=call.draw,
-            item=call.item,
-            reply=reply.as_json(),
-            final=reply.final,
-            image=hashlib.sha256(reply.image).hexdigest() if reply.image is not None else None,
-        )
-        self._add(stored, reply.image)
+        """Store a reply and let go of the call; a reply that stands is never replaced by one that does not."""
+        self._add(StoredCall.of(call, reply), reply.image)
 
     def send(self, call: Call, reserved_usd: float, budget: Budget) -> int:
         """Note that a paid attempt is about to leave; returns its number in the ledger.
@@ -133,42 +125,50 @@ class Store:
         Raises:
             BudgetError: it would go over the budget.
         """
-        with self._speaking(), self._transaction():
-            calls, usd = self._db.execute(f"SELECT count(*), coalesce(sum({_SPENT}), 0) FROM sends").fetchone()
-            if budget.max_calls is not None and calls + 1 > budget.max_calls:
-                raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
-            if budget.max_cost_usd is not None and usd + reserved_usd > budget.max_cost_usd:
-                spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
-                raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
+        with self._speaking(), transaction(self._db):
+            self._refuse_over(budget, reserved_usd)
             cursor = self._db.execute(
-                "INSERT INTO sends (key, model, sent_at, sender, reserved_usd) VALUES (?, ?, ?, ?, ?)",
-                (call.key, call.model, time.time(), self.sender, reserved_usd),
+                "INSERT INTO sends (key, model, sent_at, reserved_usd) VALUES (?, ?, ?, ?)",
+                (call.key, call.model, time.time(), reserved_usd),
             )
             return int(cursor.lastrowid or 0)
 
-    def settle(self, send: int, ended: str, usage: Usage | None, listed_usd: float | None) -> None:
-        """Note how a paid attempt ended and what it cost; `listed_usd` is its cost by the price list."""
+    def _refuse_over(self, budget: Budget, reserved_usd: float) -> None:
+        if budget.max_calls is not None:
+            (calls,) = self._db.execute("SELECT count(*) FROM sends").fetchone()
+            if calls >= budget.max_calls:
+                raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
+        if budget.max_cost_usd is not None:
+            (usd,) = self._db.execute(f"SELECT coalesce(sum({_SPENT}), 0) FROM sends").fetchone()
+            if usd + reserved_usd > budget.max_cost_usd:
+                spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
+                raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
+
+    def settle(self, send: int, ended: str, usage: Usage | None, listed_usd: float | None, charged: bool) -> None:
+        """Note how a paid attempt ended and what it cost.
+
+        Args:
+            send: its number in the ledger.
+            ended: `ok`, or the kind of fault.
+            usage: what it used, where the provider says.
+            listed_usd: what that costs by the price list, where it has the model.
+            charged: it may cost something; where nothing says how much, what was set aside for it stays so.
+        """
         used = usage or Usage()
         with self._speaking():
             self._db.execute(
                 "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"
-                " images = ? WHERE id = ?",
-                (ended, used.cost_usd, listed_usd, used.input_tokens, used.output_tokens, used.images, send),
+                " images = ?, reserved_usd = iif(?, reserved_usd, 0) WHERE id = ?",
+                (
+                    *(ended, used.cost_usd, listed_usd, used.input_tokens, used.output_tokens, used.images),
+                    *(charged, send),
+                ),
             )
-
-    def in_flight_elsewhere(self, key: str, longest: float) -> bool:
-        """Whether another process that is alive has sent this call, not more than `longest` seconds ago."""
-        with self._speaking():
-            rows = self._db.execute(
-                "SELECT sender FROM sends WHERE key = ? AND ended IS NULL AND sender != ? AND sent_at > ?",
-                (key, self.sender, time.time() - longest),
-            )
-            return any(_alive(sender) for (sender,) in rows.fetchall())
 
     def calls(self, keys: Iterable[str] | None = None) -> Iterator[StoredCall]:
         """The rows of these keys, or all, in the order of their keys; a key that is not there is left out."""
         wanted = None if keys is None else sorted(set(keys))
-        select = f"SELECT {', '.join(_COLUMNS)} FROM calls"
+        select = f"SELECT {', '.join(COLUMNS)} FROM calls"
         with self._speaking():
             found = (
                 self._db.execute(f"{select} ORDER BY key")
@@ -176,7 +176,7 @@ class Store:
                 else (row for key in wanted for row in self._db.execute(f"{select} WHERE key = ?", (key,)))
             )
             for row in found:
-                yield StoredCall(**{**dict(zip(_COLUMNS, row, strict=True)), "final": bool(row[8])})
+                yield StoredCall(**{**dict(zip(COLUMNS, row, strict=True)), "final": bool(row[8])})
 
     def add(self, stored: StoredCall, image: bytes | None) -> bool:
         """Add a row of another store; whether it was new here."""
@@ -189,7 +189,7 @@ class Store:
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove calls and the images that no other call has; the ledger keeps what they cost."""
-        with self._speaking(), self._transaction():
+        with self._speaking(), transaction(self._db):
             self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
             self._db.execute("DELETE FROM images WHERE sha256 NOT IN (SELECT image FROM calls WHERE image IS NOT NULL)")
 
@@ -227,46 +227,19 @@ class Store:
         return "" if said == "ok" else " ".join(said.split())
 
     def _add(self, stored: StoredCall, image: bytes | None) -> None:
-        with self._speaking(), self._transaction():
+        with self._speaking(), transaction(self._db):
             if stored.image is not None and image is not None:
                 self._db.execute("INSERT OR IGNORE INTO images VALUES (?, ?)", (stored.image, image))
             self._db.execute(
-                "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
-                " reply = excluded.reply, final = excluded.final, image = excluded.image WHERE NOT calls.final",
-                astuple(stored),
+                f"INSERT INTO calls VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (key) DO UPDATE SET"
+                " item = excluded.item, reply = excluded.reply, final = excluded.final, image = excluded.image,"
+                " seal = excluded.seal WHERE NOT calls.final",
+                stored.row(),
             )
+            self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (stored.key, self._holder))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-    @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        """Turns what SQLite says into one line."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise OutputError(f"{self.path}: the response store cannot be used ({error}); {_advice(error)}") from None
-        except sqlite3.DatabaseError as error:
-            raise InputError(
-                f"{self.path}: not a response store ({error}); name another file by calls.store, or restore it from an "
-                "export with `cfeval store import`"
-            ) from None
-
-
-def _advice(error: sqlite3.OperationalError) -> str:
-    text = str(error)
-    if "full" in text:
-        return "free some space and run again: nothing that is stored is lost"
-    if "locked" in text:
-        return "another process holds it; end that or wait, then run again"
-    return "make the file and its folder writable, or name another by calls.store"
+    def _speaking(self) -> AbstractContextManager[None]:
+        return speaking(self.path)
 
 
 def _reached(name: str, limit: float, spent: str) -> str:
@@ -276,12 +249,12 @@ def _reached(name: str, limit: float, spent: str) -> str:
     )
 
 
-def _alive(sender: str) -> bool:
-    """Whether the process that sent a call lives; one of another machine may."""
-    host, pid, started = sender.rsplit(":", 2)
+def _alive(holder: str) -> bool:
+    """Whether the process that holds a call lives; one of another machine may."""
+    host, pid, began, _ = holder.rsplit(":", 3)
     if host != socket.gethostname():
         return True
     try:
-        return f"{psutil.Process(int(pid)).create_time():.2f}" == started
+        return f"{psutil.Process(int(pid)).create_time():.2f}" == began
     except psutil.Error:
         return False

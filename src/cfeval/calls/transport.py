@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import re
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -13,8 +16,15 @@ from cfeval.calls.faults import Fault, of_status, retry
 
 MAX_BYTES = 64 * 2**20
 """The largest answer that is read."""
+MAX_ERROR = 100_000
+"""Characters of an error's body that are looked at."""
+DEEPEST = 100
+"""How deep the JSON of an honest answer may be nested."""
+SHORTEST_KEY = 8
+"""Shorter keys, which only servers at home take, are not looked for: they may be words of an answer."""
 _CONNECT = 10.0
 """Seconds to connect."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -28,16 +38,21 @@ class Endpoint:
 
     def scrubbed(self, text: str) -> str:
         """A text without the key, which servers like to repeat."""
-        return text.replace(self.key, "[key]") if self.key else text
+        return text.replace(self.key, "[key]") if len(self.key) >= SHORTEST_KEY else text
 
 
 @asynccontextmanager
 async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
     """The client for the calls of one event loop; redirects are not followed, so that no key goes elsewhere."""
     timeout = httpx2.Timeout(None, connect=_CONNECT)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
-    async with httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False) as client:
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False, verify=_tls()) as client:
         yield client
+
+
+@cache
+def _tls() -> ssl.SSLContext:  # slow to load, and each batch of calls opens a client
+    return httpx2.create_ssl_context()
 
 
 @dataclass(frozen=True)
@@ -63,8 +78,12 @@ def fault_of(endpoint: Endpoint, response: Response) -> Fault | None:
     """What the status of an answer tells; None for a success."""
     if response.status < 300:
         return None
-    text = endpoint.scrubbed(response.body.decode("utf-8", "replace"))
-    return of_status(response.status, response.headers, _json_or_none(text) or text[:300], endpoint.key_env)
+    text = endpoint.scrubbed(response.body.decode("utf-8", "replace"))[:MAX_ERROR]
+    try:
+        said = _parsed(text)
+    except (ValueError, RecursionError):
+        said = text[:300]
+    return of_status(response.status, response.headers, said, endpoint.key_env)
 
 
 async def respond(
@@ -115,18 +134,29 @@ async def _whole(response: httpx2.Response) -> bytes | Fault:
 def read_json(endpoint: Endpoint, body: bytes) -> Any:
     """The JSON of an answer without the key, or the fault that it is none."""
     try:
-        return json.loads(endpoint.scrubbed(body.decode("utf-8")))
+        return _parsed(endpoint.scrubbed(body.decode("utf-8")))
     except (ValueError, RecursionError):
-        shown = " ".join(body[:60].decode("utf-8", "replace").split())
+        shown = " ".join(endpoint.scrubbed(body[:1000].decode("utf-8", "replace"))[:60].split())
         what = f"starts with {shown!r}" if shown else "is empty"
         return retry("bad_body", f"the answer is not JSON: it {what}", sent=True)
 
 
-def _json_or_none(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _parsed(text: str) -> Any:
+    """JSON that can be stored, see `_storable`; NaN and the infinities, which are no JSON, become null."""
+    return _storable(json.loads(text, parse_constant=lambda _: None))
+
+
+def _storable(content: Any, depth: int = 0) -> Any:
+    """Content without lone surrogates, which UTF-8 cannot hold; ValueError where it is nested too deep."""
+    if isinstance(content, str):
+        return content if content.isascii() else _SURROGATES.sub("\ufffd", content)
+    if depth > DEEPEST:
+        raise ValueError("nested too deep")
+    if isinstance(content, dict):
+        return {_storable(name): _storable(value, depth + 1) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_storable(value, depth + 1) for value in content]
+    return content
 
 
 def _host(url: str) -> str:

@@ -124,7 +124,8 @@ class OpenAIChat:
         return run_all([partial(one, dialogue) for dialogue in dialogues])
 
     async def _reply(self, caller: Caller, client: httpx2.AsyncClient, request: ChatRequest) -> ChatReply:
-        turns = await asyncio.to_thread(_shrunk, request.turns, self.options.max_pixels)
+        shrink = partial(_shrunk, request.turns, self.options.max_pixels)
+        turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
         caller.meter.shrunk += sum(turn.original is not None for turn in turns)
         call = self._call(request, turns)
 

@@ -17,6 +17,7 @@ from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
+from cfeval.calls.bodies import cost_of
 from cfeval.calls.call import Reply, Usage
 from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import get
@@ -130,13 +131,13 @@ class Bfl:
         content = answer if isinstance(answer, Fault) else read_json(where, answer)
         if isinstance(content, Fault):
             return content
-        said = content if isinstance(content, dict) else {}
-        cost = said.get("cost")
-        usage = Usage(images=1, cost_usd=cost * USD_PER_CREDIT if isinstance(cost, int | float) else None)
-        if not _trusted(str(said.get("polling_url")), where.base_url):
+        if not isinstance(content, dict):
+            return retry("bad_body", "the answer is no task", sent=True)
+        usage = Usage(images=1, cost_usd=cost_of(content.get("cost"), USD_PER_CREDIT))
+        if not _trusted(str(content.get("polling_url")), where.base_url):
             reason = "the task's polling_url is missing or leads elsewhere"
             return record("bad_body", Status.TRANSPORT_ERROR, reason, usage=usage, raw=content, final=False)
-        return Task(str(said["polling_url"]), usage)
+        return Task(str(content["polling_url"]), usage)
 
     async def _outcome(self, attempts: Attempts, where: Endpoint, task: Task) -> Reply | Fault:
         """Wait for the task and fetch its picture; a link that has expired is asked for once more."""
@@ -201,7 +202,7 @@ async def _fetch(attempts: Attempts, link: str) -> bytes | Fault:
         return response
     if response.status in EXPIRED:
         return record(
-            "expired", Status.TRANSPORT_ERROR, f"the picture's link has expired (HTTP {response.status})", final=False
+            "expired", Status.NO_IMAGE, f"the picture's link has expired (HTTP {response.status})", final=False
         )
     fault = fault_of(nobody, response)
     if fault is not None:

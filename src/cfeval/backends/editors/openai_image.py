@@ -11,12 +11,11 @@ from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.masks import Mask, Masker, MaskOptions, mask_files, masker
 from cfeval.backends.registry import Expected, Finding, Needs
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
-from cfeval.calls.bodies import usage_of, without_images
+from cfeval.calls.bodies import images_reply
 from cfeval.calls.call import Reply
 from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
-from cfeval.calls.faults import Fault, retry
-from cfeval.calls.images import of_base64
+from cfeval.calls.faults import Fault
 from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
 from cfeval.calls.transport import exchange, read_json
 from cfeval.io.pictures import Picture
@@ -103,19 +102,9 @@ class OpenAIImage:
         url = f"{where.base_url}/images/edits"
         answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
         content = answer if isinstance(answer, Fault) else read_json(where, answer)
-        return content if isinstance(content, Fault) else sound(_read(content, self.options.model))
-
-
-def _read(body: Any, model: str) -> Reply | Fault:
-    data = body.get("data") if isinstance(body, dict) else None
-    first = data[0] if isinstance(data, list) and data and isinstance(data[0], dict) else {}
-    usage = usage_of(body)
-    if not isinstance(first.get("b64_json"), str):
-        return retry("no_image", "no image came back", status=Status.NO_IMAGE, tries=3, sent=True, usage=usage)
-    image = of_base64(first["b64_json"])
-    if isinstance(image, Fault):
-        return image
-    return Reply(model=model, image=image, usage=usage, raw=without_images(body))
+        return (
+            content if isinstance(content, Fault) else sound(images_reply(content, self.options.model, where.key_env))
+        )
 
 
 def _hole(mask: Mask, picture: Picture) -> bytes:

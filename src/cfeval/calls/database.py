@@ -1,0 +1,93 @@
+"""The SQLite file behind the response store: made, opened, and what SQLite says about it in one line."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cfeval.errors import InputError, OutputError
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that is writing."""
+SYNCHRONOUS = "NORMAL"
+"""A crash of the machine may lose the last calls, never more; a crash of the process loses none."""
+_OURS = 0x63666576
+"""SQLite's `application_id` of a response store: "cfev"."""
+_VERSION = 1
+
+
+def opened(path: Path, schema: str) -> sqlite3.Connection:
+    """Open the file, in WAL mode so that readers and a writer do not wait for each other; made where there is none.
+
+    Raises:
+        InputError: the file is another database, or one of another version.
+        sqlite3.Error: see `speaking`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    try:
+        db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
+        if not _is_ours(db, path):
+            with transaction(db):
+                _make(db, path, schema)
+        db.execute("PRAGMA journal_mode=WAL")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _make(db: sqlite3.Connection, path: Path, schema: str) -> None:
+    if _is_ours(db, path):
+        return  # another process was faster
+    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise InputError(f"{path}: a database, but not a response store; name another file by calls.store")
+    for statement in schema.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {_OURS}")
+    db.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _is_ours(db: sqlite3.Connection, path: Path) -> bool:
+    marked, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if marked == _OURS and version != _VERSION:
+        raise InputError(
+            f"{path}: a response store of version {version}, and this cfeval reads version {_VERSION}; name another "
+            "file by calls.store and import what the version that made it exports"
+        )
+    return bool(marked == _OURS)
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def speaking(path: Path) -> Iterator[None]:
+    """Turns what SQLite says into one line."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise OutputError(f"{path}: the response store cannot be used ({error}); {_advice(str(error))}") from None
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{path}: not a response store, or a damaged one ({error}); name another file by calls.store, and fill it "
+            "from an export with `cfeval store import`"
+        ) from None
+
+
+def _advice(text: str) -> str:
+    if "full" in text or "I/O" in text:
+        return "free some space and run again: nothing that is stored is lost"
+    if "locked" in text:
+        return "another process holds it; end that or wait, then run again"
+    return "make the file and its folder writable, or name another by calls.store"

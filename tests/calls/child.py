@@ -1,0 +1,50 @@
+"""python -m tests.calls.child URL FIRST LAST: a job of its own that holds conversations of two turns about some items.
+
+Prints the texts of all replies as one JSON list. Settings and key come by the environment, as in a job of the study.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from cfeval.backends import registry
+from cfeval.calls.settings import VARIABLE
+from cfeval.cli.main import _refuse
+from cfeval.errors import CfevalError
+from cfeval.params import Calls
+from cfeval.studies.edct.conversation import Asked, Prompts, converse
+from tests.calls.asking import KEY, KEY_ENV
+from tests.conftest import picture
+
+PROMPTS = Prompts("Item {question}: what is it?", "Why?")
+
+
+def conversations(url: str, first: int, last: int, why: str = PROMPTS.explain, **options: Any) -> list[dict[str, Any]]:
+    """Hold the conversations about the items from `first` up to `last`; two turns each."""
+    spec = {"model": "vlm", "base_url": url, "key_env": KEY_ENV, "seed": True, **options}
+    model = registry.build("chat", {"backend": "openai", **spec})
+    asked = [Asked(f"i{n}", picture(n % 250, (8, 6 + n // 250)), str(n), n) for n in range(first, last)]
+    said: list[dict[str, Any]] = json.loads(
+        json.dumps(converse(model, asked, Prompts(PROMPTS.answer, why), "baseline"))
+    )
+    return said
+
+
+def job(url: str, first: int, last: int, **calls: Any) -> "subprocess.Popen[str]":
+    """Start this module as a job with these settings of calls."""
+    settings = Calls(**calls).model_dump_json()
+    command = [sys.executable, "-m", "tests.calls.child", url, str(first), str(last)]
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, VARIABLE: settings, KEY_ENV: KEY}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=root, env=environment)
+
+
+if __name__ == "__main__":
+    try:
+        print(json.dumps(conversations(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    except CfevalError as error:
+        sys.exit(_refuse(error))
