@@ -207,9 +207,8 @@ def folder_incomplete(desk: Desk) -> str:
 
 
 def hub_unreachable(desk: Desk) -> str:
-    import huggingface_hub
+    from huggingface_hub import constants
 
-    constants = huggingface_hub.constants
     desk.patch.setattr(constants, "ENDPOINT", NOWHERE)
     desk.patch.setattr(constants, "HF_HUB_CACHE", str(desk.folder / "hub"))
     desk.patch.setattr(constants, "HF_HUB_OFFLINE", False)
