@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pipeline test-browser lint lock clean
+.PHONY: help setup demo test test-pipeline test-serve test-browser lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -28,10 +28,13 @@ demo: setup ## The main study on the built-in world: tables, plots and report.
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/report/index.html (tables: results/tables/)."
 
 test: setup ## Fast tests.
-	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser
+	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
+
+test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/serve
 
 test-browser: setup ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser

@@ -4,18 +4,27 @@ import importlib
 import importlib.util
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from cfeval.backends import registry
 from cfeval.backends.judges.base import JudgeRequest
+from cfeval.calls.providers import PROVIDERS
+from cfeval.cli.main import GROUPS
+from cfeval.errors import ParamsError
+from cfeval.params import FAMILIES
 from cfeval.records import edct, tables
 from cfeval.records.common import Outcome, Record
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-CODE = re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", README, re.DOTALL)
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/real-models.md")}
+README = PAGES["README.md"]
+CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
 LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
 SHARED = {"id", "edit", *Outcome.model_fields}
@@ -31,7 +40,7 @@ def row(start: str) -> str:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_cfeval_command_of_the_readme_exists(cfeval: Run, command: str) -> None:
     words = [word for word in shlex.split(command)[1:] if word != "…"]
-    verb = [word for word in words[: 2 if words[0] == "edct" else 1] if not word.startswith("-")]
+    verb = [word for word in words[: 2 if words[0] in GROUPS else 1] if not word.startswith("-")]
     status, out, _ = cfeval(*verb, "--help")
     assert status == 0
     assert all(word in out for word in words if word.startswith("--"))
@@ -101,3 +110,51 @@ def test_the_example_of_a_backend_works(tmp_path: Path) -> None:
     judge = module.build(module.Options())
     [reply] = judge.judge([JudgeRequest("i", "", "", "", "", "", "", 0)])
     assert (reply.pcs, reply.ncc) == (1, 1)
+
+
+YAML = [(name, block) for name, text in PAGES.items() for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+
+
+def specifications(content: Any) -> Iterator[dict[str, Any]]:
+    """Every backend that stands somewhere in parameters."""
+    if isinstance(content, dict):
+        if "backend" in content:
+            yield content
+        for value in content.values():
+            yield from specifications(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from specifications(value)
+
+
+def fault(spec: dict[str, Any]) -> str:
+    """Why no family takes a specification; empty where one does."""
+    families = [f for f in dict.fromkeys(FAMILIES.values()) if spec["backend"] in registry.names(f)]
+    faults = []
+    for family in families:
+        try:
+            registry.check(family, spec, "the docs")
+        except ParamsError as error:
+            faults.append(str(error))
+    return "" if len(faults) < len(families) else f"{spec}: {faults or 'no such backend'}"
+
+
+@pytest.mark.parametrize(("page", "block"), YAML)
+def test_every_backend_in_the_docs_is_one(page: str, block: str) -> None:
+    found = list(specifications(yaml.safe_load(block)))
+    assert found
+    assert not [text for spec in found if (text := fault(spec))]
+
+
+@pytest.mark.parametrize("backend", ["openai", "transformers"])
+def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
+    options = importlib.import_module(f"cfeval.backends.chat.{backend}").Options.model_fields
+    assert not [name for name in options if f"`{name}`" not in PAGES["docs/real-models.md"]]
+
+
+def test_every_provider_is_in_the_docs_with_its_key() -> None:
+    for name, rules in PROVIDERS.items():
+        lines = [
+            line for line in PAGES["docs/real-models.md"].splitlines() if line.startswith("|") and f"`{name}`" in line
+        ]
+        assert any(f"`{rules.key_env}`" in line if rules.key_env else "| none |" in line for line in lines), name

@@ -24,6 +24,7 @@ FLOORS = (
     "studies",
     "tables",
     "report",
+    "preflight",
     "cli",
 )
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from snakemake.utils import update_config
 
 from cfeval.backends import registry
 from cfeval.errors import ParamsError
 from cfeval.io.records import read_csv
-from cfeval.params import FAMILIES, Params, load, parse, read
+from cfeval.params import FAMILIES, Params, load, merged, parse, read
 from cfeval.records.tables import Published
 from cfeval.tables import edct_table1, edct_table2
 from tests.tables.study import HOW, score
@@ -151,3 +154,29 @@ def test_no_arm_of_a_papers_overlay_is_a_built_in_target_or_in_the_calibration_t
     edct = overlaid(name).edct
     assert {edct.vlms[arm.vlm].backend for arm in edct.arms()} <= {"transformers", "openai"}
     assert not {arm.vlm for arm in edct.arms()} & set(edct.calibration)
+
+
+LEAVES = st.none() | st.integers() | st.lists(st.integers(), max_size=2)
+TREES = st.recursive(LEAVES, lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3), max_leaves=8)
+ROOTS = st.dictionaries(st.sampled_from("abc"), TREES, max_size=3)
+
+
+@given(ROOTS, ROOTS)
+def test_parameters_are_merged_as_snakemake_merges_them(base: dict[str, Any], over: dict[str, Any]) -> None:
+    theirs = copy.deepcopy(base)
+    update_config(theirs, copy.deepcopy(over))
+    before = copy.deepcopy(base)
+    assert merged(base, over) == theirs
+    assert base == before
+
+
+def test_several_files_are_merged_in_order(tmp_path: Path) -> None:
+    contents = [GOOD, {"edct": {"items": 5, "seed": 9}}, {"edct": {"items": 6}, "calls": {"offline": True}}, None]
+    paths = [tmp_path / f"{number}.yaml" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text("" if content is None else yaml.safe_dump(content))
+    params = load(*paths)
+    assert (params.edct.items, params.edct.seed, params.calls.offline) == (6, 9, True)
+    paths[1].write_text("edct: {itmes: 5}")
+    with pytest.raises(ParamsError, match=r"0\.yaml \+ .*1\.yaml.*: unknown key 'edct.itmes'"):
+        load(*paths)

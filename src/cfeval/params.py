@@ -1,5 +1,6 @@
 """params.yaml, typed: unknown keys are errors, and the JSON schema is generated from these classes."""
 
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -160,9 +161,27 @@ def parse(content: Any, where: str = "params.yaml") -> Params:
         raise ParamsError(f"{where}: {_explain(error)}") from None
 
 
-def load(path: Path) -> Params:
-    """Read and check a parameter file; raises ParamsError like `parse`."""
-    return parse(read(path), str(path))
+def load(*paths: Path) -> Params:
+    """Read and check a parameter file, or several merged in order; raises ParamsError like `parse`."""
+    content = read(paths[0])
+    for path in paths[1:]:
+        content = merged(content, read(path) or {})
+    return parse(content, named(paths))
+
+
+def named(paths: Sequence[Path]) -> str:
+    """What messages call parameter files."""
+    return " + ".join(map(str, paths))
+
+
+def merged(base: Any, over: Any) -> Any:
+    """Parameters with others laid over, as Snakemake's `--configfile` does: mappings key by key, all else whole."""
+    if not isinstance(over, Mapping):
+        return over
+    if not over:
+        return base
+    under = base if isinstance(base, Mapping) else {}
+    return {**under, **{key: merged(under.get(key, {}), value) for key, value in over.items()}}
 
 
 def read(path: Path) -> Any:

@@ -19,12 +19,13 @@ from cfeval.errors import BackendError, ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
+from tests.tiny.hub import COMMIT, MODEL, hub
 
 AREA = 64 * 64
 PICTURE = Picture.from_pixels(np.random.default_rng(0).integers(0, 255, (64, 48, 3), dtype=np.uint8))
 MASKED = ["FluxKontextInpaintPipeline", "StableDiffusionInpaintPipeline"]
 OTHER: dict[str, float] = {
-    "steps": 3,
+    "steps": 2,
     "guidance": 4.0,
     "image_guidance": 1.1,
     "true_cfg": 3.0,
@@ -33,7 +34,7 @@ OTHER: dict[str, float] = {
     "min_pixels": AREA // 2,
     "max_pixels": AREA // 2,
 }
-"""A value of every setting that no pipeline has by itself."""
+"""Of every setting a value that no pipeline has by itself."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -140,9 +141,9 @@ class TestEveryPipeline:
         assert hashes([one]) != hashes([other])
 
     def test_every_setting_has_an_effect(self, pipeline: str) -> None:
-        before = edited(built(pipeline, steps=4))[0]
+        before = edited(built(pipeline, steps=3))[0]
         for name in KINDS[pipeline].settings:
-            after = edited(built(pipeline, **{"steps": 4, name: OTHER[name]}))[0]
+            after = edited(built(pipeline, **{"steps": 3, name: OTHER[name]}))[0]
             if name == "min_pixels":  # the picture is too large for it to matter
                 continue
             assert after.picture != before.picture, f"{name} changes nothing"
@@ -404,17 +405,46 @@ def test_a_picture_of_no_numbers_is_no_picture() -> None:
     assert "dtype" in reply.reason
 
 
-class TestWithoutAHub:
+class TestHub:
     @pytest.fixture(autouse=True)
-    def _nobody_listens(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def _own_cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         from huggingface_hub import constants
 
-        nobody = "http://127.0.0.1:9"
-        monkeypatch.setattr(constants, "ENDPOINT", nobody)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", nobody + "/{repo_id}/{revision}/{filename}")
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        at(monkeypatch, "http://127.0.0.1:9")  # where nobody listens
 
-    @pytest.mark.parametrize("model", ["someone/some-editor", "models/kontext"])
+    def test_a_model_of_the_hub_is_fetched_once_and_named_by_its_commit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with hub(checkpoint("StableDiffusionImg2ImgPipeline")) as (address, fetched):
+            at(monkeypatch, address)
+            first = edited(built("StableDiffusionImg2ImgPipeline", model=MODEL))[0]
+            assert len(fetched) == len(set(fetched)) > 5
+            before = len(fetched)
+            assert edited(built("StableDiffusionImg2ImgPipeline", model=MODEL))[0] == first
+            assert len(fetched) == before
+        assert first.details["model"] == f"{MODEL}@{COMMIT}"
+        assert hashes([first]) == hashes(edited(built("StableDiffusionImg2ImgPipeline")))
+        at(monkeypatch, "http://127.0.0.1:9")
+        assert edited(built("StableDiffusionImg2ImgPipeline", model=MODEL))[0] == first
+
+    @pytest.mark.parametrize(
+        ("status", "code", "message"),
+        [
+            (404, "RepoNotFound", "no folder here and no public model on the hub; check the name, or set HF_TOKEN"),
+            (403, "GatedRepo", "only to those who accepted its licence; accept it there and set HF_TOKEN"),
+            (404, "RevisionNotFound", "the hub has no revision 'v9' of it"),
+            (503, "", "the hub failed .*503.*; try again later"),
+        ],
+    )
+    def test_what_the_hub_refuses_is_one_line_with_what_to_do(
+        self, status: int, code: str, message: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with hub(None, status, code) as (address, _):
+            at(monkeypatch, address)
+            with pytest.raises(BackendError, match=message) as caught:
+                built("StableDiffusionImg2ImgPipeline", model=MODEL, revision="v9")
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("model", ["someone/other-editor", "models/kontext"])
     def test_a_model_that_is_neither_here_nor_cached_is_one_line(self, model: str) -> None:
         with pytest.raises(BackendError, match=f"^{model}: no folder here, not in the hub's cache, and the hub cannot"):
             built("StableDiffusionImg2ImgPipeline", model=model)
@@ -425,15 +455,15 @@ class TestWithoutAHub:
         with pytest.raises(BackendError, match="neither a folder here nor a name that a hub model can have"):
             built("StableDiffusionImg2ImgPipeline", model="some one/some..editor")
 
-    def test_a_model_in_the_cache_is_used(self, tmp_path: Path) -> None:
-        commit = "0123456789abcdef0123456789abcdef01234567"
-        home = tmp_path / "cache" / "models--someone--some-editor"
-        shutil.copytree(checkpoint("StableDiffusionImg2ImgPipeline"), home / "snapshots" / commit)
-        (home / "refs").mkdir()
-        (home / "refs" / "main").write_text(commit)
-        reply = edited(built("StableDiffusionImg2ImgPipeline", model="someone/some-editor"))[0]
-        assert reply.details["model"] == f"someone/some-editor@{commit}"
-        assert hashes([reply]) == hashes(edited(built("StableDiffusionImg2ImgPipeline")))
+
+def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """Let the hub's client, which read its address when it was imported, talk to another."""
+    from huggingface_hub import constants, hf_api
+
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(hf_api.api, "endpoint", address)
+    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
 
 
 @pytest.mark.parametrize("size", [(640, 480), (500, 375), (64, 64), (333, 1999), (4000, 10), (7, 5)])

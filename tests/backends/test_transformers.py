@@ -19,6 +19,7 @@ from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint
 
 SAMPLED = {"temperature": 1.0}
 GREEDY = {"temperature": 0.0}
+FILTERED = {"temperature": 0.7, "top_p": 0.8, "repetition_penalty": 1.2}
 SIZES = [(60, 80), (64, 64), (50, 120), (130, 40), (30, 64)]
 """Heights and widths of images that go into one batch."""
 
@@ -71,7 +72,7 @@ def test_a_target_answers_and_explains_in_one_conversation(architecture: str) ->
     assert len({conversation["answer"] for conversation in held}) > 1
 
 
-@pytest.mark.parametrize("sampling", [SAMPLED, GREEDY], ids=["sampled", "greedy"])
+@pytest.mark.parametrize("sampling", [SAMPLED, GREEDY, FILTERED], ids=["sampled", "greedy", "filtered"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampling: dict[str, float]) -> None:
     chat = model(architecture, batch=4, max_tokens=40, **sampling)
@@ -79,7 +80,7 @@ def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampl
     together = chat.chat(requests)
     assert together == one_at_a_time(chat, requests)
     assert together[::-1] == chat.chat(requests[::-1])
-    assert len({reply.text for reply in together}) > 2
+    assert len({reply.text for reply in together}) > 1
     assert not any(reply.status == Status.UNPARSABLE for reply in together)
 
 
@@ -95,8 +96,9 @@ def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) 
 @pytest.mark.parametrize("architecture", SEEING)
 @pytest.mark.parametrize("later", [(), ("red", "Why?")], ids=["answer", "explanation"])
 def test_what_the_image_shows_changes_what_is_said(architecture: str, later: tuple[str, ...]) -> None:
-    requests = [asked("What is this?", noise(n), 1, *later) for n in range(6)]
-    assert len({reply.text for reply in model(architecture, **SAMPLED).chat(requests)}) > 1
+    chat = model(architecture, **SAMPLED)
+    one, other = ([asked("What is this?", noise(n), seed, *later) for seed in range(8)] for n in range(2))
+    assert chat.chat(one) != chat.chat(other)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -126,7 +128,7 @@ def test_a_reply_without_an_end_is_truncated(architecture: str) -> None:
     whole = model(architecture, **SAMPLED).chat(requests)
     cut = model(architecture, max_tokens=6, **SAMPLED).chat(requests)
     assert {reply.status for reply in whole} == {Status.OK}
-    assert {reply.status for reply in cut} == {Status.OK, Status.TRUNCATED}
+    assert Status.TRUNCATED in {reply.status for reply in cut}
     for long, short in zip(whole, cut, strict=True):
         if short.status == Status.OK:
             assert short == long
@@ -161,9 +163,9 @@ def test_a_request_that_the_model_cannot_take_is_a_status_of_its_own() -> None:
     assert replies[2].status == Status.UNPARSABLE
     assert "processor refuses the request" in replies[2].reason
     assert [*replies[:2], *replies[3:]] == chat.chat(good)
-    seen = model("qwen2").chat([asked("What?", noise(1))])[0]
+    seen = model("llama").chat([asked("What?", noise(1))])[0]
     assert (seen.status, "reads text only" in seen.reason) == (Status.UNPARSABLE, True)
-    long = model("qwen2").chat([asked("x" * 5000)])[0]
+    long = model("llama").chat([asked("x" * 5000)])[0]
     assert (long.status, "at most 4096" in long.reason) == (Status.UNPARSABLE, True)
 
 
@@ -213,14 +215,33 @@ def test_a_limit_on_pixels_that_the_processor_has_is_its_own(
 
 
 def test_variables_of_the_chat_template_reach_it(tmp_path: Path) -> None:
-    folder = shutil.copytree(checkpoint("qwen2"), tmp_path / "tiny-qwen2")
+    folder = shutil.copytree(checkpoint("llama"), tmp_path / "tiny-llama")
     template = folder / "chat_template.jinja"
     template.write_text("{% if terse %}Be terse.{% endif %}" + template.read_text())
     requests = [asked("What?", None, seed) for seed in range(4)]
     plain, terse = at(folder, **SAMPLED).chat(requests), at(folder, template={"terse": True}, **SAMPLED).chat(requests)
-    assert plain == model("qwen2", **SAMPLED).chat(requests) != terse
+    assert plain == model("llama", **SAMPLED).chat(requests) != terse
     with pytest.raises(BackendError, match="has no variable 'thorough'"):
         at(folder, template={"thorough": True})
+
+
+def test_a_template_of_the_older_kind_says_the_same(tmp_path: Path) -> None:
+    folder = shutil.copytree(checkpoint("pixtral"), tmp_path / "tiny-pixtral")
+    template = folder / "chat_template.jinja"
+    older = template.read_text().replace("part['text']", "part['content']")
+    older = older.replace("message['content'] is string", "message['role'] == 'assistant'")
+    template.write_text(older.replace("{{ message['content'] }}", "{{ message['content'] + '' }}"))
+    requests = mixed("pixtral")
+    assert at(folder, **SAMPLED).chat(requests) == model("pixtral", **SAMPLED).chat(requests)
+
+
+@pytest.mark.parametrize("architecture", ["pixtral", "llama"])
+def test_a_template_that_loses_turns_is_refused(architecture: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(checkpoint(architecture), tmp_path / "tiny")
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text().replace("in messages %}", "in messages[-1:] %}"))
+    with pytest.raises(BackendError, match="does not pass on every turn of a conversation"):
+        at(folder)
 
 
 def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

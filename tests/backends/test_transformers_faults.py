@@ -181,7 +181,7 @@ def test_a_copy_in_the_hubs_cache_is_used_and_named_by_its_commit(
     asked_at(monkeypatch, tmp_path, "http://127.0.0.1:9")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     commit, store = "0123456789abcdef" * 2 + "01234567", tmp_path / "models--owner--name"
-    shutil.copytree(checkpoint("qwen2"), store / "snapshots" / commit)
+    shutil.copytree(checkpoint("llama"), store / "snapshots" / commit)
     (store / "refs").mkdir()
     (store / "refs" / "main").write_text(commit)
     assert all(finding.fine for finding in registry.examine("chat", spec("owner/name")))
@@ -256,8 +256,8 @@ def test_a_model_too_large_for_memory_is_seen_before_and_while_loading(
 
 def test_settings_that_cannot_have_an_effect_are_refused(folder: Path) -> None:
     assert "a folder has no `revision`" in fault(folder, revision="main")
-    assert "reads text only; leave min_pixels and max_pixels out" in fault(checkpoint("qwen2"), max_pixels=100)
-    for model, options in ((folder, {"revision": "main"}), (checkpoint("qwen2"), {"max_pixels": 100})):
+    assert "reads text only; leave min_pixels and max_pixels out" in fault(checkpoint("llama"), max_pixels=100)
+    for model, options in ((folder, {"revision": "main"}), (checkpoint("llama"), {"max_pixels": 100})):
         assert not all(finding.fine for finding in registry.examine("chat", spec(model, **options)))
 
 

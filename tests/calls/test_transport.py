@@ -60,7 +60,7 @@ def test_the_key_is_taken_out_of_answers_and_errors_and_a_word_of_an_answer_is_n
     assert read_json(Endpoint("http://x", KEY_ENV, "x"), b'"a box"') == "a box"
 
 
-@pytest.mark.parametrize(("key", "words"), [("", "set the environment variable"), ("sk-\u200b12345678", "characters")])
+@pytest.mark.parametrize(("key", "words"), [("", "set the environment variable"), ("sk-\u200b12345678", "a character")])
 def test_a_key_that_is_missing_or_cannot_be_one_is_told_without_telling_it(
     monkeypatch: pytest.MonkeyPatch, key: str, words: str
 ) -> None:

@@ -49,13 +49,13 @@ def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
             "writers",
             "w",
             {"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"},
-            "edct.writers.w: the file own/write.md is missing; put it there",
+            "edct.writers.w: the file own/write.md is missing; correct the path, or put the file there",
         ),
         (
             "judges",
             "j",
             {"backend": "panel", "judges": [{"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"}]},
-            "edct.judges.j: the file own/judge.md is missing; put it there",
+            "edct.judges.j: the file own/judge.md is missing; correct the path, or put the file there",
         ),
         (
             "judges",

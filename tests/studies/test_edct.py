@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from cfeval.backends import registry
+from cfeval.backends.editors.base import EditReply
 from cfeval.records.common import Status
-from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Requery, Sample, Score, Verdict
+from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
 from cfeval.seeds import derive
 from cfeval.studies.edct.baseline import baseline
 from cfeval.studies.edct.checks import checks
@@ -124,6 +125,20 @@ def test_an_empty_reply_is_not_an_answer(reply: str) -> None:
 def test_an_image_that_did_not_change_is_no_counterfactual() -> None:
     rows, _ = study(counterfactuals={"strength": 0.0})
     assert {(row.status, row.reason) for row in rows} == {(Status.EDIT_INVALID, "the image did not change")}
+
+
+def test_an_editor_is_told_which_edit_of_the_item_it_makes() -> None:
+    class Noting:
+        needs_scene = False
+
+        def edit(self, requests: Any) -> Any:
+            self.edits = [(request.item, request.edit) for request in requests]
+            return [EditReply(picture(200)) for _ in requests]
+
+    editor = Noting()
+    wanted = [Instruction(id="i1", edit=number, concept="c", positive="p") for number in (1, 2)]
+    list(counterfactuals(wanted, samples(), lambda sample: PICTURES[sample.id], editor, 1))
+    assert editor.edits == [("i1", 1), ("i1", 2)]
 
 
 def test_a_product_that_the_judge_states_wrongly_is_recorded_and_not_used() -> None:

@@ -2,8 +2,8 @@
 
 Each is a folder that `AutoProcessor` or `AutoTokenizer`, the `AutoModel` classes and `transformers serve` load: about
 0.1 million parameters over a vocabulary of the 256 bytes. Weights are random, but for three things: outputs vary
-(`_liven`), a reply ends sooner or later (`_teach_to_stop`), and Mllama's gates are open, without which a fresh
-model is blind.
+(`_liven`), a reply ends sooner or later and holds no special token (`_teach_manners`), and Mllama's gates are open,
+without which a fresh model is blind.
 """
 
 import atexit
@@ -175,36 +175,36 @@ def smolvlm() -> Parts:
     return Idefics3ForConditionalGeneration(config), processor
 
 
-def qwen2() -> Parts:
-    """Qwen2: text alone, as a writer or a judge needs it."""
-    from transformers import Qwen2Config, Qwen2ForCausalLM
+def llama() -> Parts:
+    """Llama: text alone, as a writer or a judge needs it."""
+    from transformers import LlamaConfig, LlamaForCausalLM
 
     tokenizer = _tokenizer("")
-    return Qwen2ForCausalLM(Qwen2Config(**SMALL_TEXT, **_ids(tokenizer), tie_word_embeddings=False)), tokenizer
+    return LlamaForCausalLM(LlamaConfig(**SMALL_TEXT, **_ids(tokenizer))), tokenizer
 
 
 SEEING: dict[str, Callable[[], Parts]] = {
     made.__name__: made for made in (qwen2_5_vl, pixtral, internvl, mllama, smolvlm)
 }
-ARCHITECTURES: dict[str, Callable[[], Parts]] = {**SEEING, "qwen2": qwen2}
+ARCHITECTURES: dict[str, Callable[[], Parts]] = {**SEEING, "llama": llama}
 
 
 @cache
-def checkpoint(architecture: str, seed: int = 0) -> Path:
-    """The folder of a checkpoint, made once a session; another seed gives other weights."""
+def checkpoint(architecture: str) -> Path:
+    """The folder of a checkpoint, made once a session; the same weights every time."""
     import torch
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     model, processor = ARCHITECTURES[architecture]()
     tokenizer = getattr(processor, "tokenizer", processor)
     with torch.no_grad():
         _liven(model)
-        _teach_to_stop(model, tokenizer)
+        _teach_manners(model, tokenizer)
     stops = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
     model.generation_config.update(**stops, do_sample=True, temperature=1.0)
-    path = _folder() / str(seed) / f"tiny-{architecture}"
+    path = _folder() / f"tiny-{architecture}"
     model.save_pretrained(path)
     processor.save_pretrained(path)
     return path
@@ -221,22 +221,29 @@ def _liven(model: Any) -> None:
     """Larger weights than a fresh model's, so that what it is shown changes what it says."""
     for weight in model.parameters():
         if weight.dim() > 1:
-            weight.mul_(4)
+            weight.mul_(7)
     model.get_output_embeddings().weight.mul_(2)
 
 
-def _teach_to_stop(model: Any, tokenizer: Any) -> None:
-    """Let a reply end after every eighth byte value and nowhere else; no reply is empty, for a prompt ends with \\n."""
+def _teach_manners(model: Any, tokenizer: Any) -> None:
+    """Let a reply end after some visible letters, never where it begins, so that none is blank or endless.
+
+    Every token that is heard points along `always`, and along `stop` or against it (a line break, with which a prompt
+    ends, twice); special tokens are said only against `always`, that is never, and the end only along `stop`.
+    """
     import torch
 
     heard, said = model.get_input_embeddings().weight, model.get_output_embeddings().weight
-    direction = torch.nn.functional.normalize(torch.randn(heard.shape[1]), dim=0)
+    always, stop = torch.linalg.qr(torch.randn(heard.shape[1], 2)).Q.T
+    heard_size, said_size = 1.3 * heard.norm(dim=1).mean(), 2 * said.norm(dim=1).mean()
     letters = _letters()
-    enders = set(letters[::8]) - set(tokenizer.tokenize("\n"))
-    step = 2 * heard.norm(dim=1).mean() * direction
-    for letter in letters:
-        heard[tokenizer.convert_tokens_to_ids(letter)] += step if letter in enders else -step
-    said[tokenizer.eos_token_id] = 2 * said.norm(dim=1).mean() * direction
+    enders = {letter for letter in letters[::4] if ord(letter) < 256}
+    heard[tokenizer.encode("\n")] -= heard_size * stop
+    for token, number in tokenizer.get_vocab().items():
+        heard[number] += heard_size * (always + (stop if token in enders else -stop))
+        if token not in letters:
+            said[number] = -said_size * always
+    said[tokenizer.eos_token_id] = 3 * said_size * stop
 
 
 def _tokenizer(image: str, *names: str, **special: Any) -> Any:
@@ -260,7 +267,7 @@ def _tokenizer(image: str, *names: str, **special: Any) -> Any:
 
 
 def _letters() -> list[str]:
-    """The 256 bytes, as byte-level tokenizers write them."""
+    """The 256 bytes, as byte-level tokenizers write them: blanks and control characters over U+00FF."""
     from tokenizers.pre_tokenizers import ByteLevel
 
     return sorted(ByteLevel.alphabet())

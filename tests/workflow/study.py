@@ -106,12 +106,10 @@ class Study:
         assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
 
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
+    def start(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
         """Start a command as the leader of a process group."""
-        silent = subprocess.DEVNULL
-        return subprocess.Popen(
-            command, cwd=self.root, env=self.environment, stdout=silent, stderr=silent, start_new_session=True
-        )
+        silent, where = subprocess.DEVNULL, self.environment | environment
+        return subprocess.Popen(command, cwd=self.root, env=where, stdout=silent, stderr=silent, start_new_session=True)
 
     def kill_after(self, jobs: int, *command: str) -> None:
         """Start a command and kill it with all its children (kill -9) once so many jobs have begun."""

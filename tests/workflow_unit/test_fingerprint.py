@@ -125,3 +125,19 @@ def test_empty_fields_do_not_count() -> None:
     assert "type_params" not in fields
     assert "decorator_list" not in fields
     assert "Constant()" in fields
+
+
+CONVERSING = {"baseline", "requery"}
+MODEL_VERBS = ("generate", "baseline", "instruct", "edit", "requery", "judge", "check", "score")
+
+
+@pytest.mark.parametrize("verb", MODEL_VERBS)
+def test_only_the_verbs_that_converse_have_the_conversation_in_their_fingerprint(verb: str) -> None:
+    reached = fingerprint._reachable(fingerprint.ROOT, (f"cfeval.cli.edct.{verb}",))
+    assert ("cfeval.studies.edct.conversation" in reached) == (verb in CONVERSING)
+
+
+@pytest.mark.parametrize("verb", MODEL_VERBS)
+def test_no_verb_of_the_study_has_how_calls_travel_in_its_fingerprint(verb: str) -> None:
+    reached = fingerprint._reachable(fingerprint.ROOT, (f"cfeval.cli.edct.{verb}",))
+    assert not {module for module in reached if module.startswith(("cfeval.calls", "cfeval.params"))}

@@ -16,10 +16,10 @@ import provenance
 import surroundings
 from cfeval.backends import registry
 from cfeval.calls import settings as calls
-from cfeval.cli import doctor
 from cfeval.cli.check import check_params
 from cfeval.io.samples import shard_files
 from cfeval.params import FAMILIES
+from cfeval.preflight import locks
 
 if RECORD_FORMAT_VERSION != provenance.FORMAT:
     stop(
@@ -159,8 +159,8 @@ JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in
 
 if workflow.is_main_process:
     # A killed run leaves its lock behind; without a run that is alive it would only stand in the way.
-    if doctor.SNAKEMAKE_LOCKS.is_dir() and not doctor.alive(Path(), ["snakemake"]):
-        doctor.remove(doctor.SNAKEMAKE_LOCKS)
+    if locks.SNAKEMAKE_LOCKS.is_dir() and not locks.alive(Path(), ["snakemake"]):
+        locks.remove(locks.SNAKEMAKE_LOCKS)
     # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
     _sealing = SEALED.get(surroundings.dvc_stage(), [])
     for _part in _sealing:

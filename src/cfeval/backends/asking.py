@@ -1,12 +1,12 @@
 """How writers and judges ask a chat model: one turn, and one repair turn where the reply cannot be read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Dialogue, Turn
-from cfeval.backends.registry import Finding
+from cfeval.backends.registry import Expected, Finding
 from cfeval.errors import InputError
 from cfeval.io.prompts import fill_marked, load_prompt, prompt_file
 from cfeval.records.common import Status
@@ -55,6 +55,13 @@ def template_faults(name: str, protocol: str, folder: str, placeholders: Sequenc
             fill_marked(load_prompt(file, protocol=protocol, folder=own), **dict.fromkeys(placeholders, ""))
         except InputError as error:
             yield Finding(False, f"{prompt_file(file, protocol=protocol, folder=own)}: {error}")
+
+
+def expected(calls: tuple[Expected, ...], prompts: Templates) -> tuple[Expected, ...]:
+    """The calls of `ask`, from those that the chat model makes for one request."""
+    first = tuple(replace(call, prompt=len(prompts.opening)) for call in calls)
+    both = len(prompts.opening) + len(prompts.repair)
+    return first + tuple(replace(call, prompt=both, repair=True) for call in calls)
 
 
 def ask(

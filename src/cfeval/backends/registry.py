@@ -9,6 +9,8 @@ and, where they apply,
     def files(options) -> tuple[str, ...]: …   the files (weights, own samples) that its results depend on
     def parts(options) -> tuple[Part, ...]: …  the plug-ins that it is made of, as (family, specification)
     def examine(options) -> Iterator[Finding]: …   what `cfeval doctor` should say before anything is spent
+    def calls(options) -> tuple[Expected, …]: …    the calls to a provider that one request to it makes, for
+                                               `cfeval estimate`; without it, those of the plug-ins it is made of
 
 A module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
@@ -49,6 +51,23 @@ class Finding:
     text: str
 
 
+@dataclass(frozen=True)
+class Expected:
+    """A call to a provider that a plug-in makes for one request.
+
+    `model` is its name in the price list. `prompt` is the number of characters that the plug-in's own template adds to
+    what it is given; `image_tokens` what a picture that is shown is taken to cost at most; `max_tokens` the longest
+    reply; `images` how many pictures are made. `repair` says that it is made only where a reply cannot be read.
+    """
+
+    model: str
+    prompt: int = 0
+    image_tokens: int = 0
+    max_tokens: int = 0
+    images: int = 0
+    repair: bool = False
+
+
 Part = tuple[str, Mapping[str, Any]]
 """A plug-in that another is made of: its family and specification."""
 
@@ -81,10 +100,25 @@ def depends_on(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_shortest(path) for named in _said(family, spec, "files") for path in named))
 
 
-def examine(family: str, spec: Mapping[str, Any]) -> Iterator[Finding]:
-    """What can be said about a plug-in and its parts before anything is spent."""
-    for findings in _said(family, spec, "examine"):
-        yield from findings
+def examine(family: str, spec: Mapping[str, Any], offline: bool = False) -> Iterator[Finding]:
+    """What can be said about a plug-in and its parts before anything is spent; offline, providers are not asked."""
+    for part, its in parts(family, spec):
+        if offline and any(need.api for need in _own(part, its, "needs")):
+            yield Finding(True, "offline: the response store answers, the provider is not asked")
+            continue
+        for findings in _own(part, its, "examine"):
+            yield from findings
+
+
+def calls(family: str, spec: Mapping[str, Any]) -> tuple[Expected, ...]:
+    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its parts."""
+    options = _options(family, spec, family)
+    module = _module(family, spec["backend"])
+    if hasattr(module, "calls"):
+        said: tuple[Expected, ...] = module.calls(options)
+        return said
+    made_of = module.parts(options) if hasattr(module, "parts") else ()
+    return tuple(call for part, its in made_of for call in calls(part, its))
 
 
 def parts(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Part]:
@@ -120,9 +154,14 @@ def modules(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
 def _said(family: str, spec: Mapping[str, Any], function: str) -> Iterator[Any]:
     """What a plug-in and its parts say when asked; one without the function says nothing."""
     for part, its in parts(family, spec):
-        ask = getattr(_module(part, its["backend"]), function, None)
-        if ask is not None:
-            yield ask(_options(part, its, part))
+        yield from _own(part, its, function)
+
+
+def _own(family: str, spec: Mapping[str, Any], function: str) -> Iterator[Any]:
+    """What a plug-in itself says when asked, its parts left out."""
+    ask = getattr(_module(family, spec["backend"]), function, None)
+    if ask is not None:
+        yield ask(_options(family, spec, family))
 
 
 def _shortest(path: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from cfeval.backends.editors.base import EditReply, EditRequest
+from cfeval.backends.registry import Expected
 from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.caller import Attempts, Caller, run_all
 from cfeval.calls.faults import Fault
@@ -19,6 +20,11 @@ from cfeval.io.pictures import Picture
 
 EXPECTED = Usage(input_tokens=2000, images=1)
 """What one edit is taken to use, where a budget has to set something aside."""
+
+
+def expected(model: str) -> Expected:
+    """The one call of an edit, for `cfeval estimate`."""
+    return Expected(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
 
 
 @dataclass(frozen=True)

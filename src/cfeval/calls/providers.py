@@ -51,13 +51,13 @@ def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endp
     """A provider's address and the key from the environment; no key where `key_env` is empty.
 
     Raises:
-        BackendError: the variable is not set, or holds what no header can.
+        BackendError: the variable is not set, or holds what no header can: the error that sending it makes shows it.
     """
     key = os.environ.get(key_env, "").strip() if key_env else ""
     if key_env and not key:
         raise BackendError(f"{base_url} needs a key: set the environment variable {key_env}")
     if not (key.isascii() and key.isprintable()):
-        raise BackendError(f"{base_url}: the key in {key_env} holds characters that no key has; copy it there again")
+        raise BackendError(f"{key_env} holds a line break or a character that no key has; set it to the key alone")
     value = f"Bearer {key}" if header == "Authorization" else key
     return Endpoint(base_url, key_env, key, {header: value} if key else {})
 

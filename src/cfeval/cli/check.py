@@ -1,20 +1,26 @@
 """Check params.yaml: every key, every plug-in and its options, before anything runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from cfeval.backends import registry
-from cfeval.cli.common import conversation_prompts
+from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError, ParamsError
-from cfeval.params import FAMILIES, Params, load, parse
+from cfeval.params import FAMILIES, Params, load, named, parse
 
 
-def run(params: Annotated[Path, typer.Option(help="The parameter file.")] = Path("params.yaml")) -> None:
+def run(params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plug-in and its options, before anything runs."""
-    checked = check_backends(load(params), str(params))
-    print(f"{params}: fine; {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set")
+    checked = load_checked(params)
+    study = checked.edct
+    print(f"{named(params or [PARAMS])}: fine; {len(study.arms())} arms, {study.items} items of each data set")
+
+
+def load_checked(params: Sequence[Path] | None) -> Params:
+    """Read parameter files, `params.yaml` where none is named, and check them as `check_params` does."""
+    files = params or [PARAMS]
+    return check_backends(load(*files), named(files))
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,6 @@ from cfeval.io.pictures import Picture
 from cfeval.io.prompts import load_prompt
 from cfeval.io.records import read_jsonl
 from cfeval.records.edct import Baseline, Counterfactual, Instruction, Sample
-from cfeval.studies.edct.conversation import Prompts
 
 
 def _writable(path: Path) -> Path:
@@ -23,6 +23,8 @@ def _writable(path: Path) -> Path:
     return path
 
 
+PARAMS = Path("params.yaml")
+"""The parameter file where none is named."""
 SamplesFile = Annotated[
     Path, typer.Option("--samples", help="Samples (JSONL); their pictures lie in the folder beside.")
 ]
@@ -34,8 +36,15 @@ CounterfactualsFile = Annotated[
 RequeryFile = Annotated[Path, typer.Option("--requery", help="Conversations about the counterfactuals (JSONL).")]
 Out = Annotated[Path, typer.Option("--out", callback=_writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
+ParamsFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--params", help="Parameter file (params.yaml); several are merged in order, as by --configfile."),
+]
 PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
 Protocol = Annotated[str, typer.Option("--protocol", help="The protocol: edct-2025.")]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
+]
 VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its backend and options.")]
 
 
@@ -54,10 +63,22 @@ def build(family: str, text: str, option: str) -> Any:
     return registry.build(family, content)
 
 
-def conversation_prompts(folder: str) -> Prompts:
-    """The templates of the two turns."""
+def heed(offline: bool) -> None:
+    """Let the response store alone answer, if that is asked for.
+
+    The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
+    calls travel: no result depends on it.
+    """
+    if offline:
+        settings = import_module("cfeval.calls.settings")
+        settings.use(settings.settings().model_copy(update={"offline": True}))
+
+
+def conversation_prompts(folder: str) -> tuple[str, str]:
+    """The templates of the two turns, question and reason."""
     source = Path(folder) if folder else None
-    return Prompts(*(load_prompt(name, protocol="conversation", folder=source) for name in ("answer", "explain")))
+    answer, explain = (load_prompt(name, protocol="conversation", folder=source) for name in ("answer", "explain"))
+    return answer, explain
 
 
 def samples_by_id(path: Path) -> dict[str, Sample]:

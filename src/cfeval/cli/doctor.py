@@ -1,75 +1,94 @@
-"""See and mend what a killed run leaves behind: a stale lock of Snakemake, a broken lock file of DVC."""
+"""Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent."""
 
-import json
-import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-SNAKEMAKE_LOCKS = Path(".snakemake/locks")
-DVC_LOCK = Path(".dvc/tmp/rwlock")
+from cfeval.backends.registry import Finding
+from cfeval.calls.settings import use
+from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
+from cfeval.errors import InputError
+from cfeval.params import Params, load
+from cfeval.preflight import checks, locks, machine
+from cfeval.preflight.checks import Check
+from cfeval.preflight.used import used
 
 
 def run(
     folder: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
+    params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for any answer.")] = 30,
 ) -> None:
-    """See and mend what a killed run leaves behind: a stale lock of Snakemake, a broken lock file of DVC.
+    """Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent.
 
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
+    Every backend that the tables use is examined: nothing is paid for, no weights are read. Ends with status 2 where
+    something will not work. Without a parameter file in the folder it only mends.
     """
-    found = list(complaints(folder))
+    _mend(folder, dry_run)
+    if params or (folder / PARAMS).is_file():
+        loaded = load(*(params or [folder / PARAMS]))
+        with chdir(folder):
+            _examine(loaded, seconds)
+
+
+def _mend(folder: Path, dry_run: bool) -> None:
+    found = list(locks.complaints(folder))
     for path, what in found:
-        running = alive(folder, ("snakemake", "dvc"))
+        running = locks.alive(folder, ("snakemake", "dvc"))
         if running:
             print(f"{path}: {what}, but process {running[0]} is at work in {folder.resolve()}; left alone")
         elif dry_run:
             print(f"{path}: {what}")
         else:
-            remove(path)
+            locks.remove(path)
             print(f"{path}: {what}; removed")
     if not found:
         print("nothing to mend")
 
 
-def complaints(folder: Path) -> Iterator[tuple[Path, str]]:
-    """What is wrong, were no run alive: the file or folder to remove, and why."""
-    locks = folder / SNAKEMAKE_LOCKS
-    if locks.is_dir() and any(locks.iterdir()):
-        yield locks, "the lock of a Snakemake run"
-    dvc = folder / DVC_LOCK
-    if dvc.is_file() and not _is_json(dvc):
-        yield dvc, "DVC cannot read it, and stops"
+def _examine(params: Params, seconds: float) -> None:
+    """Say what every check found; InputError where something will not work."""
+    use(params.calls)
+    wrong = 0
+    for name, findings in checks.look(_checks(params), seconds):
+        faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
+        wrong += len(faults)
+        for finding in faults or [Finding(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))]:
+            _say(name, finding)
+    if wrong:
+        raise InputError(f"{wrong} thing{'s' * (wrong > 1)} will not work; see above what to do, nothing was spent")
 
 
-def alive(folder: Path, programs: Iterable[str]) -> list[int]:
-    """The processes of these programs that work in a folder, this process and those that started it left out."""
-    import psutil
-
-    here = folder.resolve()
-    own = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
-    return [
-        process.pid
-        for process in psutil.process_iter(["cmdline", "cwd"])
-        if process.pid not in own
-        and process.info["cwd"] == str(here)
-        and any(Path(word).name in programs for word in (process.info["cmdline"] or [])[:2])
-    ]
-
-
-def remove(path: Path) -> None:
-    """Remove a file or a folder."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+def _checks(params: Params) -> Iterator[Check]:
+    uses = used(params.edct)
+    for one in uses:
+        yield checks.of_backend(one, params.calls.offline)
+    if params.edct.prompts:
+        yield Check("edct.prompts", lambda: _prompts(params.edct.prompts or ""))
+    sound = [one for one in uses if one.sound]
+    remote = [one for one in sound if one.needs.api]
+    yield Check(f"store {params.calls.store}", lambda: machine.store(params.calls, bool(remote)))
+    if remote and not params.calls.offline:
+        yield Check("prices", lambda: machine.prices(params.calls, remote))
+    for folder in {machine.RESULTS: None, Path(params.calls.store).parent: None}:
+        yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
+    if local := [one.place for one in sound if one.needs.gpu]:
+        yield Check("gpu", lambda: machine.gpu(local))
 
 
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return False
-    return True
+def _prompts(folder: str) -> Iterator[Finding]:
+    conversation_prompts(folder)
+    yield Finding(True, "both templates are there")
+
+
+def _say(name: str, finding: Finding) -> None:
+    text = " ".join(finding.text.split()).removeprefix(f"{name}: ")
+    mark = Text("ok   ", style="green") if finding.fine else Text("FAIL ", style="bold red")
+    Console(soft_wrap=True, highlight=False).print(mark + Text(f"{name}: {text}"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,16 @@ from rich.text import Text
 
 from cfeval.backends import registry
 from cfeval.backends.editors.base import Editor
-from cfeval.cli.check import check_backends
-from cfeval.cli.common import conversation_prompts
+from cfeval.calls.settings import use
+from cfeval.calls.store import Store
+from cfeval.cli.check import load_checked
+from cfeval.cli.common import Offline, ParamsFiles, conversation_prompts, heed
 from cfeval.errors import InputError, nearest
 from cfeval.io.atomic import write_bytes
 from cfeval.io.pictures import Picture, import_image
+from cfeval.io.progress import track
 from cfeval.metrics.ccs import ccs
-from cfeval.params import Edct, Spec, load
+from cfeval.params import Calls, Edct, Spec
 from cfeval.records.common import Outcome
 from cfeval.records.edct import Sample, Verdict
 from cfeval.studies.edct.baseline import baseline
@@ -30,6 +33,7 @@ from cfeval.studies.edct.instructions import instructions
 from cfeval.studies.edct.requery import requery
 from cfeval.studies.edct.verdicts import verdicts
 
+T = TypeVar("T")
 ITEM = "try"
 PROTOCOL = "edct-2025"
 
@@ -51,14 +55,18 @@ def run(
     writer: Annotated[str, typer.Option(help="A name from edct.writers; empty: the first.")] = "",
     editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: one that works on pixels.")] = "",
     judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
-    params: Annotated[Path, typer.Option(help="The parameter file.")] = Path("params.yaml"),
+    params: ParamsFiles = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("results/try"),
+    offline: Offline = False,
 ) -> None:
     """Put one image and question through the whole study and show every step."""
     if not question.strip():
         raise InputError("the question is empty; ask something about the image")
     picture = import_image(image)
-    study = check_backends(load(params), str(params)).edct
+    checked = load_checked(params)
+    use(checked.calls)
+    heed(offline)
+    study = checked.edct
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
     backends = Backends(
         vlm=registry.build("chat", _named(study.vlms, vlm, "vlms")),
@@ -66,24 +74,28 @@ def run(
         editor=_editor(study, vlm, editor),
         judge=registry.build("judges", _named(study.judges, judge, "judges")),
     )
-    steps, edited = _go_through(sample, picture, backends, conversation_prompts(study.prompts or ""), study.seed)
+    prompts = Prompts(*conversation_prompts(study.prompts or ""))
+    steps, edited, keys = _go_through(sample, picture, backends, prompts, study.seed)
     write_bytes(out / "original.png", picture.png)
     if edited:
         write_bytes(out / "counterfactual.png", edited.png)
         write_bytes(out / "both.png", Picture.from_pixels(side_by_side(picture.pixels, edited.pixels)).png)
-    _show(steps, f"{out}/both.png" if edited else "")
+    shown = [("pictures", f"{out}/both.png")] if edited else []
+    _show(steps + shown + _paid(checked.calls, keys))
 
 
 def _go_through(
     sample: Sample, picture: Picture, backends: Backends, prompts: Prompts, seed: int
-) -> tuple[list[tuple[str, str]], Picture | None]:
-    """All stages for one sample: what each said, and the counterfactual where there is one."""
-    before = next(iter(baseline([sample], lambda _: picture, backends.vlm, prompts, seed)))
-    wanted = next(iter(instructions([before], backends.writer, PROTOCOL, seed)))
+) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
+    """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
+    before = _first("baseline", baseline([sample], lambda _: picture, backends.vlm, prompts, seed))
+    wanted = _first("instruction", instructions([before], backends.writer, PROTOCOL, seed))
     samples = {ITEM: sample}
-    made, edited = next(iter(counterfactuals([wanted], samples, lambda _: picture, backends.editor, seed)))
-    after = next(iter(requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed)))
-    verdict = next(iter(verdicts([after], {ITEM: before}, {(ITEM, 1): wanted}, backends.judge, PROTOCOL, seed)))
+    made, edited = _first(
+        "counterfactual", counterfactuals([wanted], samples, lambda _: picture, backends.editor, seed)
+    )
+    after = _first("requery", requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed))
+    verdict = _first("verdict", verdicts([after], {ITEM: before}, {(ITEM, 1): wanted}, backends.judge, PROTOCOL, seed))
     steps = [
         ("question", sample.question),
         ("answer", before.answer),
@@ -94,7 +106,26 @@ def _go_through(
         ("new explanation", after.explanation),
         ("verdict", _verdict(verdict)),
     ]
-    return [(name, text) for name, text in steps if text], edited
+    keys = [key for record in (before, wanted, made, after, verdict) for key in record.calls]
+    return [(name, text) for name, text in steps if text], edited, keys
+
+
+def _first(stage: str, results: Iterable[T]) -> T:
+    """The result for the one item; progress is told as in a run."""
+    [result] = track(results, 1, stage)
+    return result
+
+
+def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
+    """What was paid for the calls, now or when they were first sent; nothing where there was none."""
+    if not keys:
+        return []
+    store = Store(Path(calls.store))
+    try:
+        sent, usd = store.paid(keys)
+    finally:
+        store.close()
+    return [("calls", f"{len(keys)}, sent {sent} times, {usd:.4f} USD; stored")]
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -135,9 +166,9 @@ def side_by_side(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> n
     return np.concatenate(padded, axis=1)
 
 
-def _show(steps: list[tuple[str, str]], pictures: str) -> None:
+def _show(steps: list[tuple[str, str]]) -> None:
     table = Table(show_header=False, box=None, pad_edge=False)
-    for name, text in [*steps, *([("pictures", pictures)] if pictures else [])]:
+    for name, text in steps:
         table.add_row(f"[bold]{name}[/bold]", _plain(text))
     Console().print(table)
 

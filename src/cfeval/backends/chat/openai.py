@@ -14,7 +14,7 @@ import httpx2
 from pydantic import AfterValidator, Field, model_validator
 
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Dialogue, Turn, hold_one, one_request
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
 from cfeval.calls.bodies import chat_reply
 from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.caller import Attempts, Caller, run_all
@@ -88,6 +88,11 @@ def needs(options: Options) -> Needs:
     """A slot among the jobs that call a provider."""
     del options
     return Needs(api=True)
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One a request."""
+    return (Expected(options.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=options.max_tokens),)
 
 
 def examine(options: Options) -> Iterator[Finding]:

@@ -88,6 +88,7 @@ def fetched(model: str, revision: str, pipeline: str) -> Path:
     """
     import diffusers
 
+    quiet(diffusers)
     folder = locate(model, revision, getattr(diffusers, pipeline).download)
     check_folder(folder)
     return folder

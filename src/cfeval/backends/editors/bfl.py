@@ -15,8 +15,8 @@ from pydantic import AfterValidator, Field
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
-from cfeval.backends.registry import Finding, Needs, PluginOptions
-from cfeval.backends.remote_images import Planned, Service, edit_all, sound
+from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
+from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
 from cfeval.calls.bodies import cost_of
 from cfeval.calls.call import Reply, Usage
 from cfeval.calls.caller import Attempts
@@ -60,6 +60,11 @@ def needs(options: Options) -> Needs:
     """A slot among the jobs that call a provider."""
     del options
     return Needs(api=True)
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One an edit."""
+    return (expected(options.model),)
 
 
 def examine(options: Options) -> Iterator[Finding]:

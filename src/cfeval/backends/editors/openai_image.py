@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.masks import Mask, Masker, MaskOptions, mask_files, masker
-from cfeval.backends.registry import Finding, Needs
-from cfeval.backends.remote_images import Planned, Service, edit_all, sound
+from cfeval.backends.registry import Expected, Finding, Needs
+from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
 from cfeval.calls.bodies import images_reply
 from cfeval.calls.call import Reply
 from cfeval.calls.caller import Attempts
@@ -48,6 +48,11 @@ def needs(options: Options) -> Needs:
 def files(options: Options) -> tuple[str, ...]:
     """The files that masks come from."""
     return tuple(str(path) for path in mask_files(options))
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One an edit."""
+    return (expected(options.model),)
 
 
 def examine(options: Options) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from cfeval.backends import registry
-from cfeval.backends.asking import Heard, Templates, ask, template_faults, template_files, templates
+from cfeval.backends.asking import Heard, Templates, ask, expected, template_faults, template_files, templates
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import Finding, Part, PluginOptions
+from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
 from cfeval.backends.votes import count_votes
 from cfeval.errors import BackendError
 from cfeval.protocols import edct_2025
@@ -46,6 +46,12 @@ def files(options: Options) -> tuple[str, ...]:
 def parts(options: Options) -> tuple[Part, ...]:
     """The chat model."""
     return (("chat", options.model),)
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One a sample, and one where the reply must be repaired."""
+    prompts = templates("judge", edct_2025.NAME, options.prompts)
+    return options.samples * expected(registry.calls("chat", options.model), prompts)
 
 
 def examine(options: Options) -> Iterator[Finding]:

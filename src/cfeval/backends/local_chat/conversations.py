@@ -9,10 +9,12 @@ from PIL import Image
 from cfeval.backends.chat.base import ChatRequest, Turn
 from cfeval.backends.local_chat.pixels import Limits, fitted
 from cfeval.backends.local_chat.quiet import quiet
+from cfeval.errors import BackendError
 from cfeval.io.pictures import Picture
 
 _PIXELS_A_TOKEN = 28 * 28
 _LETTERS_A_TOKEN = 4
+_PROBE = (Turn("user", "first words"), Turn("assistant", "second words"), Turn("user", "third words"))
 
 
 class UnusableRequestError(Exception):
@@ -20,15 +22,29 @@ class UnusableRequestError(Exception):
 
 
 class Conversations:
-    """Encodes conversations for one model. `processor` is None for a model that reads text only."""
+    """Encodes conversations for one model. `processor` is None for a model that reads text only.
+
+    What differs between models is tried out once, so that it cannot differ between requests: whether the template
+    takes an answer as a list of parts or as a string, and whether words can be kept apart from control tokens.
+    """
 
     def __init__(self, tokenizer: Any, processor: Any, limits: Limits, template: Mapping[str, Any]) -> None:
-        """`limits` are those that we keep ourselves; `template` holds variables of the chat template."""
-        self._tokenizer = tokenizer
-        self._processor = processor
+        """`limits` are those that we keep ourselves; `template` holds variables of the chat template.
+
+        Raises:
+            BackendError: the template loses turns of a conversation.
+        """
+        self._speaker = processor or tokenizer
+        self._sees = processor is not None
         self._limits = limits
-        self._template = dict(template)
+        self._template = {"add_generation_prompt": True, **template}
         with quiet():
+            self._answers_in_parts = self._sees and self._passes_on(answers_in_parts=True)
+            if not self._answers_in_parts and not self._passes_on(answers_in_parts=False):
+                raise BackendError(
+                    "the model's chat template does not pass on every turn of a conversation; "
+                    "take the instruction-tuned checkpoint, or put a whole chat_template.jinja into its folder"
+                )
             self._sanitizes = self._can_sanitize()
 
     def encode(self, requests: Sequence[ChatRequest]) -> dict[str, Any]:
@@ -37,41 +53,52 @@ class Conversations:
         Raises:
             UnusableRequestError: at least one of them cannot be encoded.
         """
-        if self._processor is None and any(pictures(request) for request in requests):
+        if not self._sees and any(pictures(request) for request in requests):
             raise UnusableRequestError("this model reads text only, and the conversation holds an image")
-        messages = [[self._message(turn) for turn in request.turns] for request in requests]
+        messages = [[self._message(turn, self._answers_in_parts) for turn in request.turns] for request in requests]
         try:
             return self._encoded(messages, self._sanitizes)
         except Exception as error:
             raise UnusableRequestError(_one_line(error)) from error
 
-    def _can_sanitize(self) -> bool:
-        """Tried out once: some tokenizers and processors of the library cannot."""
-        picture = Picture.from_pixels(np.zeros((64, 64, 3), np.uint8)) if self._processor else None
+    def _passes_on(self, answers_in_parts: bool) -> bool:
+        """Whether all turns of a conversation appear in the prompt."""
+        messages = [self._message(turn, answers_in_parts) for turn in _PROBE]
         try:
-            self._encoded([[self._message(Turn("user", "?", picture))]], sanitize=True)
+            prompt = self._speaker.apply_chat_template(messages, tokenize=False, **self._template)
+        except Exception:
+            return False
+        return all(turn.text in prompt for turn in _PROBE)
+
+    def _can_sanitize(self) -> bool:
+        """Some tokenizers and processors of the library cannot."""
+        picture = Picture.from_pixels(np.zeros((64, 64, 3), np.uint8)) if self._sees else None
+        try:
+            self._encoded([[self._message(Turn("user", "?", picture), self._answers_in_parts)]], sanitize=True)
         except Exception:
             return False
         return True
 
     def _encoded(self, messages: list[list[dict[str, Any]]], sanitize: bool) -> dict[str, Any]:
         """`sanitize`: words that look like control tokens, such as a model's mark for an image, are read as words."""
-        how = {"add_generation_prompt": True, "sanitize_control_tokens": sanitize, **self._template}
-        tensors = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
-        if self._processor is None:
-            found = self._tokenizer.apply_chat_template(messages, padding=True, **tensors, **how)
-            return {name: found[name] for name in ("input_ids", "attention_mask")}
-        padded = {"padding": True, "padding_side": "left"}
-        return dict(self._processor.apply_chat_template(messages, processor_kwargs=padded, **tensors, **how))
+        tensors = {"tokenize": True, "return_dict": True, "return_tensors": "pt", "sanitize_control_tokens": sanitize}
+        how = {**tensors, **self._template}
+        if self._sees:
+            padded = {"padding": True, "padding_side": "left"}
+            return dict(self._speaker.apply_chat_template(messages, processor_kwargs=padded, **how))
+        found = self._speaker.apply_chat_template(messages, padding=True, **how)
+        return {name: found[name] for name in ("input_ids", "attention_mask")}
 
-    def _message(self, turn: Turn) -> dict[str, Any]:
-        if self._processor is None:
+    def _message(self, turn: Turn, answers_in_parts: bool) -> dict[str, Any]:
+        if not self._sees or (turn.role == "assistant" and not answers_in_parts):
             return {"role": turn.role, "content": turn.text}
-        content: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
+        parts: list[dict[str, Any]] = [
+            {"type": "text", "text": turn.text, "content": turn.text}
+        ]  # older templates call it content
         if turn.picture is not None:
             image = fitted(Image.fromarray(turn.picture.pixels), self._limits)
-            content.insert(0, {"type": "image", "image": image})
-        return {"role": turn.role, "content": content}
+            parts.insert(0, {"type": "image", "image": image})
+        return {"role": turn.role, "content": parts}
 
 
 def pictures(request: ChatRequest) -> int:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.backends import registry
-from cfeval.backends.asking import Heard, Templates, ask, template_faults, template_files, templates
+from cfeval.backends.asking import Heard, Templates, ask, expected, template_faults, template_files, templates
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
-from cfeval.backends.registry import Finding, Part, PluginOptions
+from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.errors import BackendError, nearest
 from cfeval.protocols import edct_2025, edct_bench_2026
@@ -42,6 +42,11 @@ def files(options: Options) -> tuple[str, ...]:
 def parts(options: Options) -> tuple[Part, ...]:
     """The chat model."""
     return (("chat", options.model),)
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One a request, and one where the reply must be repaired."""
+    return expected(registry.calls("chat", options.model), templates("write", edct_2025.NAME, options.prompts))
 
 
 def examine(options: Options) -> Iterator[Finding]:

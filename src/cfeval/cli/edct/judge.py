@@ -7,12 +7,14 @@ import typer
 from cfeval.cli.common import (
     BaselineFile,
     InstructionsFile,
+    Offline,
     Out,
     Protocol,
     RequeryFile,
     Seed,
     baselines_by_id,
     build,
+    heed,
     instructions_by_edit,
 )
 from cfeval.io.progress import track
@@ -29,8 +31,10 @@ def run(
     seed: Seed,
     out: Out,
     protocol: Protocol = "edct-2025",
+    offline: Offline = False,
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
+    heed(offline)
     asked = list(read_jsonl(requery, Requery))
     found = verdicts(
         asked,

@@ -2,6 +2,7 @@
 
 from cfeval.cli.common import (
     CounterfactualsFile,
+    Offline,
     Out,
     PromptFolder,
     SamplesFile,
@@ -10,11 +11,13 @@ from cfeval.cli.common import (
     build,
     conversation_prompts,
     edited,
+    heed,
     samples_by_id,
 )
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl, write_jsonl
 from cfeval.records.edct import Counterfactual
+from cfeval.studies.edct.conversation import Prompts
 from cfeval.studies.edct.requery import requery
 
 
@@ -25,9 +28,12 @@ def run(
     seed: Seed,
     out: Out,
     prompts: PromptFolder = "",
+    offline: Offline = False,
 ) -> None:
     """Ask the target model the same question and its reason again, about every counterfactual."""
+    heed(offline)
     made = list(read_jsonl(counterfactuals, Counterfactual))
     model = build("chat", vlm, "--vlm")
-    said = requery(made, samples_by_id(samples), edited(counterfactuals), model, conversation_prompts(prompts), seed)
+    templates = Prompts(*conversation_prompts(prompts))
+    said = requery(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed)
     write_jsonl(out, track(said, len(made), "requery"))

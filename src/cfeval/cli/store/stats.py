@@ -1,9 +1,11 @@
 """Show for every model what is stored, what was sent and how it ended, and what it cost."""
 
 import json
+import sys
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -14,13 +16,13 @@ COLUMNS = {
     "stored": "stored",
     "failed": "failed",
     "sent": "sent",
-    "lost": "in flight or lost",
-    "input_tokens": "tokens read",
-    "output_tokens": "tokens written",
+    "lost": "lost",
+    "input_tokens": "tokens in",
+    "output_tokens": "out",
     "images": "images",
-    "reported_usd": "USD reported",
-    "listed_usd": "USD by list",
-    "spent_usd": "USD spent",
+    "spent_usd": "USD",
+    "reported_usd": "reported",
+    "listed_usd": "by list",
 }
 
 
@@ -30,19 +32,22 @@ def run(
 ) -> None:
     """Show for every model what is stored, what was sent and how it ended, and what it cost.
 
-    Stored answers are never paid for again; failed ones are tried again. "USD spent" takes what the provider reported,
-    else the price list; where both are known, their difference is a line below. A call in flight when its run died
-    counts for what was set aside for it, because it may have been charged.
+    stored: answers that are never paid for again; failed: failures that another run tries again; sent: paid attempts;
+    lost: those that are in flight, or were when their run died; they count for what was set aside, because they may
+    have been charged. USD is what the provider reported, else by the price list; where both are known, a line below
+    tells their difference.
     """
     held = opened(store)
     rows = _rows(held.counts(), held.ledger())
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    table = Table(*COLUMNS.values(), title=str(held.path), title_justify="left")
+    table = Table(title=str(held.path), title_justify="left", box=SIMPLE)
+    for name, heading in COLUMNS.items():
+        table.add_column(heading, justify="left" if name == "model" else "right", no_wrap=name != "model")
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in COLUMNS))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
     for row in rows:
         if row["listed_where_reported_usd"] is not None:
             difference = row["reported_usd"] - row["listed_where_reported_usd"]

@@ -1,0 +1,72 @@
+"""Looks at everything at once, each within a time limit, and never breaks: what goes wrong in a check is a finding."""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cfeval.backends import registry
+from cfeval.backends.registry import Finding
+from cfeval.errors import CfevalError
+from cfeval.preflight.used import Used
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something to look at: what it is called, and how it is done."""
+
+    name: str
+    look: Callable[[], Iterable[Finding]]
+
+
+@dataclass
+class _Looking:
+    check: Check
+    found: list[Finding] = field(default_factory=list)
+
+    def run(self) -> None:
+        try:
+            for finding in self.check.look():
+                self.found.append(finding)
+        except CfevalError as error:
+            self.found.append(Finding(False, str(error)))
+        except Exception as error:  # a defect of the check; its text is left out, because it may hold a key
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
+            self.found.append(Finding(False, f"the check itself broke ({place}); please report that"))
+
+
+def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Finding]]]:
+    """Do all checks side by side; yields each one's name and findings, in order.
+
+    A check that is not done after `seconds` is left behind: its thread ends with the process.
+    """
+    started = [(looking := _Looking(check), _start(looking)) for check in checks]
+    until = time.monotonic() + seconds
+    for looking, thread in started:
+        thread.join(max(0.0, until - time.monotonic()))
+        found = list(looking.found)
+        if thread.is_alive():
+            found.append(Finding(False, f"no answer within {seconds:g} s; check the network and try again"))
+        yield looking.check.name, found or [Finding(True, "ready")]
+
+
+def of_backend(use: Used, offline: bool) -> Check:
+    """What can be said about a backend: its files, and what it and its parts say themselves."""
+
+    def about() -> Iterator[Finding]:
+        registry.check(use.family, use.spec, use.place)
+        for file in registry.depends_on(use.family, use.spec):
+            if not Path(file).is_file():
+                yield Finding(False, f"the file {file} is missing; correct the path, or put the file there")
+        yield from registry.examine(use.family, use.spec, offline)
+
+    return Check(use.place, about)
+
+
+def _start(looking: _Looking) -> threading.Thread:
+    thread = threading.Thread(target=looking.run, daemon=True, name=looking.check.name)
+    thread.start()
+    return thread

@@ -1,0 +1,323 @@
+"""docs/errors.md cannot rot: every line on it is produced here, and printed exactly so."""
+
+import errno
+import json
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval.calls.settings import VARIABLE
+from cfeval.io.samples import RawSample, file_samples
+from cfeval.records.common import Status
+from tests.cli.study import CANARY, KEY_ENV, params, target, written
+from tests.conftest import Run, picture
+from tests.loopback import Loopback, loopback
+from tests.test_params import GOOD
+from tests.tiny.editors import checkpoint as editor_checkpoint
+from tests.tiny.vlms import checkpoint
+
+PAGE = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
+ROWS = dict(re.findall(r"^### (.+)\n\n```text\n(.+)\n```$", PAGE, re.MULTILINE))
+"""The line of every heading."""
+NOWHERE = "http://127.0.0.1:9"
+
+
+class Desk:
+    """Where a user sits: a folder with three samples, a provider, a key."""
+
+    def __init__(self, cfeval: Run, folder: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.cfeval, self.folder, self.server, self.patch = cfeval, folder, server, monkeypatch
+        self.samples = folder / "samples.jsonl"
+        file_samples(self.samples, [RawSample(f"s{n}", picture(n), "What is it?") for n in range(3)])
+
+    def settings(self, **calls: Any) -> None:
+        """How calls travel."""
+        settings = {"store": str(self.folder / "calls.sqlite"), "attempts": 1, "at_once": 1, **calls}
+        self.patch.setenv(VARIABLE, json.dumps(settings))
+
+    def baseline(self, vlm: dict[str, Any] | None = None, *more: str) -> str:
+        """What `cfeval edct baseline` prints last."""
+        spec = json.dumps(vlm or target(self.server.openai))
+        options = ["--samples", self.samples, "--vlm", spec, "--seed", 1, "--out", self.folder / "b.jsonl", *more]
+        return self.run("edct", "baseline", *options)
+
+    def check(self, content: Any) -> str:
+        """What `cfeval check` prints about parameters."""
+        path = self.folder / "params.yaml"
+        path.write_text(content) if isinstance(content, str) else written(self.folder, content)
+        return self.run("check")
+
+    def run(self, *arguments: object) -> str:
+        status, out, err = self.cfeval(*arguments)
+        assert status == 2, out + err
+        assert CANARY not in out + err
+        assert "Traceback" not in err
+        return err.splitlines()[-1]
+
+    def scripted(self, *faults: str) -> str:
+        """What a run ends with whose calls meet these faults, one after the other."""
+        self.server.script(list(faults))
+        return self.baseline()
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Loopback]:
+    with loopback(key=CANARY, models=["gpt-4o"]) as running:
+        yield running
+
+
+@pytest.fixture
+def desk(cfeval: Run, tmp_path: Path, provider: Loopback, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    provider.reset()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(KEY_ENV, CANARY)
+    sits = Desk(cfeval, tmp_path, provider, monkeypatch)
+    sits.settings()
+    return sits
+
+
+def no_key(desk: Desk) -> str:
+    desk.patch.delenv(KEY_ENV)
+    return desk.baseline()
+
+
+def wrong_key(desk: Desk) -> str:
+    desk.patch.setenv(KEY_ENV, f"{CANARY}x")
+    return desk.baseline()
+
+
+def odd_key(desk: Desk) -> str:
+    desk.patch.setenv(KEY_ENV, f"{CANARY}\n{CANARY}")
+    return desk.baseline()
+
+
+def max_calls(desk: Desk) -> str:
+    desk.settings(max_calls=1)
+    return desk.baseline()
+
+
+def max_cost(desk: Desk) -> str:
+    desk.settings(max_cost_usd=0.000001)
+    return desk.baseline()
+
+
+def no_price(desk: Desk) -> str:
+    desk.settings(max_cost_usd=1)
+    return desk.baseline(target(desk.server.openai, model="unpriced"))
+
+
+def unreachable(desk: Desk) -> str:
+    return desk.baseline(target(f"{NOWHERE}/v1"))
+
+
+def wrong_model(desk: Desk) -> str:
+    return desk.baseline(target(desk.server.openai, model="gpt-4p"))
+
+
+def offline(desk: Desk) -> str:
+    return desk.baseline(None, "--offline")
+
+
+def no_database(desk: Desk) -> str:
+    (desk.folder / "calls.sqlite").write_text("this was a response store once" * 100)
+    return desk.baseline()
+
+
+def damaged_call(desk: Desk) -> str:
+    desk.server.script([])
+    assert desk.cfeval("edct", "baseline", *_options(desk))[0] == 0
+    with sqlite3.connect(desk.folder / "calls.sqlite") as database:
+        database.execute("UPDATE calls SET model = 'another'")
+    database.close()
+    return desk.run("store", "verify")
+
+
+def _options(desk: Desk) -> list[object]:
+    spec = json.dumps(target(desk.server.openai))
+    return ["--samples", desk.samples, "--vlm", spec, "--seed", 1, "--out", desk.folder / "b.jsonl"]
+
+
+def locked(desk: Desk) -> str:
+    connect = sqlite3.connect
+    holder = connect(desk.folder / "calls.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    desk.patch.setattr(sqlite3, "connect", lambda *a, **options: connect(*a, **{**options, "timeout": 0.05}))
+    try:
+        return desk.baseline()
+    finally:
+        holder.close()
+
+
+def store_disk_full(desk: Desk) -> str:
+    connect = sqlite3.connect
+
+    def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.execute("PRAGMA max_page_count = 3")
+        return connection
+
+    desk.patch.setattr(sqlite3, "connect", small)
+    return desk.baseline()
+
+
+def no_store(desk: Desk) -> str:
+    return desk.run("store", "stats")
+
+
+def unwritable(number: int, desk: Desk) -> str:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, "no")
+
+    desk.patch.setattr(tempfile, "mkstemp", refuse)
+    return desk.baseline({"backend": "scripted"})
+
+
+def a_file_in_the_way(desk: Desk) -> str:
+    (desk.folder / "blocked").touch()
+    return desk.run("edct", "import", desk.folder, "--out", desk.folder / "blocked" / "x.jsonl")
+
+
+def params_missing(desk: Desk) -> str:
+    return desk.run("check")
+
+
+def with_(path: str, value: Any) -> dict[str, Any]:
+    """Good parameters with one key set."""
+    content: dict[str, Any] = json.loads(json.dumps(GOOD))
+    *parents, last = path.split(".")
+    here = content
+    for part in parents:
+        here = here[part]
+    here[last] = value
+    return content
+
+
+def folder_incomplete(desk: Desk) -> str:
+    broken = desk.folder / "model"
+    shutil.copytree(checkpoint("llama"), broken)
+    (broken / "model.safetensors").unlink()
+    return desk.baseline({"backend": "transformers", "model": str(broken), "device": "cpu"})
+
+
+def hub_unreachable(desk: Desk) -> str:
+    from huggingface_hub import constants
+
+    desk.patch.setattr(constants, "ENDPOINT", NOWHERE)
+    desk.patch.setattr(constants, "HF_HUB_CACHE", str(desk.folder / "hub"))
+    desk.patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    return desk.baseline({"backend": "transformers", "model": "owner/name"})
+
+
+def no_gpu(desk: Desk) -> str:
+    import torch
+
+    desk.patch.setattr(torch.cuda, "is_available", lambda: False)
+    return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cuda"})
+
+
+def _full(*_: object, **__: object) -> None:
+    import torch
+
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nSee …")
+
+
+def full_gpu_loading(desk: Desk) -> str:
+    import transformers
+
+    desk.patch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", _full)
+    return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cpu"})
+
+
+def full_gpu_asking(desk: Desk) -> str:
+    import transformers
+
+    desk.patch.setattr(transformers.Qwen2_5_VLForConditionalGeneration, "generate", _full)
+    return desk.baseline({"backend": "transformers", "model": str(checkpoint("qwen2_5_vl")), "device": "cpu"})
+
+
+def full_gpu_editing(desk: Desk) -> str:
+    import diffusers
+    import torch
+
+    instruction = {"id": "s0", "concept": "c", "positive": "Make it red."}
+    (desk.folder / "i.jsonl").write_text(json.dumps(instruction) + "\n")
+    desk.patch.setattr(torch.cuda, "device_count", lambda: 1)
+    desk.patch.setattr(diffusers.StableDiffusionImg2ImgPipeline, "to", _full)
+    model = str(editor_checkpoint("StableDiffusionImg2ImgPipeline"))
+    editor = json.dumps({"backend": "diffusers", "model": model, "device": "cuda"})
+    files = ("--samples", desk.samples, "--instructions", desk.folder / "i.jsonl", "--out", desk.folder / "c.jsonl")
+    return desk.run("edct", "edit", "--editor", editor, "--seed", 1, *files)
+
+
+def doctor(desk: Desk) -> str:
+    return desk.run("doctor", "--params", written(desk.folder, params(desk.folder, f"{NOWHERE}/v1")))
+
+
+PRODUCED: dict[str, Callable[[Desk], str]] = {
+    "The key is not set": no_key,
+    "The key is wrong": wrong_key,
+    "The key was copied with something else": odd_key,
+    "The key may not do this": lambda desk: desk.scripted("http_403"),
+    "No credit is left": lambda desk: desk.scripted("http_402"),
+    "The budget of calls is reached": max_calls,
+    "The budget of money is reached": max_cost,
+    "The price of a model is not known": no_price,
+    "The provider cannot be reached": unreachable,
+    "The model does not exist": wrong_model,
+    "The provider refuses every request": lambda desk: desk.scripted(*["http_422"] * 3),
+    "Offline, a call is missing": offline,
+    "The store is not a store": no_database,
+    "A stored call was changed": damaged_call,
+    "The store is locked": locked,
+    "The store's disk is full": store_disk_full,
+    "There is no store": no_store,
+    "The disk is full": partial(unwritable, errno.ENOSPC),
+    "The folder cannot be written": partial(unwritable, errno.EACCES),
+    "A file stands in the way": a_file_in_the_way,
+    "There is no parameter file": params_missing,
+    "The parameter file is not YAML": lambda desk: desk.check("edct: ["),
+    "An unknown key": lambda desk: desk.check(with_("edct.itmes", 3)),
+    "A value that is not allowed": lambda desk: desk.check(with_("edct.items", 0)),
+    "An unknown backend": lambda desk: desk.check(with_("edct.judges.j", {"backend": "scriptd"})),
+    "An unknown option": lambda desk: desk.check(with_("edct.judges.j", {"backend": "scripted", "treshold": 1})),
+    "A table names what is not defined": lambda desk: desk.check(with_("edct.judges", {"jj": {"backend": "scripted"}})),
+    "A file of a backend is missing": lambda desk: desk.check(
+        with_("edct.datasets.d", {"backend": "samples", "path": "mine.jsonl"})
+    ),
+    "The model's folder is incomplete": folder_incomplete,
+    "The hub cannot be reached": hub_unreachable,
+    "There is no GPU": no_gpu,
+    "The model does not fit into memory": full_gpu_loading,
+    "Memory runs out on one request": full_gpu_asking,
+    "Memory runs out while an editor loads": full_gpu_editing,
+    "Something will not work": doctor,
+}
+
+
+def test_the_page_has_a_row_for_each_and_no_other() -> None:
+    assert list(ROWS) == list(PRODUCED)
+
+
+@pytest.mark.parametrize("heading", list(PRODUCED))
+def test_the_line_on_the_page_is_the_one_that_is_printed(heading: str, desk: Desk) -> None:
+    line = ROWS.get(heading, "")
+    printed = PRODUCED[heading](desk)
+    pattern = ".+?".join(re.escape(part) for part in re.split(r"<[^<>]+>", line))
+    assert re.fullmatch(pattern, printed), f"the page has\n{line}\nbut it prints\n{printed}"
+
+
+def test_every_row_says_what_to_do() -> None:
+    for heading, line in ROWS.items():
+        after = PAGE.partition(f"```text\n{line}\n```\n\n")[2].partition("\n#")[0]
+        assert len(after.split()) >= 8, f"{heading}: say what to do"
+
+
+def test_every_status_is_explained() -> None:
+    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == set(Status)

@@ -1,0 +1,196 @@
+"""A whole study through providers' protocols: faults, kills, changed prompts, replays; nothing is paid for twice."""
+
+import os
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.loopback import FAULTS, Loopback, Reaction, loopback
+from tests.workflow.study import PARAMS, PROJECT, Study, lay_out
+
+KEY = "canary-5f1c"
+KEYS = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
+OFFLINE = "calls={offline: true}"
+pytestmark = pytest.mark.xdist_group("calls")
+
+
+def params(server: Loopback) -> dict[str, Any]:
+    """The small study, its backends behind the server."""
+
+    def model(name: str) -> dict[str, Any]:
+        where = {"provider": "openrouter", "base_url": server.openrouter}
+        return {"backend": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
+
+    content = deepcopy(PARAMS)
+    names = {"dataset": ["mine"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
+    content["shards"] = 1
+    content["calls"] = {"timeout": 5, "deadline": 60, "attempts": 10}
+    content["edct"] |= {
+        "vlms": {"v": model("vlm")},
+        "writers": {"w": {"backend": "chat", "model": model("writer")}},
+        "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
+        "judges": {"j": {"backend": "chat", "model": model("judge"), "prompts": "own"}},
+        "tables": {"table1": [names], "table2": []},
+        "calibration": {},
+    }
+    return content
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Loopback]:
+    with loopback(key=KEY) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def fresh(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A study of which nothing has run."""
+    study = lay_out(tmp_path_factory.mktemp("calls") / "study", params(server))
+    own = study.root / "own"
+    own.mkdir()
+    for name in ("judge", "judge_repair"):
+        shutil.copy2(PROJECT / f"src/cfeval/prompts/edct/edct-2025/{name}.md", own)
+    return study
+
+
+@pytest.fixture(scope="module")
+def finished(fresh: Study, server: Loopback) -> Study:
+    """The study, finished without a fault and sealed."""
+    study = fresh.copy(fresh.root.parent / "finished")
+    server.reset()
+    study.run("snakemake", **KEYS)
+    study.run("dvc", "repro", **KEYS)
+    study.commit("finished")
+    return study
+
+
+@contextmanager
+def asked(server: Loopback) -> Iterator[Counter[str]]:
+    """Counts the requests for each model that come in inside the block, BFL's under "bfl"."""
+    server.reset()
+    found: Counter[str] = Counter()
+    yield found
+    found.update(server.models())
+
+
+def test_every_item_ends_with_a_score(finished: Study) -> None:
+    rows = (finished.root / "results/edct/scores/mine/v/w/edct-2025/e/j.csv").read_text().splitlines()[1:]
+    assert len(rows) == 12
+    assert all(",ok," in row for row in rows)
+
+
+def test_a_run_again_sends_nothing(finished: Study, server: Loopback) -> None:
+    with asked(server) as models:
+        assert finished.jobs("snakemake") == {}
+        finished.run("snakemake", "--forceall")
+    assert not models, "not even a forced run pays twice, and it needs no key"
+
+
+def test_faults_leave_the_same_tables(fresh: Study, finished: Study, server: Loopback) -> None:
+    passing = [n for n, f in FAULTS.items() if f.reaction == Reaction.RETRIED and not f.stalls and (f.wait or 0) <= 1]
+    study = fresh.copy(fresh.root.parent / "faulty")
+    server.reset()
+    server.random(0.1, passing, seed=3)
+    study.run("snakemake", **KEYS)
+    assert sum(server.faults().values()) > 5
+    assert study.table("edct_table1.csv") == finished.table("edct_table1.csv")
+    assert study.results("results/edct/verdicts") == finished.results("results/edct/verdicts")
+
+
+def test_a_changed_prompt_of_the_judge_asks_the_judge_alone(finished: Study, server: Loopback) -> None:
+    study = finished.copy(finished.root.parent / "prompted")
+    study.edit("own/judge.md", "Be strict.")
+    with asked(server) as models:
+        jobs = study.jobs("snakemake", **KEYS)
+    assert set(models) == {"lab/judge"}
+    assert models["lab/judge"] == 12
+    assert set(jobs) >= {"judge", "score"}
+    assert not set(jobs) & {"baseline", "instruct", "edit", "requery", "check"}
+
+
+def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: Study, server: Loopback) -> None:
+    study = fresh.copy(fresh.root.parent / "killed")
+    server.reset()
+    server.latency = 0.3
+    run = study.start("snakemake", "--config", "calls={at_once: 4}", **KEYS)
+    while len(server.log) < 30:
+        assert run.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.02)
+    in_flight = server.in_flight
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    while any(p.info["cwd"] == str(study.root) for p in psutil.process_iter(["cwd"])):
+        time.sleep(0.05)
+    server.latency = 0
+    study.run("snakemake", **KEYS)
+    paid = [entry for entry in server.log if entry.kind in ("chat", "submit")]
+    again = len(paid) - len({entry.digest for entry in paid})
+    assert in_flight > 0
+    assert again <= 4, "no more than may be in flight at once"
+    assert study.table("edct_table1.csv") == finished.table("edct_table1.csv")
+
+
+def test_another_machine_replays_it_from_its_archive(fresh: Study, finished: Study, server: Loopback) -> None:
+    study = fresh.copy(fresh.root.parent / "replayed")
+    study.run("cfeval", "store", "import", str(finished.root / "results/edct/calls/calls.zip"))
+    with asked(server) as models:
+        study.run("snakemake", "--config", OFFLINE)
+    assert not models
+    for part in ("results/tables", "results/edct/calls", "results/edct/counterfactuals", "results/edct/verdicts"):
+        here, there = study.results(part), finished.results(part)
+        assert {n: c for n, c in here.items() if "provenance" not in n} == {
+            n: c for n, c in there.items() if "provenance" not in n
+        }
+
+
+def test_a_pulled_study_is_rebuilt_without_a_key(finished: Study, server: Loopback) -> None:
+    remote = finished.root.parent / "remote"
+    finished.run("dvc", "remote", "add", "--local", "--force", "--default", "store", str(remote))
+    finished.run("dvc", "push")
+    clone = Study(finished.root.parent / "clone")
+    finished.run("git", "clone", "--quiet", str(finished.root), str(clone.root))
+    clone.run("dvc", "remote", "add", "--local", "--default", "store", str(remote))
+    clone.run("dvc", "pull")
+    assert clone.jobs("snakemake") == {}
+    clone.run("cfeval", "store", "import", "results/edct/calls/calls.zip")
+    with asked(server) as models:
+        clone.run("snakemake", "--forceall", "--config", OFFLINE)
+    assert not models
+    assert clone.run("git", "status", "--porcelain") == ""
+
+
+def test_offline_names_the_first_call_that_is_missing(fresh: Study) -> None:
+    study = fresh.copy(fresh.root.parent / "offline")
+    done = study.try_("snakemake", "--config", OFFLINE)
+    assert done.returncode != 0
+    assert "offline: item 'i" in done.stdout + done.stderr
+
+
+def test_no_file_of_a_study_holds_a_key(fresh: Study, finished: Study, server: Loopback) -> None:
+    study = fresh.copy(fresh.root.parent / "canary")
+    server.reset()
+    server.script(["http_400_echo"] * 2 + ["http_500"] * 3)
+    study.run("snakemake", **KEYS)
+    for folder in (finished.root, study.root):
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        assert len(files) > 100
+        assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_wrong_key_ends_the_run_with_one_line(fresh: Study) -> None:
+    study = fresh.copy(fresh.root.parent / "locked-out")
+    done = study.try_("snakemake", **dict.fromkeys(KEYS, "wrong"))
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "the key in OPENROUTER_API_KEY is refused" in said
+    assert "Traceback" not in said
+    assert not Path(study.root / "results/edct/baseline/mine/v.jsonl").exists()
