@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.calls import caller, database, faults
+from cfeval.calls import attempts, database, faults
 from cfeval.calls.settings import VARIABLE
 from cfeval.calls.store import Store
 from cfeval.params import Calls
@@ -59,5 +59,5 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits pass quickly: those of the back-off, in proportion those that a server asks for, those for the disk."""
     monkeypatch.setattr(database, "SYNCHRONOUS", "OFF")
     asked = faults.retry_after
-    monkeypatch.setattr(caller, "_BACK_OFF", 0.005)
+    monkeypatch.setattr(attempts, "_BACK_OFF", 0.005)
     monkeypatch.setattr(faults, "retry_after", lambda headers: (wait := asked(headers)) and wait * HURRY)

@@ -10,7 +10,7 @@ import pytest
 from llmock.chaos import ChaosSettings
 
 from cfeval.backends import registry
-from cfeval.calls import caller
+from cfeval.calls import attempts
 from cfeval.errors import BackendError
 from cfeval.records.common import Status
 from tests.calls.asking import request
@@ -21,7 +21,7 @@ LLMock = Any  # the plug-in's fixture of that name
 
 @pytest.fixture(autouse=True)
 def quick(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller, "_BACK_OFF", 0.1)
+    monkeypatch.setattr(attempts, "_BACK_OFF", 0.06)
 
 
 def ask(llmock: LLMock, count: int = 1) -> list[Any]:
@@ -42,14 +42,14 @@ def test_what_passes_is_retried_with_a_growing_wait(llmock: LLMock, status: int)
 
 @pytest.mark.parametrize("status", [429, 503, 504, 529])
 def test_a_full_server_is_waited_for_as_told(llmock: LLMock, status: int) -> None:
-    llmock.fail(status, times=3, retry_after=0.3)
+    llmock.fail(status, times=3, retry_after=0.2)
     assert [reply.status for reply in ask(llmock)] == [Status.OK]
     assert len(llmock.requests) == 4
     llmock.assert_resilient(strict=True)
 
 
 def test_a_rate_limit_is_waited_for_as_told(llmock: LLMock) -> None:
-    llmock.rate_limit(times=2, retry_after=0.7)
+    llmock.rate_limit(times=2, retry_after=0.4)
     assert [reply.status for reply in ask(llmock)] == [Status.OK]
     llmock.assert_resilient(strict=True)
 
@@ -90,11 +90,11 @@ def test_an_outage_is_given_up_after_a_few_attempts(llmock: LLMock, configure: C
 
 
 def test_a_slow_answer_is_cut_off_by_our_own_deadline(llmock: LLMock, configure: Configure) -> None:
-    configure(timeout=0.5)
-    llmock.delay(5.0)
+    configure(timeout=0.4)
+    llmock.delay(1.5)
     began = time.monotonic()
     assert [reply.status for reply in ask(llmock)] == [Status.OK]
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 1.5
     llmock.assert_resilient()
 
 

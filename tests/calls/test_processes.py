@@ -124,7 +124,7 @@ def test_a_job_waits_for_another_only_while_that_one_lives(
     until(lambda: len(server.log) >= 2)
     second = job(server.openrouter, 0, 2, store=str(path))
     with pytest.raises(subprocess.TimeoutExpired):
-        second.wait(2.5)
+        second.wait(2)
     assert len(server.log) == 2
     first.kill()
     ended(first)

@@ -10,7 +10,7 @@ import pytest
 
 from cfeval.calls import database
 from cfeval.calls.call import Call, Reply, Usage
-from cfeval.calls.store import Budget, BudgetError, Store
+from cfeval.calls.store import Budget, BudgetError, Settlement, Store
 from cfeval.errors import BackendError, CfevalError, InputError, OutputError
 from cfeval.records.common import Status
 from tests.calls.asking import ask, chat, request
@@ -143,6 +143,14 @@ def test_the_first_calls_all_failing_alike_end_the_run(server: Loopback, configu
     assert len(server.log) == 3
 
 
+def test_refusals_that_come_before_the_first_answers_do_not_end_the_run(server: Loopback, configure: Configure) -> None:
+    server.script(["http_429_after", *["http_400"] * 9])
+    configure(at_once=10)
+    replies = chat(server, [request(seed=n, photo=None) for n in range(20)])
+    assert sum(reply.status == Status.REJECTED for reply in replies) == 9
+    assert sum(reply.status == Status.OK for reply in replies) == 11
+
+
 def test_one_bad_request_among_good_ones_ends_only_its_item(server: Loopback, configure: Configure) -> None:
     server.script([None, *["http_400"] * 8])
     configure(at_once=1)
@@ -208,7 +216,7 @@ def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does
     budget = Budget(max_cost_usd=1.0)
 
     def attempt(reserved: float, ended: str, usage: Usage | None, listed: float | None, charged: bool) -> None:
-        store.settle(store.send(call(), reserved, budget), ended, usage, listed, charged)
+        store.settle(Settlement(store.send(call(), reserved, budget), ended, usage, listed, charged))
 
     attempt(0.4, "http_429", None, None, charged=False)
     attempt(0.4, "timeout", None, None, charged=True)

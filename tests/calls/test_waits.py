@@ -16,8 +16,6 @@ from tests.loopback import Loopback
         ("http_429_after", 1.0, 2.0),
         ("http_429_after_ms", 0.2, 0.9),
         ("http_429_after_date", 1.0, 3.0),
-        ("http_503_after", 1.0, 2.0),
-        ("http_402_after", 1.0, 2.0),
     ],
 )
 def test_a_wait_is_kept_to(server: Loopback, configure: Configure, fault: str, at_least: float, at_most: float) -> None:

@@ -7,7 +7,14 @@ transport   one HTTP exchange, with a deadline and a size limit of our own
 bodies      what an OpenAI-style answer says, or the fault it hides
 images      images on the wire: shrunk under a declared limit, decoded under a cap
 prices      list prices, for estimates and where a provider reports no cost
-store       the response store and the ledger: one SQLite file that all jobs share
+providers   which parameters and addresses each has; keys from the environment
+examine     what a server says before anything is spent
+database    the SQLite file, and what SQLite says about it in one line
+stored      a row of the store, and what may be wrong with it
+store       the response store and the ledger: one file that all jobs share
+archive     an export of the store
+meter       how far the calls of a job are
 limiter     concurrency that adapts under a ceiling
+attempts    when a call is tried again, how long it waits, when it is given up
 caller      all of it together: a call in, a reply out
 """

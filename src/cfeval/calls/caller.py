@@ -6,12 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
 
+from cfeval.calls.attempts import Attempts, Work
 from cfeval.calls.bodies import fault_as_reply
 from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.faults import Fault, Reaction
@@ -19,99 +19,18 @@ from cfeval.calls.limiter import Limiter
 from cfeval.calls.meter import Meter
 from cfeval.calls.prices import Price, Prices, load_prices
 from cfeval.calls.settings import settings
-from cfeval.calls.store import Budget, BudgetError, Store
+from cfeval.calls.store import Budget, BudgetError, Settlement, Store
 from cfeval.calls.transport import open_client
 from cfeval.errors import BackendError, CfevalError
 from cfeval.params import Calls
-from cfeval.records.common import Status
+
+__all__ = ["Attempts", "Caller", "Work", "run_all"]
 
 T = TypeVar("T")
 ALIKE = 3
 """So many calls that fail alike for no reason of their own, before any went well, end the run."""
-_BACK_OFF = 0.5
-_LONGEST_BACK_OFF = 30.0
 _LOOK = 0.2
 """Seconds between two looks at a call that another job is at."""
-
-
-@dataclass
-class Attempts:
-    """The attempts at one call."""
-
-    caller: "Caller"
-    call: Call
-    client: httpx2.AsyncClient
-    began: float
-
-    def seconds_left(self) -> float:
-        """Until the deadline of the call."""
-        return self.began + self.caller.settings.deadline - time.monotonic()
-
-    def seconds(self) -> float:
-        """For one attempt."""
-        return max(0.001, min(self.caller.settings.timeout, self.seconds_left()))
-
-    async def paid(self, step: Callable[[], Awaitable[T | Fault]], usage: Callable[[T], Usage]) -> T | Fault:
-        """Attempt a step that is paid for until it goes well, must be recorded, or time or attempts run out.
-
-        Raises:
-            CfevalError: the run has stopped, or the budget is reached; nothing more is sent.
-        """
-
-        async def once() -> T | Fault:
-            number = await self.caller.send(self.call)
-            ended, used, charged = "broken off", None, True
-            try:
-                result = await step()
-                if isinstance(result, Fault):
-                    ended, used, charged = result.kind, result.usage, result.sent
-                else:
-                    ended, used = "ok", usage(result)
-                return result
-            finally:
-                self.caller.settle(number, self.call, ended, used, charged)
-
-        return await self._repeated(once, self.caller.pause)
-
-    async def free(self, step: Callable[[], Awaitable[T | Fault]]) -> T | Fault:
-        """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
-        return await self._repeated(step, asyncio.sleep)
-
-    async def _repeated(
-        self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
-    ) -> T | Fault:
-        tried: Counter[str] = Counter()
-        while True:
-            result = await step()
-            self.caller.heed(result)
-            if not isinstance(result, Fault) or result.reaction is not Reaction.RETRY:
-                return result
-            tried[result.kind] += 1
-            wait = self._wait(result, tried.total())
-            if why := self._enough(result, tried, wait):
-                return _given_up(result, why)
-            with self.caller.meter.waiting():
-                await pause(wait)
-
-    def _enough(self, fault: Fault, tried: Counter[str], wait: float) -> str:
-        """Why there is no further attempt; empty where there is."""
-        total = tried.total()
-        if total >= self.caller.settings.attempts or tried[fault.kind] >= (fault.tries or total + 1):
-            return f"{total} attempts" if total > 1 else "1 attempt"
-        if wait <= self.seconds_left():
-            return ""
-        deadline = f"the deadline of {self.caller.settings.deadline:g} s (calls.deadline)"
-        return f"to wait {wait:.0f} s as asked would go over {deadline}" if fault.wait else f"{deadline} is reached"
-
-    def _wait(self, fault: Fault, total: int) -> float:
-        if fault.wait is not None:
-            return fault.wait
-        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2**total)
-        return self.caller.random.uniform(longest / 2, longest)
-
-
-Work = Callable[[Attempts], Awaitable[Reply | Fault]]
-"""Sends a call by attempts of its own and says what came of it."""
 
 
 class Caller:
@@ -127,6 +46,7 @@ class Caller:
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
         self._alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
+        self._begun = self._ended = self._first = 0  # calls; those of `_first` had begun before any ended
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def answer(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
@@ -176,12 +96,19 @@ class Caller:
             self.store.release(call.key)
 
     async def _ask(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
-        with self.meter.in_flight():
-            result = await work(Attempts(self, call, client, time.monotonic()))
-        if isinstance(result, Fault) and result.reaction is Reaction.STOP:
-            raise BackendError(f"{call.model}: {result.reason}")
-        reply = fault_as_reply(result) if isinstance(result, Fault) else result
-        self.store.keep(call, reply)
+        self._begun += 1
+        attempts = Attempts(self, call, client, time.monotonic())
+        try:
+            with self.meter.in_flight():
+                result = await work(attempts)
+            if isinstance(result, Fault) and result.reaction is Reaction.STOP:
+                raise BackendError(f"{call.model}: {result.reason}")
+            reply = fault_as_reply(result) if isinstance(result, Fault) else result
+            self.store.keep(call, reply, attempts.open)
+            self._settled_one(attempts.open)
+            attempts.open = None
+        finally:
+            attempts.settle()
         self.meter.ended(reply)
         self._conclude(result)
         return reply
@@ -206,14 +133,23 @@ class Caller:
                 self._under_way += 1
                 return number
 
-    def settle(self, number: int, call: Call, ended: str, usage: Usage | None, charged: bool) -> None:
+    def settlement(self, number: int, call: Call, ended: str, usage: Usage | None, charged: bool) -> Settlement:
+        """What an attempt came to; a usage of nothing at all is one that nobody told."""
+        price, known = self.prices.of(call.model), None if usage == Usage() else usage
+        return Settlement(number, ended, known, price.of(known) if price and known else None, charged)
+
+    def settle(self, settlement: Settlement) -> None:
         """Note what an attempt came to."""
+        self.store.settle(settlement)
+        self._settled_one(settlement)
+
+    def _settled_one(self, settlement: Settlement | None) -> None:
+        if settlement is None:
+            return
+        self.meter.used(settlement.usage, settlement.listed_usd)
         self._under_way -= 1
         self._settled.set()
         self._settled = asyncio.Event()
-        price, known = self.prices.of(call.model), None if usage == Usage() else usage
-        self.meter.used(known, price)
-        self.store.settle(number, ended, known, price.of(known) if price and known else None, charged)
 
     def _price(self, call: Call) -> Price | None:
         price = self.prices.of(call.model)
@@ -242,12 +178,17 @@ class Caller:
         self._go_on()
 
     def _conclude(self, result: Reply | Fault) -> None:
-        """End the run where nothing went well and calls fail alike for a reason that is not their own."""
+        """End the run where nothing went well and calls fail alike for a reason that is not their own.
+
+        All that began together are waited for: a refusal comes sooner than an answer.
+        """
+        self._first = self._first or self._begun
+        self._ended += 1
         if self._alike is None or not isinstance(result, Fault):
             self._alike = None
         elif result.systematic:
             self._alike[result.kind] += 1
-            if self._alike[result.kind] >= ALIKE:
+            if self._alike[result.kind] >= ALIKE and self._ended >= self._first:
                 self._stop(
                     BackendError(
                         f"the first calls all failed alike ({result.reason}); check the network, base_url, the model's "
@@ -296,8 +237,3 @@ def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]
         if error is not None:
             raise error
     return [result for result in results if not isinstance(result, BaseException)]
-
-
-def _given_up(fault: Fault, why: str) -> Fault:
-    reason = f"{fault.reason}; given up: {why}"
-    return replace(fault, reaction=Reaction.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cfeval.calls.call import Reply, Usage
-from cfeval.calls.prices import Price
 from cfeval.records.common import Status
 
 EVERY = 5.0
@@ -45,12 +44,12 @@ class Meter:
         self.done += 1
         self.failed += reply.status != Status.OK
 
-    def used(self, usage: Usage | None, price: Price | None) -> None:
+    def used(self, usage: Usage | None, listed_usd: float | None) -> None:
         """An attempt was charged for."""
         if usage is None:
             return
         self.tokens += usage.input_tokens + usage.output_tokens
-        self.usd += usage.cost_usd if usage.cost_usd is not None else price.of(usage) if price else 0.0
+        self.usd += usage.cost_usd if usage.cost_usd is not None else listed_usd or 0.0
 
     def line(self) -> str:
         """All counts, in one line."""

@@ -54,6 +54,22 @@ class Budget:
     max_cost_usd: float | None = None
 
 
+@dataclass(frozen=True)
+class Settlement:
+    """How a paid attempt ended and what it cost.
+
+    `send` is its number in the ledger; `ended` is `ok` or the kind of fault; `usage` is what it used, where that is
+    told, and `listed_usd` what that costs by the price list, where it has the model. `charged` says that it may cost
+    something: where nothing says how much, what was set aside for it stays so.
+    """
+
+    send: int
+    ended: str
+    usage: Usage | None
+    listed_usd: float | None
+    charged: bool
+
+
 class Store:
     """The store in a file; made where there is none.
 
@@ -115,9 +131,17 @@ class Store:
         with suppress(sqlite3.Error):  # who comes next finds out, and says it better
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (key, self._holder))
 
-    def keep(self, call: Call, reply: Reply) -> None:
-        """Store a reply and let go of the call; a reply that stands is never replaced by one that does not."""
-        self._add(StoredCall.of(call, reply), reply.image)
+    def keep(self, call: Call, reply: Reply, settlement: Settlement | None = None) -> None:
+        """Store a reply, settle its last attempt and let go of the call, all at once.
+
+        A reply that stands is never replaced by one that does not.
+        """
+        stored = StoredCall.of(call, reply)
+        with self._speaking(), transaction(self._db):
+            self._write(stored, reply.image)
+            if settlement is not None:
+                self._settle(settlement)
+            self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (call.key, self._holder))
 
     def send(self, call: Call, reserved_usd: float, budget: Budget) -> int:
         """Note that a paid attempt is about to leave; returns its number in the ledger.
@@ -144,26 +168,21 @@ class Store:
                 spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
                 raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
 
-    def settle(self, send: int, ended: str, usage: Usage | None, listed_usd: float | None, charged: bool) -> None:
-        """Note how a paid attempt ended and what it cost.
-
-        Args:
-            send: its number in the ledger.
-            ended: `ok`, or the kind of fault.
-            usage: what it used, where the provider says.
-            listed_usd: what that costs by the price list, where it has the model.
-            charged: it may cost something; where nothing says how much, what was set aside for it stays so.
-        """
-        used = usage or Usage()
+    def settle(self, settlement: Settlement) -> None:
+        """Note how a paid attempt ended."""
         with self._speaking():
-            self._db.execute(
-                "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"
-                " images = ?, reserved_usd = iif(?, reserved_usd, 0) WHERE id = ?",
-                (
-                    *(ended, used.cost_usd, listed_usd, used.input_tokens, used.output_tokens, used.images),
-                    *(charged, send),
-                ),
-            )
+            self._settle(settlement)
+
+    def _settle(self, how: Settlement) -> None:
+        used = how.usage or Usage()
+        self._db.execute(
+            "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"
+            " images = ?, reserved_usd = iif(?, reserved_usd, 0) WHERE id = ?",
+            (
+                *(how.ended, used.cost_usd, how.listed_usd, used.input_tokens, used.output_tokens, used.images),
+                *(how.charged, how.send),
+            ),
+        )
 
     def calls(self, keys: Iterable[str] | None = None) -> Iterator[StoredCall]:
         """The rows of these keys, or all, in the order of their keys; a key that is not there is left out."""
@@ -183,7 +202,8 @@ class Store:
         with self._speaking():
             known = self._db.execute("SELECT final FROM calls WHERE key = ?", (stored.key,)).fetchone()
         if known is None or (stored.final and not known[0]):
-            self._add(stored, image)
+            with self._speaking(), transaction(self._db):
+                self._write(stored, image)
             return True
         return False
 
@@ -226,17 +246,15 @@ class Store:
             said = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
         return "" if said == "ok" else " ".join(said.split())
 
-    def _add(self, stored: StoredCall, image: bytes | None) -> None:
-        with self._speaking(), transaction(self._db):
-            if stored.image is not None and image is not None:
-                self._db.execute("INSERT OR IGNORE INTO images VALUES (?, ?)", (stored.image, image))
-            self._db.execute(
-                f"INSERT INTO calls VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (key) DO UPDATE SET"
-                " item = excluded.item, reply = excluded.reply, final = excluded.final, image = excluded.image,"
-                " seal = excluded.seal WHERE NOT calls.final",
-                stored.row(),
-            )
-            self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (stored.key, self._holder))
+    def _write(self, stored: StoredCall, image: bytes | None) -> None:
+        if stored.image is not None and image is not None:
+            self._db.execute("INSERT OR IGNORE INTO images VALUES (?, ?)", (stored.image, image))
+        self._db.execute(
+            f"INSERT INTO calls VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (key) DO UPDATE SET"
+            " item = excluded.item, reply = excluded.reply, final = excluded.final, image = excluded.image,"
+            " seal = excluded.seal WHERE NOT calls.final",
+            stored.row(),
+        )
 
     def _speaking(self) -> AbstractContextManager[None]:
         return speaking(self.path)
