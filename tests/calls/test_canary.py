@@ -83,7 +83,8 @@ def test_a_study_whose_servers_repeat_the_key_leaves_it_nowhere(
     addresses = {"bfl": server.bfl, "openrouter_image": server.openrouter, "openai_image": server.openai}
     if editor["backend"] in addresses:
         editor = {**editor, "base_url": addresses[editor["backend"]], "key_env": KEY_ENV}
-    server.script([None], at=Kind.CHAT)
+    for kind in (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT):
+        server.script([None] * 3, at=kind)  # calls that all fail alike from the first on would end the run
     server.random(0.6, ECHOES)
     keeps_the_log = sqlite3.connect(store)
     keeps_the_log.execute("SELECT 1")
