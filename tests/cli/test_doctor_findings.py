@@ -12,7 +12,7 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.chat import openai, scripted
 from cfeval.calls.call import Call, Reply
-from cfeval.calls.store import Budget, Store
+from cfeval.calls.store import Budget, Settlement, Store
 from cfeval.preflight import machine
 from tests.cli.study import BLOCK, CANARY, KEY_ENV, params, target, written
 from tests.conftest import Run
@@ -179,7 +179,7 @@ def test_a_damaged_store_is_told(examined: Any, server: Loopback, tmp_path: Path
 
 def test_a_budget_that_is_used_up_is_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
     store = Store(tmp_path / "calls.sqlite")
-    store.settle(store.send(CALL, 0.0, Budget()), "ok", None, None, charged=True)
+    store.settle(Settlement(store.send(CALL, 0.0, Budget()), "ok", None, None, charged=True))
     store.keep(CALL, Reply(text="x"))
     store.close()
     status, lines, _ = examined(params(tmp_path, server.openai, max_calls=1))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfeval.calls.call import Call, Reply, Usage
-from cfeval.calls.store import Budget, Store
+from cfeval.calls.store import Budget, Settlement, Store
 from tests.cli.study import BLOCK, CANARY, params, target, written
 from tests.conftest import Run
 
@@ -133,7 +133,7 @@ def test_what_the_store_holds_is_counted_and_left_out_of_the_budget(
     store = Store(tmp_path / "calls.sqlite")
     for draw in range(4):
         call = Call("chat", "http://x", "maker/talker", {}, draw)
-        store.settle(store.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True)
+        store.settle(Settlement(store.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
         store.keep(call, Reply(text="x"))
     store.close()
     study["calls"] |= {"max_calls": 44, "max_cost_usd": 1}
