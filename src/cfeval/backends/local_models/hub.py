@@ -104,7 +104,7 @@ def _fault(error: Exception, model: str, revision: str) -> str:
         return "is gated: accept its licence on its page on the hub, then set HF_TOKEN to a token of that account"
     if isinstance(error, errors.RepositoryNotFoundError):
         return "is no folder here and no public model on the hub; check the name, or set HF_TOKEN for a private one"
-    if isinstance(error, errors.RevisionNotFoundError | errors.RevisionResolutionError):
+    if isinstance(error, errors.RevisionNotFoundError):
         return f"has no revision '{revision}' on the hub; give a branch, tag or commit that is there"
     if isinstance(error, errors.RemoteEntryNotFoundError):
         return "lacks a file on the hub that is needed; choose a checkpoint in the right format"
