@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pipeline test-serve test-browser lint lock clean
+.PHONY: help setup demo test test-pipeline test-serve test-browser bench-calls lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -38,6 +38,9 @@ test-serve: setup ## A study against a real server: `transformers serve` with a 
 
 test-browser: setup ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser
+
+bench-calls: setup ## Calls to models outside: time, CPU, faults, kills, repeats (a minute).
+	$(BIN)/python -m bench.calls
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Every plug-in of a family passes the family's contract; a plug-in without an entry here fails the first test."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,11 +11,14 @@ from cfeval.backends.editors.base import EditReply, EditRequest
 from cfeval.backends.judges.base import JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
+from cfeval.calls.settings import VARIABLE
 from cfeval.errors import ParamsError
 from cfeval.io.samples import RawSample
+from cfeval.params import Calls
 from cfeval.records.common import Status
 from tests.conftest import picture
 from tests.data_files import SETS
+from tests.loopback import Loopback, loopback
 from tests.tiny import vlms
 from tests.tiny.editors import checkpoint
 
@@ -30,6 +33,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
         "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
+        "openai": {"model": "lab/vlm", "provider": "openrouter"},
     },
     "writers": {"scripted": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
     "editors": {
@@ -38,6 +42,9 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "diffusion": {"steps": 2},
         "repaint": {},
         "diffusers": {"model": "made when the test runs", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
+        "bfl": {"poll": 0.01},
+        "openai_image": {"masks": "whole"},
+        "openrouter_image": {},
     },
     "judges": {
         "scripted": {},
@@ -52,9 +59,15 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
 MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("chat", "transformers"): lambda: {"model": str(vlms.checkpoint("qwen2_5_vl"))},
     ("editors", "diffusers"): lambda: {"model": str(checkpoint("StableDiffusionInstructPix2PixPipeline"))},
+    ("chat", "openai"): lambda: {"base_url": SERVED[0].openrouter},
+    ("editors", "bfl"): lambda: {"base_url": SERVED[0].bfl},
+    ("editors", "openai_image"): lambda: {"base_url": SERVED[0].openai},
+    ("editors", "openrouter_image"): lambda: {"base_url": SERVED[0].openrouter},
 }
-"""Options that are known only when a test runs: checkpoints that it makes."""
-ANY_TEXT = {"scripted", "diffusers"}
+"""Options that are known only when a test runs: checkpoints that it makes, a server's address."""
+SERVED: list[Loopback] = []
+"""The server that providers' plug-ins are tried against, while these tests run."""
+ANY_TEXT = {"scripted", "diffusers", "bfl", "openai_image", "openrouter_image"}
 """Editors that take any text for an instruction."""
 EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
 """Plug-ins for easy-VQA pictures; the others are tried on the world's."""
@@ -67,6 +80,18 @@ def cases(family: str) -> list[str]:
 def built(family: str, name: str) -> Any:
     made = MADE.get((family, name), dict)()
     return registry.build(family, {"backend": name, **EXAMPLES[family][name], **made})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A server, keys for it, and a store of its own."""
+    calls = Calls(store=str(tmp_path_factory.mktemp("contracts") / "calls.sqlite"))
+    with loopback(key="k") as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, calls.model_dump_json())
+        for key in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "BFL_API_KEY"):
+            patch.setenv(key, "k")
+        SERVED[:] = [server]
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,7 @@ _QUOTA = openai_error("You exceeded your current quota", "insufficient_quota", "
 _WRONG_KEY = openai_error("Incorrect API key provided", "invalid_request_error", "invalid_api_key")
 _KEY_ECHOED = openai_error("Incorrect API key provided: {key}", "invalid_request_error", "invalid_api_key")
 _HEADERS_ECHOED = error(400, "Bad request; headers were Authorization: Bearer {key}, x-key: {key}")
+_ECHO = {"choices": [{"message": {"content": "Your headers: Bearer {key}"}, "finish_reason": "stop"}]}
 _MISSING = {"detail": [{"loc": ["body", "prompt"], "msg": "Field required", "type": "missing"}]}
 _UPSTREAM = {"code": 502, "message": "Provider disconnected", "metadata": {"error_type": "provider_unavailable"}}
 _PAGE = b"<!doctype html><html><body>Bad gateway</body></html>"
@@ -86,6 +87,7 @@ PASSING_HTTP = (
     retried("http_429_after_nan", "429 with Retry-After: nan", _busy("nan"), EVERY),
     retried("http_429_after_words", "429 with Retry-After: soon", _busy("soon"), EVERY),
     retried("http_500", "500, internal error", Http(500, error(500, "Internal Server Error")), EVERY),
+    retried("http_500_echo", "500 that repeats the key it was sent", Http(500, _HEADERS_ECHOED), KEYED),
     retried("http_500_html", "500 with an HTML page", Http(500, _PAGE, {"Content-Type": "text/html"}), EVERY),
     retried("http_502", "502, bad gateway", Http(502, error(502, "Provider returned error")), EVERY),
     retried("http_503", "503 without Retry-After", Http(503, error(503, "Overloaded")), EVERY),
@@ -182,6 +184,7 @@ ENVELOPE = (
     recorded("wrong_model", "200 by another model", Reply(faulty.renamed), REPLIES, Status.WRONG_MODEL),
     accepted("model_dated", "200, the model's name with a release date", Reply(faulty.dated), REPLIES),
     accepted("refusal_text", "200, a refusal in words, an answer like any", Choice({"content": "I can't help."}), CHAT),
+    accepted("http_200_echo", "200, the answer repeats the key it was sent", Http(200, _ECHO), CHAT),
     accepted("content_parts", "200, content as a list of parts", Reply(faulty.parts), CHAT),
     accepted("usage_missing", "200 without usage", faulty.without("usage"), REPLIES),
     accepted("usage_odd", "200, usage of wrong types", faulty.put(usage={"cost": "free"}), REPLIES),

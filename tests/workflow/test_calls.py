@@ -1,5 +1,6 @@
 """A whole study through providers' protocols: faults, kills, changed prompts, replays; nothing is paid for twice."""
 
+import json
 import os
 import shutil
 import signal
@@ -115,6 +116,29 @@ def test_a_changed_prompt_of_the_judge_asks_the_judge_alone(finished: Study, ser
     assert models["lab/judge"] == 12
     assert set(jobs) >= {"judge", "score"}
     assert not set(jobs) & {"baseline", "instruct", "edit", "requery", "check"}
+
+
+def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Study, server: Loopback) -> None:
+    study = finished.copy(finished.root.parent / "protocol")
+    edct = study.params()["edct"]
+    samples, baseline, seed = "results/edct/samples/mine.jsonl", "results/edct/baseline/mine/v.jsonl", str(edct["seed"])
+    stages = (
+        ("baseline", "--samples", samples, "--vlm", json.dumps(edct["vlms"]["v"])),
+        (
+            "instruct",
+            "--baseline",
+            baseline,
+            "--writer",
+            json.dumps(edct["writers"]["w"]),
+            "--protocol",
+            "edct-bench-2026",
+        ),
+    )
+    with asked(server) as models:
+        for stage in stages:
+            study.run("cfeval", "edct", *stage, "--seed", seed, "--out", f"other/{stage[0]}.jsonl", **KEYS)
+    assert set(models) == {"lab/writer"}
+    assert (study.root / "other/baseline.jsonl").read_bytes() == (study.root / baseline).read_bytes()
 
 
 def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: Study, server: Loopback) -> None:

@@ -106,7 +106,8 @@ class Attempts:
     def _wait(self, fault: Fault, total: int) -> float:
         if fault.wait is not None:
             return fault.wait
-        return self.caller.random.uniform(0, min(_LONGEST_BACK_OFF, _BACK_OFF * 2**total))
+        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2**total)
+        return self.caller.random.uniform(longest / 2, longest)
 
 
 Work = Callable[[Attempts], Awaitable[Reply | Fault]]

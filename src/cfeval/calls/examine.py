@@ -7,7 +7,7 @@ from typing import Any
 from cfeval.calls.bodies import same_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.providers import endpoint
-from cfeval.calls.transport import Endpoint, exchange, open_client, read_json
+from cfeval.calls.transport import Endpoint, exchange, open_client
 from cfeval.errors import CfevalError, nearest
 
 SECONDS = 8.0
@@ -19,8 +19,7 @@ def get(where: Endpoint, path: str) -> Any | Fault:
 
     async def do() -> Any | Fault:
         async with open_client() as client:
-            answer = await exchange(client, where, "GET", f"{where.base_url}{path}", SECONDS)
-            return answer if isinstance(answer, Fault) else read_json(where, answer)
+            return await exchange(client, where, "GET", f"{where.base_url}{path}", SECONDS)
 
     return asyncio.run(do())
 

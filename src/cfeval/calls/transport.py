@@ -66,12 +66,12 @@ class Response:
 
 async def exchange(
     client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
-) -> bytes | Fault:
-    """Send a request and read the whole body of a successful answer; see `respond`."""
+) -> Any:
+    """Send a request and read the JSON of a successful answer, or a Fault; the arguments are those of `respond`."""
     response = await respond(client, endpoint, method, url, seconds, **content)
     if isinstance(response, Fault):
         return response
-    return fault_of(endpoint, response) or response.body
+    return fault_of(endpoint, response) or read_json(endpoint, response.body)
 
 
 def fault_of(endpoint: Endpoint, response: Response) -> Fault | None:

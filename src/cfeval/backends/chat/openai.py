@@ -22,7 +22,7 @@ from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url, under
 from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint
-from cfeval.calls.transport import Endpoint, exchange, read_json
+from cfeval.calls.transport import Endpoint, exchange
 from cfeval.io.pictures import Picture
 
 T = TypeVar("T")
@@ -161,8 +161,7 @@ class OpenAIChat:
 
     async def _once(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Reply | Fault:
         url = f"{where.base_url}/chat/completions"
-        answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
-        content = answer if isinstance(answer, Fault) else read_json(where, answer)
+        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
             return content
         return chat_reply(content, self.options.model, self.options.accept_models, where.key_env)

@@ -127,8 +127,7 @@ class Bfl:
 
     async def _submit(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Task | Fault:
         url = f"{where.base_url}/v1/{self.options.model}"
-        answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
-        content = answer if isinstance(answer, Fault) else read_json(where, answer)
+        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
             return content
         if not isinstance(content, dict):

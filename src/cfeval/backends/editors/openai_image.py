@@ -17,7 +17,7 @@ from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
-from cfeval.calls.transport import exchange, read_json
+from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 
@@ -100,8 +100,7 @@ class OpenAIImage:
     async def _once(self, attempts: Attempts, form: dict[str, str], files: dict[str, Any]) -> Reply | Fault:
         where = endpoint(self.options.base_url, self.options.key_env)
         url = f"{where.base_url}/images/edits"
-        answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
-        content = answer if isinstance(answer, Fault) else read_json(where, answer)
+        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
         return (
             content if isinstance(content, Fault) else sound(images_reply(content, self.options.model, where.key_env))
         )

@@ -16,7 +16,7 @@ from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url
 from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
-from cfeval.calls.transport import exchange, read_json
+from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 
 OPENROUTER = PROVIDERS["openrouter"]
@@ -87,8 +87,7 @@ class OpenRouterImage:
     async def _once(self, attempts: Attempts, body: dict[str, Any]) -> Reply | Fault:
         where = endpoint(self.options.base_url, self.options.key_env)
         url = f"{where.base_url}/chat/completions"
-        answer = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
-        content = answer if isinstance(answer, Fault) else read_json(where, answer)
+        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
             return content
         return sound(chat_reply(content, self.options.model, self.options.accept_models, where.key_env, image=True))
