@@ -21,12 +21,12 @@ from tests.conftest import Run, picture
 from tests.loopback import Loopback, loopback
 from tests.test_params import GOOD
 from tests.tiny.editors import checkpoint as editor_checkpoint
+from tests.tiny.hub import NOWHERE, asked_at
 from tests.tiny.vlms import checkpoint
 
 PAGE = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^### (.+)\n\n```text\n(.+)\n```$", PAGE, re.MULTILINE))
 """The line of every heading."""
-NOWHERE = "http://127.0.0.1:9"
 
 
 class Desk:
@@ -207,18 +207,14 @@ def folder_incomplete(desk: Desk) -> str:
 
 
 def hub_unreachable(desk: Desk) -> str:
-    from huggingface_hub import constants
-
-    desk.patch.setattr(constants, "ENDPOINT", NOWHERE)
-    desk.patch.setattr(constants, "HF_HUB_CACHE", str(desk.folder / "hub"))
-    desk.patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    asked_at(desk.patch, NOWHERE, desk.folder / "hub")
     return desk.baseline({"backend": "transformers", "model": "owner/name"})
 
 
 def no_gpu(desk: Desk) -> str:
     import torch
 
-    desk.patch.setattr(torch.cuda, "is_available", lambda: False)
+    desk.patch.setattr(torch.cuda, "device_count", lambda: 0)
     return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cuda"})
 
 

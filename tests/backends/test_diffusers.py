@@ -19,7 +19,6 @@ from cfeval.errors import BackendError, ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
-from tests.tiny.hub import COMMIT, MODEL, hub
 
 AREA = 64 * 64
 PICTURE = Picture.from_pixels(np.random.default_rng(0).integers(0, 255, (64, 48, 3), dtype=np.uint8))
@@ -288,18 +287,18 @@ def other_weights(folder: Path) -> None:
 BREAKAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "an empty folder": (
         lambda f: (shutil.rmtree(f), f.mkdir()),
-        "model_index.json: missing; the checkpoint is incompl",
+        "model 'checkpoint' is incomplete: model_index.json is missing",
     ),
-    "a broken index": (lambda f: (f / "model_index.json").write_text("{"), "model_index.json: cannot be read as JSON"),
-    "a part lost": (lambda f: shutil.rmtree(f / "vae"), "vae: missing; the checkpoint is incomplete"),
+    "a broken index": (lambda f: (f / "model_index.json").write_text("{"), "model_index.json is not JSON"),
+    "a part lost": (lambda f: shutil.rmtree(f / "vae"), "is incomplete: vae is missing; copy or download it again"),
     "weights lost": (
         lambda f: next((f / "unet").glob("*.safetensors")).unlink(),
-        r"unet: no weights \(\*.safetensors\); the checkpoint is incomplete",
+        r"unet: the weights \(\*.safetensors\) are missing",
     ),
-    "weights cut off": (cut_off, r"unet/.*\.safetensors: cut off or broken"),
-    "a shard lost": (lose_a_shard, r"unet/shard-2\.safetensors: missing; the checkpoint is incomplete"),
-    "other weights": (other_weights, "cannot be loaded as StableDiffusionImg2ImgPipeline"),
-    "not there": (lambda f: shutil.rmtree(f), "no such folder; give a checkpoint's folder or a hub name"),
+    "weights cut off": (cut_off, r"unet: .*\.safetensors is cut short"),
+    "a shard lost": (lose_a_shard, r"unet: shard-2\.safetensors is missing, which the index names"),
+    "other weights": (other_weights, "model 'checkpoint' cannot be loaded as StableDiffusionImg2ImgPipeline"),
+    "not there": (lambda f: shutil.rmtree(f), "no such folder here"),
 }
 
 
@@ -319,9 +318,15 @@ def test_a_broken_folder_is_one_line_for_the_run_and_for_the_doctor(breakage: st
 def test_the_doctor_finds_a_sound_checkpoint_fine() -> None:
     findings = list(registry.examine("editors", spec("StableDiffusionInpaintPipeline")))
     assert all(finding.fine for finding in findings)
-    assert "complete" in findings[0].text
-    assert "cpu" in findings[1].text
-    assert "whole picture" in findings[2].text
+    told = "; ".join(finding.text for finding in findings)
+    said = (
+        "computes on cpu",
+        "is complete",
+        "GiB of memory",
+        "painted by StableDiffusionInpaintPipeline",
+        "whole picture",
+    )
+    assert [part for part in said if part not in told] == []
 
 
 def test_the_doctor_names_an_option_that_the_pipeline_refuses() -> None:
@@ -342,14 +347,6 @@ def test_results_depend_on_the_checkpoint_and_the_masks(masks: Path) -> None:
 def test_a_gpu_is_held_unless_the_processor_is_asked_for() -> None:
     assert registry.needs("editors", spec("FluxKontextPipeline")).gpu == 0
     assert registry.needs("editors", spec("FluxKontextPipeline", device="auto")).gpu == 1
-
-
-def test_a_device_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(BackendError, match=r"device 'cuda:1': torch finds no such device \(it finds 1 cpu, 1 cuda"):
-        built("StableDiffusionImg2ImgPipeline", device="cuda:1")
 
 
 def test_offload_without_a_gpu_and_where_it_cannot_work_is_refused() -> None:
@@ -403,67 +400,6 @@ def test_a_picture_of_no_numbers_is_no_picture() -> None:
     reply = editor.edit([request()])[0]
     assert (reply.status, reply.picture) == (Status.NO_IMAGE, None)
     assert "dtype" in reply.reason
-
-
-class TestHub:
-    @pytest.fixture(autouse=True)
-    def _own_cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        from huggingface_hub import constants
-
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        at(monkeypatch, "http://127.0.0.1:9")  # where nobody listens
-
-    def test_a_model_of_the_hub_is_fetched_once_and_named_by_its_commit(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with hub(checkpoint("StableDiffusionImg2ImgPipeline")) as (address, fetched):
-            at(monkeypatch, address)
-            first = edited(built("StableDiffusionImg2ImgPipeline", model=MODEL))[0]
-            assert len(fetched) == len(set(fetched)) > 5
-            before = len(fetched)
-            assert edited(built("StableDiffusionImg2ImgPipeline", model=MODEL))[0] == first
-            assert len(fetched) == before
-        assert first.details["model"] == f"{MODEL}@{COMMIT}"
-        assert hashes([first]) == hashes(edited(built("StableDiffusionImg2ImgPipeline")))
-        at(monkeypatch, "http://127.0.0.1:9")
-        assert edited(built("StableDiffusionImg2ImgPipeline", model=MODEL))[0] == first
-
-    @pytest.mark.parametrize(
-        ("status", "code", "message"),
-        [
-            (404, "RepoNotFound", "no folder here and no public model on the hub; check the name, or set HF_TOKEN"),
-            (403, "GatedRepo", "only to those who accepted its licence; accept it there and set HF_TOKEN"),
-            (404, "RevisionNotFound", "the hub has no revision 'v9' of it"),
-            (503, "", "the hub failed .*503.*; try again later"),
-        ],
-    )
-    def test_what_the_hub_refuses_is_one_line_with_what_to_do(
-        self, status: int, code: str, message: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with hub(None, status, code) as (address, _):
-            at(monkeypatch, address)
-            with pytest.raises(BackendError, match=message) as caught:
-                built("StableDiffusionImg2ImgPipeline", model=MODEL, revision="v9")
-        assert "\n" not in str(caught.value)
-
-    @pytest.mark.parametrize("model", ["someone/other-editor", "models/kontext"])
-    def test_a_model_that_is_neither_here_nor_cached_is_one_line(self, model: str) -> None:
-        with pytest.raises(BackendError, match=f"^{model}: no folder here, not in the hub's cache, and the hub cannot"):
-            built("StableDiffusionImg2ImgPipeline", model=model)
-        findings = list(registry.examine("editors", spec("StableDiffusionImg2ImgPipeline", model=model)))
-        assert [finding.fine for finding in findings] == [False, True]
-
-    def test_a_name_that_no_model_can_have_is_one_line(self) -> None:
-        with pytest.raises(BackendError, match="neither a folder here nor a name that a hub model can have"):
-            built("StableDiffusionImg2ImgPipeline", model="some one/some..editor")
-
-
-def at(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """Let the hub's client, which read its address when it was imported, talk to another."""
-    from huggingface_hub import constants, hf_api
-
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(hf_api.api, "endpoint", address)
-    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
 
 
 @pytest.mark.parametrize("size", [(640, 480), (500, 375), (64, 64), (333, 1999), (4000, 10), (7, 5)])

@@ -109,7 +109,7 @@ def middle_of(text: str) -> float:
 
 
 def probabilities(text: str) -> Any:
-    from cfeval.backends.local_models.clipseg import ClipSeg
+    from cfeval.backends.clipseg import ClipSeg
 
     return ClipSeg(str(checkpoint("clipseg")), "", "cpu")(PICTURE.pixels, text)
 
@@ -140,17 +140,17 @@ def test_what_a_segmenter_does_not_find_is_a_reason() -> None:
 def test_a_broken_segmenter_is_one_line(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("clipseg"), tmp_path / "clipseg"))
     (folder / "model.safetensors").write_bytes(b"")
-    with pytest.raises(BackendError, match=r"model\.safetensors: cut off or broken"):
+    with pytest.raises(BackendError, match=r"model 'clipseg' is incomplete: model\.safetensors is cut short"):
         masker(MaskOptions(mask_model=str(folder)))
     (folder / "config.json").write_text(json.dumps({"model_type": "sam"}))
-    with pytest.raises(BackendError, match="a checkpoint of 'sam'; give 'mask_model' one of clipseg"):
+    with pytest.raises(BackendError, match="model 'clipseg' is a checkpoint of 'sam'; give 'mask_model'"):
         examine_masks(MaskOptions(mask_model=str(folder)))
 
 
 def test_the_doctor_hears_about_every_source(tmp_path: Path) -> None:
     save(tmp_path / "i.png", slice(0, 9))
     assert examine_masks(MaskOptions(masks=str(tmp_path))) == f"masks: 1 in {tmp_path}"
-    assert examine_masks(MaskOptions(mask_model=str(checkpoint("clipseg")))).endswith("clipseg: complete")
+    assert examine_masks(MaskOptions(mask_model=str(checkpoint("clipseg")))).endswith("model 'clipseg' is complete")
 
 
 def test_the_files_of_masks_are_named(tmp_path: Path) -> None:

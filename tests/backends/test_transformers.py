@@ -297,7 +297,7 @@ def test_a_job_holds_a_gpu_unless_it_runs_on_the_processor() -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"top_p": 0.5}, "top_p has no effect at temperature 0"),
+        ({"top_p": 0.5}, "^here: options of 'transformers': top_p has no effect at temperature 0"),
         ({"min_pixels": 9, "max_pixels": 4}, "min_pixels is more than max_pixels"),
         ({"device": "cpu", "device_map": "auto"}, "exclude each other"),
         ({"device": "tpu"}, "option 'device'"),

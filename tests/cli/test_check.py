@@ -64,6 +64,18 @@ def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
             "edct.judges.j: chat: unknown option 'replys' of 'scripted'; did you mean 'replies'",
         ),
         ("datasets", "mine", {"backend": "samples", "path": "gone.jsonl"}, "the file gone.jsonl is missing"),
+        (
+            "vlms",
+            "v",
+            {"backend": "transformers", "model": "./models/gone"},
+            "edct.vlms.v: the file models/gone/config.json is missing; correct the path, or put the file there\n",
+        ),
+        (
+            "vlms",
+            "v",
+            {"backend": "transformers", "model": "m", "top_p": 0.5},
+            "edct.vlms.v: options of 'transformers': top_p has no effect at temperature 0; set a temperature or leave",
+        ),
     ],
 )
 def test_a_bad_backend_is_one_line_and_status_2(
@@ -96,3 +108,13 @@ def test_a_missing_template_of_the_two_turns_is_named(cfeval: Run, params: dict[
 def test_an_unknown_key_comes_before_a_missing_one(cfeval: Run, params: dict[str, Any]) -> None:
     params["edct"]["itmes"] = params["edct"].pop("items")
     assert "unknown key 'edct.itmes'; did you mean 'items'?" in check(cfeval, params)[2]
+
+
+def test_a_file_that_is_part_of_cfeval_is_to_be_restored(
+    cfeval: Run, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for module in ("cli.check", "backends.chat.easy_vqa"):
+        monkeypatch.setattr(f"cfeval.{module}.models_dir", lambda: tmp_path / "models")
+    params["edct"]["vlms"]["v"] = {"backend": "easy_vqa"}
+    expected = "the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it\n"
+    assert check(cfeval, params)[2].endswith(expected)

@@ -1,4 +1,4 @@
-"""A model hub on loopback that serves one folder as the model `someone/some-editor`, or refuses to."""
+"""A model hub on loopback that serves one folder as the model `someone/some-model`, or refuses to."""
 
 import hashlib
 import json
@@ -8,8 +8,23 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-MODEL = "someone/some-editor"
+import pytest
+from huggingface_hub import constants
+
+MODEL = "someone/some-model"
+"""What the hub has."""
+NOWHERE = "http://127.0.0.1:9"
+"""Where nobody listens."""
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def asked_at(patch: pytest.MonkeyPatch, address: str, cache: Path | None = None) -> None:
+    """Let the hub's client, which read its settings at its import, talk to another hub, with an own cache."""
+    patch.setattr(constants, "ENDPOINT", address)
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}")
+    patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    if cache:
+        patch.setattr(constants, "HF_HUB_CACHE", str(cache))
 
 
 @contextmanager

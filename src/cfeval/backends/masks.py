@@ -69,7 +69,7 @@ def masker(options: MaskOptions, device: str = "cpu") -> Masker | None:
         BackendError: the folder or the model is not there or incomplete.
     """
     if options.mask_model:
-        from cfeval.backends.local_models.clipseg import ClipSeg
+        from cfeval.backends.clipseg import ClipSeg
 
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
         return lambda request: _checked(_found(request, segmenter, options), "mask model")
@@ -97,8 +97,10 @@ def mask_folder(name: str) -> Path:
 
 def mask_files(options: MaskOptions) -> list[Path]:
     """The files that the masks come from."""
-    if options.mask_model and Path(options.mask_model).is_dir():
-        return sorted(path for path in Path(options.mask_model).iterdir() if path.is_file())
+    if options.mask_model:
+        from cfeval.backends.clipseg import checkpoint_of
+
+        return checkpoint_of(options.mask_model, options.mask_revision).files()
     return sorted(Path(options.masks).glob("*.png")) if options.masks and options.masks != WHOLE else []
 
 
@@ -109,7 +111,7 @@ def examine_masks(options: MaskOptions) -> str:
         BackendError: the folder or the model is not there or incomplete.
     """
     if options.mask_model:
-        from cfeval.backends.local_models.clipseg import about
+        from cfeval.backends.clipseg import about
 
         return about(options.mask_model, options.mask_revision)
     if options.masks == WHOLE:

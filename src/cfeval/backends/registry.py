@@ -188,4 +188,7 @@ def _options(family: str, spec: Mapping[str, Any], where: str) -> PluginOptions:
             raise ParamsError(
                 f"{where}: unknown option '{key}' of '{name}'; {nearest(key, kind.model_fields)}"
             ) from None
-        raise ParamsError(f"{where}: option '{key}' of '{name}': {first['msg']}, but got {first['input']!r}") from None
+        fault = first["msg"].removeprefix("Value error, ")
+        if not key:  # of several options together
+            raise ParamsError(f"{where}: options of '{name}': {fault}") from None
+        raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}, but got {first['input']!r}") from None

@@ -8,6 +8,7 @@ from cfeval.backends import registry
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError, ParamsError
 from cfeval.params import FAMILIES, Params, load, named, parse
+from cfeval.world.weights import models_dir
 
 
 def run(params: ParamsFiles = None) -> None:
@@ -55,7 +56,6 @@ def _check_backend(family: str, spec: dict[str, Any], place: str) -> None:
     registry.check(family, spec, place)
     for file in registry.depends_on(family, spec):
         if not Path(file).is_file():
-            raise ParamsError(
-                f"{place}: the file {file} is missing; correct the path, or put the file there "
-                "(the built-in models come with the repository, in data/models)"
-            )
+            shipped = Path(file).resolve().parent == models_dir()
+            advice = "it is part of cfeval; restore it" if shipped else "correct the path, or put the file there"
+            raise ParamsError(f"{place}: the file {file} is missing; {advice}")

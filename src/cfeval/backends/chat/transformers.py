@@ -8,35 +8,22 @@ difference; on a GPU with 16-bit numbers rounding may turn a close call, and `ba
 
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any, Literal
+from pathlib import Path
 
 from pydantic import Field, model_validator
 
 from cfeval.backends.chat.base import ChatModel
-from cfeval.backends.local_chat import folder
-from cfeval.backends.local_chat.devices import DEVICE
-from cfeval.backends.local_chat.loading import Loaded, Wanted, load
+from cfeval.backends.local_chat import loading
 from cfeval.backends.local_chat.pixels import Limits, obeyed
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.local_models import devices, examining
+from cfeval.backends.local_models.weights import weights_size
+from cfeval.backends.registry import Finding, Needs
 from cfeval.errors import BackendError
 
 
-class Options(PluginOptions):
+class Options(loading.LoadingOptions):
     """Which model, how it is run and how it speaks."""
 
-    model: str = Field(min_length=1)
-    """A folder with a checkpoint, or a name on the hub (owner/name)."""
-    revision: str | None = None
-    """Branch, tag or commit on the hub; a commit never changes."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """Type of the weights and of the arithmetic; auto is the type in which they are stored."""
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (the first GPU, else the processor), cpu, cuda or cuda:N."""
-    device_map: Literal["auto", "balanced", "sequential"] | None = None
-    """Spreads the layers over all GPUs and, where they do not suffice, the host's memory; instead of `device`."""
-    attention: Literal["auto", "sdpa", "eager", "flash_attention_2"] = "auto"
-    """Implementation of attention; auto is transformers' choice for the model."""
     batch: int = Field(8, ge=1, le=1024)
     """Requests answered at once; halved when memory runs out."""
     max_tokens: int = Field(2048, ge=1)
@@ -51,8 +38,6 @@ class Options(PluginOptions):
     """Fewest pixels of an image, width × height; a smaller one is enlarged."""
     max_pixels: int | None = Field(None, ge=1)
     """Most pixels of an image, width × height; a larger one is made smaller."""
-    template: dict[str, Any] = {}
-    """Variables of the model's chat template, such as enable_thinking: false."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Options":
@@ -65,9 +50,9 @@ class Options(PluginOptions):
         return self
 
     @property
-    def wanted(self) -> Wanted:
-        """What is to be loaded."""
-        return Wanted(**{field.name: getattr(self, field.name) for field in fields(Wanted)})
+    def limits(self) -> Limits:
+        """On the pixels of an image."""
+        return Limits(self.min_pixels, self.max_pixels)
 
 
 def needs(options: Options) -> Needs:
@@ -77,16 +62,27 @@ def needs(options: Options) -> Needs:
 
 def files(options: Options) -> tuple[str, ...]:
     """The checkpoint's files where it is a folder here; a model of the hub has none."""
-    from pathlib import Path
-
-    return folder.files(Path(options.model).expanduser())
+    return tuple(map(str, loading.checkpoint_of(options).files()))
 
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether packages, device, checkpoint and memory will do; loads no weights."""
-    from cfeval.backends.local_chat.examining import findings
 
-    return findings(options.wanted, Limits(options.min_pixels, options.max_pixels))
+    def room() -> examining.Room:
+        if options.device_map:
+            return examining.Room("all GPUs", "all GPUs and the host", devices.memory_together(), loading.SMALLER)
+        device = devices.chosen(options.device)
+        return examining.Room(device, device, devices.memory(device), loading.SMALLER)
+
+    def size(folder: Path) -> int:
+        return weights_size(folder, options.dtype)
+
+    checkpoint = loading.checkpoint_of(options)
+    fine = yield from examining.findings(checkpoint, loading.packages(options), room, size)
+    if fine and options.limits:
+        sees = loading.sees(checkpoint.content())
+        kept = f"{options.limits}, by its processor if it can, else by resizing beforehand"
+        yield Finding(sees, kept if sees else _reads_text_only(checkpoint.name()))
 
 
 def build(options: Options) -> ChatModel:
@@ -94,20 +90,24 @@ def build(options: Options) -> ChatModel:
     from cfeval.backends.local_chat.conversations import Conversations
     from cfeval.backends.local_chat.model import LocalChat, Sampling
 
-    loaded = load(options.wanted)
-    limits = _own_limits(loaded, Limits(options.min_pixels, options.max_pixels))
+    loaded = loading.load(options)
+    limits = _own_limits(loaded, options.limits)
     sampling = Sampling(options.max_tokens, options.temperature, options.top_p, options.repetition_penalty)
     conversations = Conversations(loaded.tokenizer, loaded.processor, limits, options.template)
     return LocalChat(loaded, conversations, sampling, options.batch)
 
 
-def _own_limits(loaded: Loaded, limits: Limits) -> Limits:
+def _own_limits(loaded: loading.Loaded, limits: Limits) -> Limits:
     """The limits that the processor leaves to us, which the user is told."""
     if not limits:
         return limits
     if loaded.processor is None:
-        raise BackendError(f"model '{loaded.name}' reads text only; leave min_pixels and max_pixels out")
+        raise BackendError(_reads_text_only(loaded.name))
     if obeyed(loaded.processor.image_processor, limits):
         return Limits()
     print(f"model '{loaded.name}': {limits}; its processor has no such limits, so images are resized", file=sys.stderr)
     return limits
+
+
+def _reads_text_only(name: str) -> str:
+    return f"model '{name}' reads text only; leave min_pixels and max_pixels out"

@@ -1,6 +1,5 @@
 """Edits pictures with a loaded pipeline, one at a time."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,8 @@ from cfeval.backends.diffusion_pipelines.kind import Canvas, Kind, Settings
 from cfeval.backends.diffusion_pipelines.size import paint_size
 from cfeval.backends.editors.base import EditReply, EditRequest
 from cfeval.backends.instructions import Prompted, prompt_for
-from cfeval.backends.local_models.device import memory_errors
+from cfeval.backends.local_models.memory import memory_errors
+from cfeval.backends.local_models.quiet import quiet
 from cfeval.backends.masks import Mask, Masked, Masker
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -40,7 +40,8 @@ class PipelineEditor:
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Edit every picture; one without a mask, where one is needed, is `edit_invalid`."""
-        return [self._edit(request) for request in requests]
+        with quiet("diffusers", "transformers"):  # values that are no numbers, say, are noticed afterwards
+            return [self._edit(request) for request in requests]
 
     def _edit(self, request: EditRequest) -> EditReply:
         masked = self.mask(request) if self.mask else Masked()
@@ -78,8 +79,7 @@ class PipelineEditor:
             generator=torch.Generator("cpu").manual_seed(request.seed),
         )
         doing = f"painting {size[0]} × {size[1]} pixels for item '{request.item}'"
-        with memory_errors(doing, self.advice), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # values that are no numbers are noticed afterwards
+        with memory_errors(doing, self.advice):
             output = self.kind.paint(self.pipe, canvas, self.settings)
         return np.asarray(output.images[0]), bool((getattr(output, "nsfw_content_detected", None) or [False])[0])
 

@@ -1,131 +1,100 @@
-"""A diffusers checkpoint: what is in its folder, which pipeline it is for, and its way into memory."""
+"""A diffusers checkpoint: a folder for each part of its pipeline, and its way into memory."""
 
-import warnings
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cfeval.backends.diffusion_pipelines.kinds import KINDS
-from cfeval.backends.local_models.checkpoint import (
-    check_weights,
-    first_line,
-    from_hub,
-    is_folder,
-    locate,
-    quiet,
-    read_json,
-    weight_files,
-)
+from cfeval.backends.local_models.checkpoint import Checkpoint
+from cfeval.backends.local_models.devices import Dtype
+from cfeval.backends.local_models.lines import first_line
+from cfeval.backends.local_models.memory import out_of_memory
+from cfeval.backends.local_models.options import LocalOptions
+from cfeval.backends.local_models.quiet import quiet
+from cfeval.backends.local_models.weights import read_json, weights_fault, weights_size
 from cfeval.errors import BackendError
+
+if TYPE_CHECKING:
+    import torch
 
 INDEX = "model_index.json"
 Offload = Literal["none", "model", "sequential"]
 
 
-def index_of(model: str, revision: str) -> dict[str, Any]:
-    """The index of a checkpoint: the class of its pipeline, and library and class of each part.
-
-    Raises:
-        BackendError: the model is not there or is no diffusers checkpoint.
-    """
-    from huggingface_hub import hf_hub_download
-
-    if is_folder(model):
-        return read_json(Path(model) / INDEX)
-    return read_json(from_hub(model, revision, partial(hf_hub_download, filename=INDEX)))
+def checkpoint_of(options: LocalOptions) -> Checkpoint:
+    """The checkpoint that options name."""
+    return Checkpoint(options.model, options.revision, INDEX, _fault, _parts)
 
 
-def pipeline_of(index: dict[str, Any], model: str, wanted: str) -> str:
+def pipeline_of(checkpoint: Checkpoint, wanted: str) -> str:
     """The pipeline to use: the one that is wanted, else the checkpoint's own.
 
     Raises:
-        BackendError: none is wanted, and the checkpoint's own edits no images here.
+        BackendError: none is wanted, and the checkpoint's own edits no images here; or it cannot be found.
     """
-    own = wanted or index.get("_class_name")
+    content = checkpoint.content()
+    own = wanted or content.get("_class_name")
     if own not in KINDS:
         raise BackendError(
-            f"{model}: a checkpoint of {own!r}, which is no editor here; set 'pipeline' to one that can use its parts: "
-            f"{', '.join(sorted(KINDS))}"
+            f"model '{checkpoint.name()}' is a checkpoint of {own!r}, which is no editor here; set 'pipeline' to one "
+            f"that can use its parts: {', '.join(sorted(KINDS))}"
         )
     return str(own)
 
 
-def parts_of(index: dict[str, Any]) -> list[str]:
-    """The names of a checkpoint's parts, each a folder."""
-    return sorted(name for name, entry in index.items() if isinstance(entry, list) and entry and entry[0])
+def dtype_on(device: str, wanted: Dtype) -> Dtype:
+    """The type of a pipeline's numbers; auto is bfloat16 on a GPU, and float32 on a processor."""
+    if wanted != "auto":
+        return wanted
+    return "float32" if device == "cpu" else "bfloat16"
 
 
-def check_folder(folder: Path) -> None:
-    """Check that all parts of a checkpoint are there and whole, without reading weights.
-
-    Raises:
-        BackendError: what is missing or cut off.
-    """
-    for part in parts_of(read_json(folder / INDEX)):
-        if not any((folder / part).glob("*.json")):
-            raise BackendError(f"{folder / part}: missing; the checkpoint is incomplete, copy or download it again")
-        if (folder / part / "config.json").is_file():
-            check_weights(folder / part)
+def size(folder: Path, dtype: Dtype) -> int:
+    """Bytes that the weights of all parts take in memory."""
+    return sum(weights_size(folder / part, dtype) for part in _parts(read_json(folder / INDEX)))
 
 
-def files_of(folder: Path) -> list[Path]:
-    """The files of a checkpoint that a pipeline is made from."""
-    parts = parts_of(read_json(folder / INDEX))
-    return [folder / INDEX, *sorted(p for part in parts for p in (folder / part).rglob("*") if p.is_file())]
-
-
-def weight_of(folder: Path) -> int:
-    """The size of a checkpoint's weights in bytes."""
-    parts = parts_of(read_json(folder / INDEX))
-    return sum(path.stat().st_size for part in parts for path in weight_files(folder / part))
-
-
-def fetched(model: str, revision: str, pipeline: str) -> Path:
-    """The folder of a checkpoint, complete; one of the hub is downloaded where the cache lacks it.
-
-    Raises:
-        BackendError: it is not there, incomplete, or the hub cannot be reached.
-    """
-    import diffusers
-
-    quiet(diffusers)
-    folder = locate(model, revision, getattr(diffusers, pipeline).download)
-    check_folder(folder)
-    return folder
-
-
-def load(folder: Path, name: str, dtype: Any, device: str, offload: Offload) -> Any:
+def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, offload: Offload) -> Any:
     """Load a checkpoint as a pipeline and put it where it computes.
 
     Raises:
         BackendError: the parts do not fit the pipeline.
     """
     import diffusers
-    import transformers
+    import torch
 
-    quiet(diffusers, transformers)
-    pipe = _from_folder(getattr(diffusers, name), folder, dtype)
-    pipe.set_progress_bar_config(disable=True)
-    KINDS[name].prepare(pipe)
-    if offload == "none":
-        return pipe.to(device)
-    getattr(pipe, f"enable_{offload}_cpu_offload")(device=device)
-    return pipe
+    with quiet("diffusers", "transformers"):
+        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, getattr(torch, dtype))
+        pipe.set_progress_bar_config(disable=True)
+        KINDS[pipeline].prepare(pipe)
+        if offload == "none":
+            return pipe.to(device)
+        getattr(pipe, f"enable_{offload}_cpu_offload")(device=device)
+        return pipe
 
 
-def _from_folder(pipeline: Any, folder: Path, dtype: Any) -> Any:
+def _parts(content: dict[str, Any]) -> list[str]:
+    return sorted(name for name, entry in content.items() if isinstance(entry, list) and entry and entry[0])
+
+
+def _fault(folder: Path) -> str:
+    """What a folder lacks of a whole checkpoint: one line, or empty."""
+    for part in _parts(read_json(folder / INDEX)):
+        if not any((folder / part).glob("*.json")):
+            return f"{part} is missing"
+        if (folder / part / "config.json").is_file() and (fault := weights_fault(folder / part)):
+            return f"{part}: {fault}"
+    return ""
+
+
+def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype") -> Any:
     try:
-        with (
-            warnings.catch_warnings()
-        ):  # about old fields in a checkpoint's configuration, which the user did not write
-            warnings.simplefilter("ignore")
-            return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True)
-    except (MemoryError, ModuleNotFoundError):
+        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True)
+    except ModuleNotFoundError:
         raise
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error
-        if "out of memory" in str(error) or "can't allocate memory" in str(error):
+        if out_of_memory(error):
             raise
         raise BackendError(
-            f"{folder}: cannot be loaded as {pipeline.__name__} ({first_line(error)}); "
+            f"model '{model}' cannot be loaded as {pipeline.__name__} ({first_line(error, folder, model)}); "
             "set 'pipeline' to the one it is for, or download it again"
         ) from error

@@ -4,7 +4,7 @@ The checkpoint names its pipeline; `cfeval.backends.diffusion_pipelines` knows h
 at a size that suits the model and comes back in its own; one at a time, so that no picture depends on its batch.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field, field_validator
@@ -15,28 +15,24 @@ from cfeval.backends.diffusion_pipelines.kind import Settings
 from cfeval.backends.diffusion_pipelines.kinds import KINDS
 from cfeval.backends.diffusion_pipelines.settings import settings_for
 from cfeval.backends.editors.base import Editor
-from cfeval.backends.local_models.checkpoint import is_folder
-from cfeval.backends.local_models.device import DEVICES, Dtype, device_for, dtype_for, memory_errors
+from cfeval.backends.local_models import devices, examining
+from cfeval.backends.local_models.memory import memory_errors
+from cfeval.backends.local_models.options import LocalOptions
+from cfeval.backends.local_models.packages import Package, check_packages
 from cfeval.backends.masks import MaskOptions, examine_masks, mask_files, masker
 from cfeval.backends.registry import Finding, Needs
-from cfeval.errors import BackendError, CfevalError, nearest
+from cfeval.errors import BackendError, nearest
 
 SETTINGS = ("steps", "guidance", "image_guidance", "true_cfg", "strength", "edit_threshold", "min_pixels", "max_pixels")
 """The options that are the pipeline's; those left out take the values in `KINDS`."""
 
 
-class Options(MaskOptions):
+class Options(MaskOptions, LocalOptions):
     """Which checkpoint, where it computes, and how it paints. A pipeline refuses an option that it cannot use."""
 
-    model: str = Field(min_length=1)
-    """A folder, or a model of the Hugging Face hub (organisation/model)."""
-    revision: str = ""
-    """Branch, tag or commit of a hub model; empty: its main branch."""
     pipeline: str = ""
     """The class of the pipeline; empty: the one that the checkpoint names."""
-    device: str = Field("auto", pattern=DEVICES)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
-    dtype: Dtype = "auto"
+    dtype: devices.Dtype = "auto"
     """Number format; auto: bfloat16 on a GPU, float32 on a processor."""
     offload: loading.Offload = "none"
     """What waits in main memory, on a GPU too small for all: model (the parts not at work) or sequential (all layers
@@ -73,17 +69,25 @@ def needs(options: Options) -> Needs:
 
 def files(options: Options) -> tuple[str, ...]:
     """The checkpoint's files, where it is a folder, and the masks'."""
-    folder = Path(options.model)
-    own = loading.files_of(folder) if (folder / loading.INDEX).is_file() else []
-    return tuple(str(path) for path in (*own, *mask_files(options)))
+    return tuple(map(str, (*loading.checkpoint_of(options).files(), *mask_files(options))))
 
 
 def examine(options: Options) -> Iterator[Finding]:
-    """Whether the checkpoint, the device and the masks are there and fit; no weights are read."""
-    yield _finding(lambda: _about_checkpoint(options))
-    yield _finding(lambda: _about_device(options))
+    """Whether device, checkpoint, settings and masks are there and fit; no weights are read."""
+
+    def room() -> examining.Room:
+        device = _device(options)
+        place = device if options.offload == "none" else "cpu"
+        return examining.Room(device, place, devices.memory(place), _advice(options, device))
+
+    def size(folder: Path) -> int:
+        return loading.size(folder, loading.dtype_on(_device(options), options.dtype))
+
+    checkpoint = loading.checkpoint_of(options)
+    if (yield from examining.findings(checkpoint, _packages(options), room, size)):
+        yield examining.finding(lambda: f"painted by {_pipeline(options)[0]}")
     if options.masks or options.mask_model:
-        yield _finding(lambda: examine_masks(options))
+        yield examining.finding(lambda: examine_masks(options))
 
 
 def build(options: Options) -> Editor:
@@ -93,29 +97,34 @@ def build(options: Options) -> Editor:
         ParamsError: the pipeline cannot use an option.
         BackendError: checkpoint, device or memory do not suffice.
     """
-    name, settings = _pipeline(options)
+    check_packages(_packages(options))
+    pipeline, settings = _pipeline(options)
     device = _device(options)
-    dtype = dtype_for(options.dtype, device)
-    folder = loading.fetched(options.model, options.revision, name)
+    dtype = loading.dtype_on(device, options.dtype)
+    checkpoint = loading.checkpoint_of(options)
+    folder = checkpoint.whole()
+    model = checkpoint.name(folder)
     advice = _advice(options, device)
-    with memory_errors(f"loading {options.model}", advice):
+    with memory_errors(f"loading model '{model}'", advice):
         mask = masker(options, device)
-        pipe = loading.load(folder, name, dtype, device, options.offload)
-    model = folder.resolve().name if is_folder(options.model) else f"{options.model}@{folder.name}"
-    about = {"pipeline": name, "model": model, "dtype": str(dtype).removeprefix("torch.")}
-    return PipelineEditor(pipe, KINDS[name], settings, mask, about, advice)
+        pipe = loading.load(folder, model, pipeline, dtype, device, options.offload)
+    about = {"pipeline": pipeline, "model": model, "dtype": dtype}
+    return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice)
 
 
 def _pipeline(options: Options) -> tuple[str, Settings]:
     """The pipeline's name and settings."""
-    index = loading.index_of(options.model, options.revision)
-    name = loading.pipeline_of(index, options.model, options.pipeline)
+    name = loading.pipeline_of(loading.checkpoint_of(options), options.pipeline)
     given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
     return name, settings_for(name, given, bool(options.masks or options.mask_model), options.offload)
 
 
+def _packages(options: Options) -> list[Package]:
+    return [] if options.offload == "none" else [Package("accelerate", f"offload: {options.offload}", "offload: none")]
+
+
 def _device(options: Options) -> str:
-    device = device_for(options.device)
+    device = devices.chosen(options.device)
     if device == "cpu" and options.offload != "none":
         raise BackendError(f"offload '{options.offload}' needs a GPU, and none is used; set offload: none")
     return device
@@ -128,25 +137,3 @@ def _advice(options: Options, device: str) -> str:
     if device != "cpu" and options.offload != "sequential":
         ways.append("offload: model" if options.offload == "none" else "offload: sequential")
     return f"set {', '.join([*ways, 'a smaller max_pixels'])}, or take a larger machine"
-
-
-def _about_checkpoint(options: Options) -> str:
-    name, _ = _pipeline(options)
-    if not is_folder(options.model):
-        return f"{options.model}: {name}, from the hub; what the cache lacks is downloaded at the first use"
-    folder = Path(options.model)
-    loading.check_folder(folder)
-    return f"{options.model}: {name}, complete, {loading.weight_of(folder) / 1e9:.1f} GB of weights"
-
-
-def _about_device(options: Options) -> str:
-    device = _device(options)
-    slow = ", which takes minutes a picture with models of billions of weights" if device == "cpu" else ""
-    return f"computes on {device}{slow}"
-
-
-def _finding(check: Callable[[], str]) -> Finding:
-    try:
-        return Finding(True, check())
-    except CfevalError as error:
-        return Finding(False, str(error))

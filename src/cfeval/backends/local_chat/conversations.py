@@ -8,7 +8,8 @@ from PIL import Image
 
 from cfeval.backends.chat.base import ChatRequest, Turn
 from cfeval.backends.local_chat.pixels import Limits, fitted
-from cfeval.backends.local_chat.quiet import quiet
+from cfeval.backends.local_models.lines import first_line
+from cfeval.backends.local_models.quiet import quiet
 from cfeval.errors import BackendError
 from cfeval.io.pictures import Picture
 
@@ -38,7 +39,7 @@ class Conversations:
         self._sees = processor is not None
         self._limits = limits
         self._template = {"add_generation_prompt": True, **template}
-        with quiet():
+        with quiet("transformers"):
             self._answers_in_parts = self._sees and self._passes_on(answers_in_parts=True)
             if not self._answers_in_parts and not self._passes_on(answers_in_parts=False):
                 raise BackendError(
@@ -59,7 +60,7 @@ class Conversations:
         try:
             return self._encoded(messages, self._sanitizes)
         except Exception as error:
-            raise UnusableRequestError(_one_line(error)) from error
+            raise UnusableRequestError(f"the model's processor refuses the request: {first_line(error)}") from error
 
     def _passes_on(self, answers_in_parts: bool) -> bool:
         """Whether all turns of a conversation appear in the prompt."""
@@ -111,8 +112,3 @@ def rough_length(request: ChatRequest) -> int:
     letters = sum(len(turn.text) for turn in request.turns)
     seen = sum(turn.picture.pixels[..., 0].size for turn in request.turns if turn.picture)
     return letters // _LETTERS_A_TOKEN + seen // _PIXELS_A_TOKEN
-
-
-def _one_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return f"the model's processor refuses the request: {lines[0] if lines else type(error).__name__}"

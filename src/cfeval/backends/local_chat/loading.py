@@ -1,28 +1,39 @@
 """Loads a checkpoint: the model on its device, its tokenizer, and its processor where it takes images."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from cfeval.backends.local_chat import devices, folder, hub
-from cfeval.backends.local_chat.memory import out_of_memory
-from cfeval.backends.local_chat.quiet import quiet
+from cfeval.backends.local_models import devices
+from cfeval.backends.local_models.checkpoint import Checkpoint
+from cfeval.backends.local_models.lines import first_line
+from cfeval.backends.local_models.memory import memory_errors
+from cfeval.backends.local_models.options import LocalOptions
+from cfeval.backends.local_models.packages import Package, check_packages
+from cfeval.backends.local_models.quiet import quiet
+from cfeval.backends.local_models.weights import read_json, weights_fault
 from cfeval.errors import BackendError
 
+INDEX = "config.json"
+SMALLER = "set dtype: bfloat16, device_map: auto, or take a smaller model"
+"""What to do where the weights do not fit."""
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json", "vocab.txt", "tekken.json")
+_PROCESSORS = ("processor_config.json", "preprocessor_config.json")
+_SAFE = {"local_files_only": True, "trust_remote_code": False}
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which checkpoint to load and how; the options of the same names say what they mean."""
 
-    model: str
-    revision: str | None
-    dtype: str
-    device: str
-    device_map: str | None
-    attention: str
-    template: Mapping[str, Any]
+class LoadingOptions(LocalOptions):
+    """Which checkpoint, and how it is loaded."""
+
+    dtype: devices.Dtype = "auto"
+    """Type of the weights and of the arithmetic; auto is the type in which they are stored."""
+    device_map: Literal["auto", "balanced", "sequential"] | None = None
+    """Spreads the layers over all GPUs and, where they do not suffice, the host's memory; instead of `device`."""
+    attention: Literal["auto", "sdpa", "eager", "flash_attention_2"] = "auto"
+    """Implementation of attention; auto is transformers' choice for the model."""
+    template: dict[str, Any] = {}
+    """Variables of the model's chat template, such as enable_thinking: false."""
 
 
 @dataclass(frozen=True)
@@ -35,69 +46,73 @@ class Loaded:
     processor: Any
 
 
-def load(wanted: Wanted) -> Loaded:
+def load(options: LoadingOptions) -> Loaded:
     """Load a checkpoint.
 
     Raises:
         BackendError: one line: it is incomplete or cannot be fetched, or this machine lacks what it needs.
     """
-    if lacking := packages(wanted):
-        raise BackendError(lacking)
-    device = devices.chosen(wanted.device)
-    path = located(wanted)
-    if fault := folder.fault(path):
-        raise BackendError(f"model '{wanted.model}' is incomplete: {fault}; copy or download it again")
-    name = named(wanted, path)
+    check_packages(packages(options))
+    device = devices.chosen(options.device)
+    checkpoint = checkpoint_of(options)
+    folder = checkpoint.whole()
+    name = checkpoint.name(folder)
     try:
-        with quiet():
-            return _load(wanted, path, name, device)
+        with quiet("transformers"), memory_errors(f"loading model '{name}'", SMALLER):
+            return _load(options, folder, name, device)
     except BackendError:
         raise
     except Exception as error:
-        raise BackendError(_explained(name, path, error)) from error
+        raise BackendError(_explained(name, folder, error)) from error
 
 
-def located(wanted: Wanted) -> Path:
-    """The checkpoint's folder: the user's own, or the hub's copy on this machine, fetched if need be."""
-    path = Path(wanted.model).expanduser()
-    if not path.is_dir():
-        return hub.fetched(wanted.model, wanted.revision)
-    if wanted.revision:
-        raise BackendError(f"model '{wanted.model}' is a folder here, and a folder has no `revision`; leave it out")
-    return path
+def checkpoint_of(options: LocalOptions) -> Checkpoint:
+    """The checkpoint that options name."""
+    return Checkpoint(options.model, options.revision, INDEX, _fault)
 
 
-def named(wanted: Wanted, path: Path) -> str:
-    """What records call the model: its folder's name, or its name on the hub and the commit; never a path."""
-    if Path(wanted.model).expanduser().is_dir():
-        return path.resolve().name
-    return f"{wanted.model}@{path.name[:12]}"
+def packages(options: LoadingOptions) -> Iterator[Package]:
+    """What the options need beside transformers."""
+    if options.attention == "flash_attention_2":
+        yield Package("flash_attn", f"attention: {options.attention}", "attention: sdpa")
+    if options.device_map:
+        yield Package("accelerate", f"device_map: {options.device_map}", "device instead")
 
 
-def packages(wanted: Wanted) -> str:
-    """Which package is lacking: one line, or empty."""
-    if wanted.attention == "flash_attention_2" and find_spec("flash_attn") is None:
-        return "attention: flash_attention_2 needs the package 'flash-attn'; install it, or set attention: sdpa"
-    if wanted.device_map and find_spec("accelerate") is None:
-        return f"device_map: {wanted.device_map} needs the package 'accelerate'; install it, or set device instead"
+def sees(config: Mapping[str, Any]) -> bool:
+    """Whether a configuration is that of a model that takes images."""
+    return "vision_config" in config
+
+
+def _fault(folder: Path) -> str:
+    """What a folder lacks of a whole checkpoint: one line, or empty."""
+    if fault := weights_fault(folder):
+        return fault
+    if not _any(folder, _TOKENIZERS):
+        return f"the tokenizer is missing ({', '.join(_TOKENIZERS[:3])}, …)"
+    if sees(read_json(folder / INDEX)) and not _any(folder, _PROCESSORS):
+        return f"the image processor is missing ({' or '.join(_PROCESSORS)})"
     return ""
 
 
-def _load(wanted: Wanted, path: Path, name: str, device: Any) -> Loaded:
+def _any(folder: Path, names: tuple[str, ...]) -> bool:
+    return any((folder / name).is_file() for name in names)
+
+
+def _load(options: LoadingOptions, folder: Path, name: str, device: str) -> Loaded:
     import torch
     import transformers
 
     library: Any = transformers
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.deterministic = True
-    safe = {"local_files_only": True, "trust_remote_code": False}
-    config = library.AutoConfig.from_pretrained(path, **safe)
+    config = library.AutoConfig.from_pretrained(folder, **_SAFE)
     kind, takes_images = _model_class(config)
-    processor = library.AutoProcessor.from_pretrained(path, **safe) if takes_images else None
-    tokenizer = processor.tokenizer if processor else library.AutoTokenizer.from_pretrained(path, **safe)
-    _check_template(name, (processor or tokenizer).chat_template, wanted.template)
+    processor = library.AutoProcessor.from_pretrained(folder, **_SAFE) if takes_images else None
+    tokenizer = processor.tokenizer if processor else library.AutoTokenizer.from_pretrained(folder, **_SAFE)
+    _check_template(name, (processor or tokenizer).chat_template, options.template)
     _pad_on_the_left(tokenizer)
-    weights = _weights(kind, wanted, path, name, device, safe)
+    weights = _weights(kind, options, folder, name, device)
     _forget_sampling_habits(weights, tokenizer)
     return Loaded(name, weights, tokenizer, processor)
 
@@ -110,19 +125,21 @@ def _model_class(config: Any) -> tuple[Any, bool]:
     return (AutoModelForImageTextToText if takes_images else AutoModelForCausalLM), takes_images
 
 
-def _weights(kind: Any, wanted: Wanted, path: Path, name: str, device: Any, safe: dict[str, bool]) -> Any:
-    how: dict[str, Any] = {"dtype": wanted.dtype, "use_safetensors": True, "output_loading_info": True, **safe}
-    if wanted.attention != "auto":
-        how["attn_implementation"] = wanted.attention
-    if wanted.device_map or (device.type != "cpu" and find_spec("accelerate")):
-        how["device_map"] = wanted.device_map or {"": device}
-    model, found = kind.from_pretrained(path, **how)
+def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device: str) -> Any:
+    import torch
+
+    how: dict[str, Any] = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
+    if options.attention != "auto":
+        how["attn_implementation"] = options.attention
+    if options.device_map or device != "cpu":
+        how["device_map"] = options.device_map or {"": torch.device(device)}
+    model, found = kind.from_pretrained(folder, **how)
     if absent := sorted(found["missing_keys"]):
         raise BackendError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"
         )
-    return model.eval() if "device_map" in how else model.eval().to(device)
+    return model.eval()
 
 
 def _check_template(name: str, template: Any, variables: Mapping[str, Any]) -> None:
@@ -154,17 +171,14 @@ def _forget_sampling_habits(model: Any, tokenizer: Any) -> None:
     model.generation_config = library.GenerationConfig(eos_token_id=sorted(ends), pad_token_id=tokenizer.pad_token_id)
 
 
-def _explained(name: str, path: Path, error: Exception) -> str:
+def _explained(name: str, folder: Path, error: Exception) -> str:
     """One line about what a library raised while it read a checkpoint, without the folder's path."""
     import transformers
 
-    if out_of_memory(error):
-        return f"model '{name}' does not fit into memory; set dtype: bfloat16, a smaller model, or device_map: auto"
-    lines = str(error).replace(str(path), name).split("\n")
-    first = next((line.strip() for line in lines if line.strip()), type(error).__name__)
+    first = first_line(error, folder, name)
     if isinstance(error, ImportError):
         return f"model '{name}' needs a package that is not installed: {first}"
-    if "auto_map" in folder.config(path):
+    if "auto_map" in read_json(folder / INDEX):
         return (
             f"model '{name}' brings Python code of its own, which is never run; take the checkpoint in the format of "
             "transformers itself (its name often ends in -hf)"

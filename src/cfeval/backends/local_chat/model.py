@@ -7,10 +7,11 @@ from typing import Any
 from cfeval.backends.chat.base import ChatReply, ChatRequest
 from cfeval.backends.local_chat.conversations import Conversations, UnusableRequestError, pictures, rough_length
 from cfeval.backends.local_chat.loading import Loaded
-from cfeval.backends.local_chat.memory import out_of_memory, release, too_large
-from cfeval.backends.local_chat.quiet import quiet
-from cfeval.errors import BackendError
+from cfeval.backends.local_models.memory import out_of_memory, ran_out, release
+from cfeval.backends.local_models.quiet import quiet
 from cfeval.records.common import Status
+
+_SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class LocalChat:
             BackendError: a single request does not fit into memory.
         """
         replies: dict[int, ChatReply] = {}
-        with quiet():
+        with quiet("transformers"):
             for numbers in self._batches(requests):
                 answered = self._answer([requests[n] for n in numbers])
                 replies.update(zip(numbers, answered, strict=True))
@@ -77,7 +78,8 @@ class LocalChat:
     def _shrink(self, tried: int) -> None:
         release()  # outside of the handler, whose traceback would keep the tensors alive
         if tried == 1:
-            raise BackendError(too_large(self._loaded.name, str(self._loaded.model.dtype).removeprefix("torch.")))
+            dtype = str(self._loaded.model.dtype).removeprefix("torch.")
+            raise ran_out(f"model '{self._loaded.name}' ({dtype}) answered a single request", _SMALLER)
         self._batch = min(self._batch, max(1, tried // 2))
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:

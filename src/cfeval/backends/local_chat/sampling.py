@@ -26,8 +26,9 @@ class RowSampler(LogitsProcessor):
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """Scores (rows, vocabulary) with all but the drawn token of each row at minus infinity."""
         del input_ids
-        probabilities = nucleus(torch.softmax(scores.double() / self._temperature, dim=-1), self._top_p)
-        chosen = draw(probabilities, next(self._uniform).to(scores.device))
+        precise = (scores.cpu() if scores.device.type == "mps" else scores).double()  # mps has no numbers of 64 bits
+        probabilities = nucleus(torch.softmax(precise / self._temperature, dim=-1), self._top_p)
+        chosen = draw(probabilities, next(self._uniform).to(precise.device)).to(scores.device)
         return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
 
 

@@ -1,1 +1,1 @@
-"""What models that run in this process share: checkpoints, devices, memory."""
+"""What every model that runs in this process needs: its checkpoint, a device, memory, silence."""

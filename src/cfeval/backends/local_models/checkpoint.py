@@ -1,155 +1,109 @@
-"""Checkpoints: a folder on this machine or a model of the Hugging Face hub, found and looked through, never loaded.
+"""A checkpoint: a folder on this machine or a name on the Hugging Face hub, found and looked through, never loaded."""
 
-A model is a folder where one of that name is there, else a name on the hub (`organisation/model`).
-"""
-
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cfeval.errors import BackendError, CfevalError, as_output_error
-
-ELSEWHERE = "connect to the network, or download the model elsewhere and give its folder"
-TIMEOUT = 10.0
-"""Of a question to the hub, in seconds."""
+from cfeval.backends.local_models import hub
+from cfeval.backends.local_models.weights import json_fault, read_json, weight_files
+from cfeval.errors import BackendError
 
 
-def locate(model: str, revision: str, download: Callable[..., Any]) -> Path:
-    """The folder of a model.
-
-    Args:
-        model: a folder, or a name on the hub.
-        revision: branch, tag or commit on the hub; empty: the main branch.
-        download: called with the model, `revision` and `local_files_only`, brings a model of the hub into the hub's
-            cache and returns where it is.
-
-    Raises:
-        BackendError: no such folder, no such model, no permission, or the hub cannot be reached; one line.
-    """
-    return Path(model) if is_folder(model) else from_hub(model, revision, download)
+def _no_parts(content: dict[str, Any]) -> Sequence[str]:
+    del content
+    return ()
 
 
-def is_folder(model: str) -> bool:
-    """Whether a model is a folder on this machine.
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model as the user names it, and what makes its folder whole. BackendError, one line, where it is not."""
 
-    Raises:
-        BackendError: it can only be a folder, and is not there.
-    """
-    if Path(model).is_dir():
-        return True
-    if model.startswith(("/", ".", "~")) or model.count("/") != 1:
-        raise BackendError(f"{model}: no such folder; give a checkpoint's folder or a hub name (organisation/model)")
-    return False
+    model: str
+    """A folder, or a name on the hub."""
+    revision: str
+    """On the hub; empty: the main branch."""
+    index: str
+    """The JSON file that says what it is."""
+    fault: Callable[[Path], str]
+    """What its folder lacks beside: one line, or empty."""
+    parts: Callable[[dict[str, Any]], Sequence[str]] = _no_parts
+    """The names of its folders, from the content of the index; none: it lies in no folder."""
 
+    def own_folder(self) -> Path | None:
+        """The user's own folder, there or not; None for what can only be a name on the hub."""
+        folder = Path(self.model).expanduser()
+        return None if not folder.is_dir() and hub.is_name(self.model) else folder
 
-def from_hub(model: str, revision: str, download: Callable[..., Any]) -> Path:
-    """What `download` brings from the hub, or from the hub's cache where the hub cannot be asked; see `locate`."""
-    from huggingface_hub import HfApi
+    def name(self, folder: Path | None = None) -> str:
+        """What records and errors call it: its folder's name, or its name on the hub and the commit; never a path."""
+        if own := self.own_folder():
+            return own.resolve().name
+        return f"{self.model}@{folder.name}" if folder else self.model
 
-    wanted = revision or None
-    with _hub_errors(model, revision):
-        try:  # the hub's client repeats a failed download for half a minute, but not a question
-            HfApi().model_info(model, revision=wanted, timeout=TIMEOUT)
-        except Exception as error:  # not found, not allowed, no network: a cached model is as good
-            try:
-                return Path(download(model, revision=wanted, local_files_only=True))
-            except Exception:
-                raise error from None
-        return Path(download(model, revision=wanted, local_files_only=False))
+    def about(self, folder: Path | None) -> str:
+        """What can be said about what `here` found."""
+        if folder is None:
+            return f"model '{self.name()}' is not on this machine; the first job downloads it from the hub"
+        return f"model '{self.name(folder)}' is complete"
 
+    def content(self) -> dict[str, Any]:
+        """What the index says; of a model on the hub only that file is fetched."""
+        folder = self._folder() or hub.fetched(self.model, self.revision, hub.file(self.index))
+        self._check(folder, json_fault(folder / self.index))
+        return read_json(folder / self.index)
 
-@contextmanager
-def _hub_errors(model: str, revision: str) -> Iterator[None]:
-    """Turn what can go wrong with the hub into one line each."""
-    try:
-        yield
-    except (CfevalError, ModuleNotFoundError):
-        raise
-    except Exception as error:  # the hub's client lets errors of its HTTP library through, whichever that is
-        if isinstance(error, OSError) and (unwritable := as_output_error(error)):
-            raise unwritable from error
-        raise BackendError(f"{model}: {_hub_fault(error, revision)}") from error
+    def whole(self) -> Path:
+        """Its folder, all there; one on the hub is fetched into the cache."""
+        folder = self._folder() or hub.fetched(self.model, self.revision, self._download)
+        self._check(folder, self._lacking(folder))
+        return folder
 
+    def here(self) -> Path | None:
+        """Its folder, all there, without fetching weights; None for one that the hub has and the cache lacks."""
+        if self.own_folder():
+            return self.whole()
+        copy = hub.cached(self.model, self.revision, self._download)
+        if copy and not self._lacking(copy):
+            return copy
+        hub.fetched(self.model, self.revision, hub.file(self.index), cache=False)
+        return None
 
-def _hub_fault(error: Exception, revision: str) -> str:
-    from huggingface_hub import errors as hub
+    def files(self) -> list[Path]:
+        """The files that results depend on where it is the user's own folder, with those that are missing, sorted.
 
-    if isinstance(error, hub.GatedRepoError):
-        return "the hub gives this model only to those who accepted its licence; accept it there and set HF_TOKEN"
-    if isinstance(error, hub.RevisionNotFoundError):
-        return f"the hub has no revision '{revision}' of it; give a branch, tag or commit that is there"
-    if isinstance(error, hub.RepositoryNotFoundError):
-        return "no folder here and no public model on the hub; check the name, or set HF_TOKEN for a private one"
-    if isinstance(error, hub.EntryNotFoundError) and not isinstance(error, hub.LocalEntryNotFoundError):
-        return "the hub's model lacks a file that is needed; choose a checkpoint in the right format"
-    if isinstance(error, hub.HFValidationError):
-        return "neither a folder here nor a name that a hub model can have (organisation/model)"
-    if isinstance(error, hub.HfHubHTTPError):
-        return f"the hub failed ({first_line(error)}); try again later, or download it elsewhere and give its folder"
-    return f"no folder here, not in the hub's cache, and the hub cannot be reached ({first_line(error)}); {ELSEWHERE}"
+        All that is not hidden counts: which files a library reads is the library's to decide.
+        """
+        folder = self.own_folder()
+        if folder is None:
+            return []
+        parts = [folder / part for part in self.parts(read_json(folder / self.index))] or [folder]
+        found = {file for part in parts for file in part.rglob("*") if _seen(file.relative_to(part)) and file.is_file()}
+        return sorted({folder / self.index, *found, *(file for part in parts for file in weight_files(part))})
 
+    def _folder(self) -> Path | None:
+        folder = self.own_folder()
+        if folder and not folder.is_dir():
+            raise BackendError(
+                f"model '{self.model}': no such folder here, and no name that the hub could have (owner/name); "
+                "check the path"
+            )
+        if folder and self.revision:
+            raise BackendError(f"model '{self.name()}' is a folder here, and a folder has no revision; leave it out")
+        return folder
 
-def read_json(path: Path) -> dict[str, Any]:
-    """An object in a JSON file of a checkpoint.
+    def _download(self, **how: Any) -> str:
+        """A `hub.Download` of all that is read: the index first, which names the parts."""
+        index = Path(hub.file(self.index)(**how))
+        return hub.checkpoint(self.parts(read_json(index)))(**how)
 
-    Raises:
-        BackendError: missing or not such JSON.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BackendError(f"{path}: missing; the checkpoint is incomplete, copy or download it again") from None
-    except (OSError, ValueError):
-        raise BackendError(f"{path}: cannot be read as JSON; copy or download the checkpoint again") from None
-    if not isinstance(content, dict):
-        raise BackendError(f"{path}: a JSON object is needed; copy or download the checkpoint again")
-    return content
+    def _lacking(self, folder: Path) -> str:
+        return json_fault(folder / self.index) or self.fault(folder)
 
-
-def check_weights(folder: Path) -> None:
-    """Check that the weights of a model in a folder are all there and whole, without reading them.
-
-    Raises:
-        BackendError: what is missing or cut off.
-    """
-    shards = {shard for index in folder.glob("*.index.json") for shard in read_json(index)["weight_map"].values()}
-    for name in sorted(shards):
-        if not (folder / name).is_file():
-            raise BackendError(f"{folder / name}: missing; the checkpoint is incomplete, copy or download it again")
-    weights = weight_files(folder)
-    if not weights:
-        raise BackendError(f"{folder}: no weights (*.safetensors); the checkpoint is incomplete, download it again")
-    for path in weights:
-        _check_whole(path)
+    def _check(self, folder: Path, fault: str) -> None:
+        if fault:
+            raise BackendError(f"model '{self.name(folder)}' is incomplete: {fault}; copy or download it again")
 
 
-def weight_files(folder: Path) -> list[Path]:
-    """The files in a folder that hold weights."""
-    return sorted(p for p in folder.glob("*") if p.suffix in (".safetensors", ".bin") and p.is_file())
-
-
-def _check_whole(path: Path) -> None:
-    from safetensors import SafetensorError, safe_open
-
-    if path.suffix != ".safetensors":
-        return
-    try:
-        with safe_open(path, framework="numpy"):  # reads the header and compares it with the file's length
-            pass
-    except (SafetensorError, OSError):
-        raise BackendError(f"{path}: cut off or broken; copy or download the checkpoint again") from None
-
-
-def quiet(*libraries: Any) -> None:
-    """Keep what loading prints, bars and advice, off the user's screen; what matters becomes an error or a detail."""
-    for library in libraries:
-        library.utils.logging.set_verbosity_error()
-        library.utils.logging.disable_progress_bar()
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's text, at most 200 characters."""
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return text if len(text) <= 200 else f"{text[:199]}…"
+def _seen(path: Path) -> bool:
+    return not any(part.startswith(".") for part in path.parts)
