@@ -130,6 +130,14 @@ def no_database(desk: Desk) -> str:
     return desk.baseline()
 
 
+def newer_store(desk: Desk) -> str:
+    Store(desk.folder / "calls.sqlite").close()
+    with sqlite3.connect(desk.folder / "calls.sqlite") as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    return desk.baseline()
+
+
 def damaged_call(desk: Desk) -> str:
     desk.server.script([])
     assert desk.cfeval("edct", "baseline", *_options(desk))[0] == 0
@@ -270,6 +278,7 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "The provider refuses every request": lambda desk: desk.scripted(*["http_422"] * 3),
     "Offline, a call is missing": offline,
     "The store is not a store": no_database,
+    "The store is of another version": newer_store,
     "A stored call was changed": damaged_call,
     "The store is locked": locked,
     "The store's disk is full": store_disk_full,
