@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cfeval.calls.settings import VARIABLE
+from cfeval.calls.store import Store
 from cfeval.io.samples import RawSample, file_samples
 from cfeval.records.common import Status
 from tests.cli.study import CANARY, KEY_ENV, params, target, written
