@@ -244,7 +244,7 @@ def test_weights_that_memory_cannot_hold_are_seen_before(family: str, monkeypatc
     monkeypatch.setattr("psutil.virtual_memory", lambda: little)
     folder = CHECKPOINTS[family]()
     (found,) = [f.text for f in registry.examine(family, spec(family, folder)) if not f.fine]
-    expected = f"the weights of '{folder.name}' take 0.0 GiB of memory, cpu has 0.0 GiB; set dtype: bfloat16"
+    expected = f"the weights of '{folder.name}' take 0.0 GiB of memory, the host has 0.0 GiB; set dtype: bfloat16"
     assert found.startswith(expected)
 
 

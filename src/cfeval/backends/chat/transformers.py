@@ -69,9 +69,9 @@ def examine(options: Options) -> Iterator[Finding]:
     """Whether packages, device, checkpoint and memory will do; loads no weights."""
 
     def room() -> examining.Room:
-        if options.device_map:
-            return examining.Room("all GPUs", "all GPUs and the host", devices.memory_together(), loading.SMALLER)
         device = devices.chosen(options.device)
+        if options.device_map:
+            return examining.Room(device, "the whole machine", devices.memory_together(), loading.SMALLER)
         return examining.Room(device, device, devices.memory(device), loading.SMALLER)
 
     def size(folder: Path) -> int:

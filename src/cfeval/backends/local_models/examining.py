@@ -48,7 +48,8 @@ def findings(
     yield Finding(True, checkpoint.about(folder))
     if there and folder:
         need = size(folder)  # of the weights alone; what is computed needs some more
-        text = f"the weights of '{checkpoint.name(folder)}' take {_gib(need)} of memory, {there.place} has "
+        place = "the host" if there.place == "cpu" else there.place
+        text = f"the weights of '{checkpoint.name(folder)}' take {_gib(need)} of memory, {place} has "
         fine = need < there.memory
         yield Finding(fine, f"{text}{_gib(there.memory)}" + ("" if fine else f"; {there.advice}"))
     return True
