@@ -91,10 +91,10 @@ def test_an_outage_is_given_up_after_a_few_attempts(llmock: LLMock, configure: C
 
 def test_a_slow_answer_is_cut_off_by_our_own_deadline(llmock: LLMock, configure: Configure) -> None:
     configure(timeout=0.4)
-    llmock.delay(3.0)
+    llmock.delay(8.0)
     began = time.monotonic()
     assert [reply.status for reply in ask(llmock)] == [Status.OK]
-    assert time.monotonic() - began < 2.9
+    assert time.monotonic() - began < 7
     llmock.assert_resilient()
 
 

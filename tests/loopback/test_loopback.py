@@ -280,7 +280,7 @@ def test_requests_wait_side_by_side() -> None:
     with loopback(latency=0.25) as server:
         seconds = asyncio.run(served(server, 128, at_once=64))
         assert server.most_in_flight == 64
-    assert 0.5 <= seconds < 2.0  # one after the other: 32 s
+    assert 0.5 <= seconds < 16  # one after the other: 32 s
 
 
 def test_a_client_that_goes_away_is_no_longer_in_flight(server: Loopback, client: httpx2.Client) -> None:
@@ -313,7 +313,7 @@ def test_a_request_that_stalls_does_not_keep_the_server_from_stopping(fault: str
             time.sleep(0.005)
         time.sleep(0.05)
         began = time.monotonic()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10  # the client would wait for 20 s
     waiting.join(5)
     assert len(broken) == 1
 
