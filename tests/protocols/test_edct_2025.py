@@ -2,12 +2,14 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.io.prompts import load_prompt
+from cfeval.protocols import edct_bench_2026
 from cfeval.protocols.edct_2025 import (
     JUDGE_SCHEMA,
     WRITE_SCHEMA,
@@ -260,6 +262,20 @@ def test_huge_texts_take_linear_time(text: str) -> None:
 def test_the_schemas_ask_for_what_is_read() -> None:
     assert set(JUDGE_SCHEMA["required"]) == {"analysis", *Verdict.model_fields}
     assert list(WRITE_SCHEMA["required"]) == list(Instruction.model_fields)
+
+
+def test_the_schemas_hold_nothing_that_a_provider_refuses() -> None:
+    """OpenAI's strict mode wants every property required and no others; Gemini takes no list of integers."""
+    told: list[Any] = [WRITE_SCHEMA, JUDGE_SCHEMA, edct_bench_2026.JUDGE_SCHEMA, edct_bench_2026.GRADE_SCHEMA]
+    told.append(edct_bench_2026.write_schema(2))
+    while told:
+        schema = told.pop()
+        if schema["type"] == "object":
+            assert schema["additionalProperties"] is False
+            assert schema["required"] == list(schema["properties"])
+            told += schema["properties"].values()
+        assert "enum" not in schema or schema["type"] == "string"
+        told += [schema["items"]] if "items" in schema else []
 
 
 def test_the_worked_examples_of_the_prompts_are_in_the_form_that_is_read() -> None:

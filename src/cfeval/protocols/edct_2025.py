@@ -10,7 +10,7 @@ NAME = "edct-2025"
 Bit = Literal[0, 1]
 
 _TEXT = {"type": "string"}
-_BIT = {"type": "integer", "enum": [0, 1]}
+_BIT = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
 
 WRITE_SCHEMA = object_schema(concept=_TEXT, positive=_TEXT, negative=_TEXT)
 """A writer's reply."""

@@ -10,11 +10,11 @@ NAME = "edct-bench-2026"
 Bit = Literal[0, 1]
 
 _TEXT = {"type": "string"}
-_BIT = {"type": "integer", "enum": [0, 1]}
+_BIT = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
 
 JUDGE_SCHEMA = object_schema(analysis=_TEXT, ac=_BIT, ef=_BIT, ccs=_BIT)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
-GRADE_SCHEMA = object_schema(analysis=_TEXT, grade={"type": "integer", "enum": [1, 2, 3, 4, 5]})
+GRADE_SCHEMA = object_schema(analysis=_TEXT, grade={"type": "integer", "minimum": 1, "maximum": 5})
 """A grader's reply."""
 
 
