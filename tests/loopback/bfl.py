@@ -23,6 +23,7 @@ COURSES: dict[str, tuple[int, dict[str, Any]]] = {
     "failed": (200, {"status": "Failed"}),
     "not_found": (404, {"status": "Task not found"}),
     "no_sample": (200, {"status": "Ready", "result": {}}),
+    "odd_sample": (200, {"status": "Ready", "result": {"sample": "https://[::1/"}}),
     "pending": (200, {"status": "Pending", "progress": 0.3}),
     "new_status": (200, {"status": "Reasoning", "progress": 0.1}),
     "http_500": (500, {"detail": "Internal Server Error"}),

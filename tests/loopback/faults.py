@@ -269,6 +269,8 @@ BFL = (
     recorded("bfl_pending", "Pending for ever", Task(poll="pending"), SUBMIT, stalls=True),
     recorded("bfl_no_polling_url", "no polling_url", Task(submit={"polling_url": None}), SUBMIT),
     recorded("bfl_foreign_polling_url", "polling_url at another host", Task(link="foreign_poll"), SUBMIT),
+    recorded("bfl_odd_polling_url", "polling_url is no address", Task(submit={"polling_url": "https://[::1/"}), SUBMIT),
+    recorded("bfl_odd_sample", "the sample is no address", Task(poll="odd_sample"), SUBMIT),
     recorded("bfl_no_sample", "Ready without a sample", Task(poll="no_sample"), SUBMIT, Status.NO_IMAGE),
     recorded("bfl_expired", "every delivery link has expired", Task(link="expired"), SUBMIT, Status.NO_IMAGE),
     retried("bfl_expired_once", "the first link has expired", Task(link="expired", once=True), SUBMIT, Status.OK),

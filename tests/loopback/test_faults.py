@@ -150,6 +150,8 @@ WALKS: dict[str, list[Any]] = {
     "bfl_pending": ["Pending"] * 5,
     "bfl_no_polling_url": ["no polling_url"],
     "bfl_foreign_polling_url": ["foreign polling_url"],
+    "bfl_odd_polling_url": ["foreign polling_url"],
+    "bfl_odd_sample": ["Ready", "InvalidURL"] * 5,
     "bfl_no_sample": ["Ready", "no sample"],
     "bfl_expired": ["Pending", "Ready", 403, "Ready", 403, "Ready", 403],
     "bfl_expired_once": ["Pending", "Ready", 403, "Ready", 200],
@@ -310,7 +312,7 @@ def walk(server: Loopback, client: httpx2.Client, fault: str | None) -> list[Any
         if status == "Ready":
             try:
                 met.append(client.get(answer.json()["result"]["sample"]).status_code)
-            except httpx2.RemoteProtocolError as error:
+            except (httpx2.RemoteProtocolError, httpx2.InvalidURL) as error:
                 met.append(type(error).__name__)
             except KeyError:
                 met.append("no sample")

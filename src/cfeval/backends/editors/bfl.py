@@ -188,7 +188,7 @@ def _ending(said: Mapping[str, Any]) -> str | Fault:
         return record("failed", Status.TRANSPORT_ERROR, f"the task ended as '{status}' ({details})", final=False)
     result = said.get("result")
     sample = result.get("sample") if isinstance(result, dict) else None
-    if not isinstance(sample, str) or urlsplit(sample).scheme not in ("http", "https"):
+    if not isinstance(sample, str) or not sample.startswith(("http://", "https://")):
         return record("no_image", Status.NO_IMAGE, "the task is ready, but names no picture")
     return sample
 
@@ -206,14 +206,18 @@ async def _fetch(attempts: Attempts, link: str) -> bytes | Fault:
     fault = fault_of(nobody, response)
     if fault is not None:
         return fault
-    checked = sound(Reply(image=response.body))
+    checked = await sound(Reply(image=response.body))
     return checked if isinstance(checked, Fault) else response.body
 
 
 def _trusted(url: str, base_url: str) -> bool:
     """Whether the key may go to an address: the same host, or for Black Forest Labs itself any of its hosts."""
-    to, home = urlsplit(url), urlsplit(base_url)
-    if (to.scheme, to.hostname, to.port) == (home.scheme, home.hostname, home.port):
+    try:
+        to, home = urlsplit(url), urlsplit(base_url)
+        same = (to.scheme, to.hostname, to.port) == (home.scheme, home.hostname, home.port)
+    except ValueError:  # not an address
+        return False
+    if same:
         return True
     own = (home.hostname or "").endswith("bfl.ai")
     return own and to.scheme == "https" and (to.hostname or "").endswith(".bfl.ai")
