@@ -55,6 +55,8 @@ def test_the_key_is_taken_out_of_answers_and_errors_and_a_word_of_an_answer_is_n
     assert fault is not None
     assert KEY not in fault.reason + str(fault.raw)
     assert KEY not in repr(WITH_KEY)
+    spelled = KEY.replace("-", r"\u002d")
+    assert read_json(WITH_KEY, f'{{"{spelled}": ["{spelled}"]}}'.encode()) == {"[key]": ["[key]"]}
     not_json = read_json(WITH_KEY, f"x{KEY}".encode())
     assert KEY[:8] not in not_json.reason
     assert read_json(Endpoint("http://x", KEY_ENV, "x"), b'"a box"') == "a box"

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -80,7 +80,7 @@ def fault_of(endpoint: Endpoint, response: Response) -> Fault | None:
         return None
     text = endpoint.scrubbed(response.body.decode("utf-8", "replace"))[:MAX_ERROR]
     try:
-        said = _parsed(text)
+        said = _parsed(endpoint, text)
     except (ValueError, RecursionError):
         said = text[:300]
     return of_status(response.status, response.headers, said, endpoint.key_env)
@@ -134,28 +134,32 @@ async def _whole(response: httpx2.Response) -> bytes | Fault:
 def read_json(endpoint: Endpoint, body: bytes) -> Any:
     """The JSON of an answer without the key, or the fault that it is none."""
     try:
-        return _parsed(endpoint.scrubbed(body.decode("utf-8")))
+        return _parsed(endpoint, body.decode("utf-8"))
     except (ValueError, RecursionError):
         shown = " ".join(endpoint.scrubbed(body[:1000].decode("utf-8", "replace"))[:60].split())
         what = f"starts with {shown!r}" if shown else "is empty"
         return retry("bad_body", f"the answer is not JSON: it {what}", sent=True)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(endpoint: Endpoint, text: str) -> Any:
     """JSON that can be stored, see `_storable`; NaN and the infinities, which are no JSON, become null."""
-    return _storable(json.loads(text, parse_constant=lambda _: None))
+    return _storable(json.loads(text, parse_constant=lambda _: None), endpoint.scrubbed)
 
 
-def _storable(content: Any, depth: int = 0) -> Any:
-    """Content without lone surrogates, which UTF-8 cannot hold; ValueError where it is nested too deep."""
+def _storable(content: Any, scrubbed: Callable[[str], str], depth: int = 0) -> Any:
+    """Content without the key, however JSON spells it, and without lone surrogates, which UTF-8 cannot hold.
+
+    Raises:
+        ValueError: it is nested too deep.
+    """
     if isinstance(content, str):
-        return content if content.isascii() else _SURROGATES.sub("\ufffd", content)
+        return scrubbed(content if content.isascii() else _SURROGATES.sub("\ufffd", content))
     if depth > DEEPEST:
         raise ValueError("nested too deep")
     if isinstance(content, dict):
-        return {_storable(name): _storable(value, depth + 1) for name, value in content.items()}
+        return {_storable(k, scrubbed): _storable(value, scrubbed, depth + 1) for k, value in content.items()}
     if isinstance(content, list):
-        return [_storable(value, depth + 1) for value in content]
+        return [_storable(value, scrubbed, depth + 1) for value in content]
     return content
 
 
