@@ -1,5 +1,9 @@
-"""What the editors behind a provider share: the picture that is sent, the call, the picture that comes back."""
+"""What the editors behind a provider share: the picture that is sent, the call, the picture that comes back.
 
+Pictures are shrunk, decoded and encoded in threads, so that a large one does not hold up the other calls.
+"""
+
+import asyncio
 import io
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,23 +58,23 @@ def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int 
     """Have every edit made; the picture that comes back gets the original's size."""
 
     async def one(request: EditRequest, caller: Caller, client: httpx2.AsyncClient) -> EditReply:
-        picture = under(request.picture, max_pixels)
+        picture = await asyncio.to_thread(under, request.picture, max_pixels)
         planned = plan(request, picture)
         if isinstance(planned, EditReply):
             return planned
         named = {**planned.named, "image": f"sha256:{picture.sha256}"}
         call = Call(service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED)
         reply = await caller.answer(call, planned.send, client)
-        return _edited(request, reply, call.key, planned.details)
+        return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
 
     return run_all([partial(one, request) for request in requests], service.at_most)
 
 
-def sound(reply: Reply | Fault) -> Reply | Fault:
+async def sound(reply: Reply | Fault) -> Reply | Fault:
     """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
     if isinstance(reply, Fault) or reply.image is None:
         return reply
-    picture = decode(reply.image)
+    picture = await asyncio.to_thread(decode, reply.image)
     return picture if isinstance(picture, Fault) else reply
 
 

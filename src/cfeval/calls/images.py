@@ -3,6 +3,8 @@
 import base64
 import binascii
 import io
+import struct
+import threading
 import warnings
 
 import numpy as np
@@ -46,21 +48,30 @@ def of_base64(text: str) -> bytes | Fault:
         return retry("bad_image", "the image is not valid base64", status=Status.NO_IMAGE, sent=True)
 
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
+"""What an image may come as: Pillow hands some of the others to programs outside."""
+_ALONE = threading.Lock()
+
+
 def decode(content: bytes) -> Picture | Fault:
     """An image file as a picture; a broken one may come whole the next time, one over `MAX_PIXELS` will not."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content)) as image:
-                if image.width * image.height > MAX_PIXELS:
-                    return _too_large(f"{image.width} × {image.height}")
-                return Picture.from_pixels(np.asarray(image.convert("RGB")))
+        with _opened(content) as image:
+            if image.width * image.height > MAX_PIXELS:
+                return _too_large(f"{image.width} × {image.height}")
+            return Picture.from_pixels(np.asarray(image.convert("RGB")))
     except Image.DecompressionBombError:
         return _too_large("far too many")
-    except (OSError, SyntaxError, ValueError) as error:
+    except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error) as error:
         return retry(
             "bad_image", f"broken image ({' '.join(str(error).split())[:80]})", status=Status.NO_IMAGE, sent=True
         )
+
+
+def _opened(content: bytes) -> Image.Image:
+    with _ALONE, warnings.catch_warnings():  # the filters of warnings are those of all threads
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        return Image.open(io.BytesIO(content), formats=FORMATS)
 
 
 def _too_large(size: str) -> Fault:

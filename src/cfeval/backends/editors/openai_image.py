@@ -1,9 +1,11 @@
 """Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed."""
 
+import io
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
+from PIL import Image
 from pydantic import AfterValidator, Field
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
@@ -101,17 +103,13 @@ class OpenAIImage:
         where = endpoint(self.options.base_url, self.options.key_env)
         url = f"{where.base_url}/images/edits"
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
-        return (
-            content if isinstance(content, Fault) else sound(images_reply(content, self.options.model, where.key_env))
-        )
+        if isinstance(content, Fault):
+            return content
+        return await sound(images_reply(content, self.options.model, where.key_env))
 
 
 def _hole(mask: Mask, picture: Picture) -> bytes:
     """The mask as the protocol wants it: the picture's size, transparent where it may change."""
-    import io
-
-    from PIL import Image
-
     height, width = picture.pixels.shape[:2]
     alpha = Image.fromarray(np.where(mask, 0, 255).astype(np.uint8)).resize((width, height), Image.Resampling.NEAREST)
     layer = Image.fromarray(picture.pixels).convert("RGBA")

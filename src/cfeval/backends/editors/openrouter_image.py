@@ -90,7 +90,8 @@ class OpenRouterImage:
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
             return content
-        return sound(chat_reply(content, self.options.model, self.options.accept_models, where.key_env, image=True))
+        reply = chat_reply(content, self.options.model, self.options.accept_models, where.key_env, image=True)
+        return await sound(reply)
 
 
 def _messages(prompt: str, image: str) -> list[dict[str, Any]]:
