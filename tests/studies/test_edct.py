@@ -188,3 +188,10 @@ def test_what_a_model_thinks_aloud_is_no_part_of_its_answer() -> None:
     model = scripted("chat", replies=["<think>red? no: blue.\n</think>\n\nblue <think> sky"])
     request = ChatRequest("i", (Turn("user", "which?"),), 1)
     assert hold(model, [one_request(request)])[0].text == "blue <think> sky"
+
+
+def test_thoughts_without_an_opening_tag_are_none_either() -> None:
+    from cfeval.backends.chat.base import ChatRequest, Turn, hold, one_request
+
+    model = scripted("chat", replies=["red? no: blue.\n</think>\n\nblue"])
+    assert hold(model, [one_request(ChatRequest("i", (Turn("user", "which?"),), 1))])[0].text == "blue"

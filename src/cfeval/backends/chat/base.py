@@ -14,8 +14,9 @@ from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 
 T = TypeVar("T")
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
-"""What a reasoning model thinks aloud before it replies; it is no part of the reply."""
+_THOUGHTS = re.compile(r"\A.*?</think>\s*", re.DOTALL)
+"""What a reasoning model thinks aloud before it replies; it is no part of the reply. Some have the opening tag in the
+template of the prompt, so that only the closing one is said."""
 
 
 @dataclass(frozen=True)
