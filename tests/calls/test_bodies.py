@@ -78,6 +78,8 @@ def test_a_fault_after_the_work_was_done_carries_what_it_cost(body: Any, image: 
         ("gemini-2.5-flash", "gemini-2.5-pro", False),
         ("qwen2.5-vl-7b", "qwen2.5-vl-72b", False),
         ("a/vlm", "b/vlm", False),
+        ("qwen2.5vl:7b", "qwen2.5vl:7b", True),
+        ("qwen2.5vl:7b", "qwen2.5vl:72b", False),
         ("vlm", "", False),
     ],
 )
@@ -100,10 +102,16 @@ def test_a_model_is_accepted_under_the_names_that_are_declared() -> None:
         ({"usage": {"cost": math.nan}}, Usage()),
         ({"usage": {"cost": -1}}, Usage()),
         ({"usage": {"input_tokens": 7, "output_tokens": 8, "cost": 0}}, Usage(7, 8, cost_usd=0)),
+        ({"usage": {"prompt_tokens": 7, "completion_tokens": 8, "total_tokens": 15}}, Usage(7, 8)),
+        ({"usage": {"prompt_tokens": 7, "completion_tokens": 8, "total_tokens": "15"}}, Usage(7, 8)),
     ],
 )
 def test_nonsense_about_usage_counts_as_none(said: Any, usage: Usage) -> None:
     assert usage_of(said) == usage
+
+
+def test_what_gemini_counts_in_the_total_only_is_output() -> None:
+    assert usage_of({"usage": {"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}}) == Usage(20, 603)
 
 
 def test_a_cost_in_another_unit_is_told_in_dollars() -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from cfeval.backends.editors.base import EditRequest
 from cfeval.calls import database
 from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.store import Budget, BudgetError, Settlement, Store
 from cfeval.errors import BackendError, CfevalError, InputError, OutputError
 from cfeval.records.common import Status
-from tests.calls.asking import ask, chat, request
+from tests.calls.asking import PHOTO, ask, chat, editor, request
 from tests.calls.child import conversations
 from tests.calls.conftest import Configure
 from tests.conftest import Run, picture
@@ -96,6 +97,34 @@ def test_what_is_sent_is_what_is_stored_but_for_the_images(server: Loopback, con
     for body in (asked, sent):
         body["messages"][0]["content"][0] = None
     assert asked == sent
+
+
+def test_the_answer_of_a_model_that_is_accepted_later_is_not_paid_for_again(
+    server: Loopback, configure: Configure
+) -> None:
+    server.script(["wrong_model"])
+    (refused,) = chat(server)
+    assert refused.status == Status.WRONG_MODEL
+    (taken,) = chat(server, accept_models=("loopback/another-model",))
+    assert (taken.status, taken.model) == (Status.OK, "loopback/another-model")
+    assert taken.text
+    assert len(server.log) == 1
+
+
+def test_the_image_of_a_model_that_is_accepted_later_is_asked_for_again(server: Loopback, configure: Configure) -> None:
+    server.script(["wrong_model", "wrong_model"], at=Kind.IMAGE)
+    edit = EditRequest("i1", PHOTO, "Make it blue.", "", 1)
+    assert editor(server, Kind.IMAGE).edit([edit])[0].status == Status.WRONG_MODEL
+    (taken,) = editor(server, Kind.IMAGE, accept_models=("loopback/another-model",)).edit([edit])
+    assert taken.status == Status.OK
+
+
+def test_own_fields_of_a_request_are_joined_with_those_of_the_provider(server: Loopback, configure: Configure) -> None:
+    own = {"provider": {"only": ["one-host"], "allow_fallbacks": True}, "reasoning": {"effort": "low"}}
+    chat(server, provider="openrouter", extra=own)
+    payload = server.log[0].payload
+    assert payload["provider"] == {"require_parameters": True, "allow_fallbacks": True, "only": ["one-host"]}
+    assert payload["reasoning"] == {"effort": "low"}
 
 
 # Failures

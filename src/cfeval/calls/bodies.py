@@ -17,6 +17,8 @@ MOST = 2**53
 """A larger count of tokens is none."""
 _SNAPSHOT = re.compile(r"[-@](\d{2,8}|latest|main)(-\d+)*(-preview)?$")
 """What a provider adds to the name of the model asked for: a date, a revision."""
+_ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
+"""OpenRouter's suffixes; at other servers what follows a colon may be the model's size."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, ima
     choice = _choice(answer.body)
     fault = _error(answer, choice, key_env) or _unusable(answer, choice)
     if fault is not None:
-        return fault
+        # The image of another model is not kept: where the model is accepted later, it must be asked again.
+        return replace(fault, final=False) if image and fault.kind == "wrong_model" else fault
     message = choice["message"]
     return _image(answer, message) if image else _text(answer, choice, _content(message))
 
@@ -172,17 +175,18 @@ def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
 
 def _bare(name: str) -> str:
     """A model's name without Gemini's prefix and without OpenRouter's routing suffix."""
-    return name.removeprefix("models/").partition(":")[0].lower()
+    return _ROUTING.sub("", name.removeprefix("models/").lower())
 
 
 def usage_of(body: Any) -> Usage:
-    """What a completion used; 0 where the answer does not say."""
+    """What a completion used; 0 where the answer does not say.
+
+    Gemini counts what it thinks in the total only, and charges for it as output.
+    """
     said = _dict(_dict(body).get("usage"))
-    return Usage(
-        input_tokens=_count(said.get("prompt_tokens") or said.get("input_tokens")),
-        output_tokens=_count(said.get("completion_tokens") or said.get("output_tokens")),
-        cost_usd=cost_of(said.get("cost")),
-    )
+    read = _count(said.get("prompt_tokens") or said.get("input_tokens"))
+    written = _count(said.get("completion_tokens") or said.get("output_tokens"))
+    return Usage(read, max(written, _count(said.get("total_tokens")) - read), cost_usd=cost_of(said.get("cost")))
 
 
 def cost_of(value: Any, unit: float = 1.0) -> float | None:

@@ -5,7 +5,7 @@ the picture that was sent by its hash, and where it was shrunk says from what.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -24,6 +24,7 @@ from cfeval.calls.images import data_url, under
 from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint
 from cfeval.calls.transport import Endpoint, exchange
 from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
 
 T = TypeVar("T")
 OWN = ("model", "messages", "stream", "n", "response_format")
@@ -58,7 +59,7 @@ class Options(PluginOptions):
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served; any other is the status wrong_model."""
     extra: dict[str, Any] = {}
-    """Further fields of the request, such as {reasoning: {effort: low}}."""
+    """Further fields of the request, such as {reasoning: {effort: low}}; joined with those of the provider's rules."""
 
     @model_validator(mode="after")
     def _reachable(self) -> "Options":
@@ -135,8 +136,15 @@ class OpenAIChat:
             body = self._fields(request) | {"messages": messages}
             return await attempts.paid(lambda: self._once(attempts, where, body), lambda reply: reply.usage)
 
-        reply = await caller.answer(call, send, client)
+        reply = self._accepted(await caller.answer(call, send, client))
         return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
+
+    def _accepted(self, reply: Reply) -> Reply:
+        """The stored answer of another model, where `accept_models` has come to name it: it is not paid for again."""
+        if reply.status != Status.WRONG_MODEL:
+            return reply
+        again = chat_reply(reply.raw, self.options.model, self.options.accept_models, self.options.key_variable)
+        return again if isinstance(again, Reply) else reply
 
     def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Call:
         """What identifies a request: all that is sent, pictures by their hashes."""
@@ -157,7 +165,7 @@ class OpenAIChat:
         if request.schema and (rules.schema if options.json_schema is None else options.json_schema):
             named = {"name": "reply", "strict": True, "schema": dict(request.schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": named}
-        return {**fields, **rules.body, **options.extra}
+        return {**fields, **rules.body, **options.extra, **_joined(rules.body, options.extra)}
 
     async def _once(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Reply | Fault:
         url = f"{where.base_url}/chat/completions"
@@ -165,6 +173,12 @@ class OpenAIChat:
         if isinstance(content, Fault):
             return content
         return chat_reply(content, self.options.model, self.options.accept_models, where.key_env)
+
+
+def _joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Objects that both name, joined; the user's own values go first."""
+    both = {name: (rules[name], own[name]) for name in rules.keys() & own.keys()}
+    return {name: {**a, **b} for name, (a, b) in both.items() if isinstance(a, dict) and isinstance(b, dict)}
 
 
 @dataclass(frozen=True)
