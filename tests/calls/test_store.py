@@ -127,6 +127,12 @@ def test_own_fields_of_a_request_are_joined_with_those_of_the_provider(server: L
     assert payload["reasoning"] == {"effort": "low"}
 
 
+def test_an_editor_behind_openrouter_stays_with_one_host(server: Loopback, configure: Configure) -> None:
+    edit = EditRequest("i1", PHOTO, "Make it blue.", "", 1)
+    editor(server, Kind.IMAGE, extra={"provider": {"only": ["one-host"]}}).edit([edit])
+    assert server.log[0].payload["provider"] == {"allow_fallbacks": False, "only": ["one-host"]}
+
+
 # Failures
 
 

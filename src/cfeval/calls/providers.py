@@ -47,6 +47,13 @@ PROVIDERS: dict[ProviderName, Provider] = {
 }
 
 
+def joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A provider's fields and the user's own, which go first; an object that both name is joined, too."""
+    both = {name: (rules[name], own[name]) for name in rules.keys() & own.keys()}
+    objects = {name: {**a, **b} for name, (a, b) in both.items() if isinstance(a, dict) and isinstance(b, dict)}
+    return {**rules, **own, **objects}
+
+
 def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endpoint:
     """A provider's address and the key from the environment; no key where `key_env` is empty.
 

@@ -5,7 +5,7 @@ the picture that was sent by its hash, and where it was shrunk says from what.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
@@ -21,7 +21,7 @@ from cfeval.calls.caller import Attempts, Caller, run_all
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url, under
-from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint
+from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint, joined
 from cfeval.calls.transport import Endpoint, exchange
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -165,7 +165,7 @@ class OpenAIChat:
         if request.schema and (rules.schema if options.json_schema is None else options.json_schema):
             named = {"name": "reply", "strict": True, "schema": dict(request.schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": named}
-        return {**fields, **rules.body, **options.extra, **_joined(rules.body, options.extra)}
+        return {**fields, **joined(rules.body, options.extra)}
 
     async def _once(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Reply | Fault:
         url = f"{where.base_url}/chat/completions"
@@ -173,12 +173,6 @@ class OpenAIChat:
         if isinstance(content, Fault):
             return content
         return chat_reply(content, self.options.model, self.options.accept_models, where.key_env)
-
-
-def _joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Objects that both name, joined; the user's own values go first."""
-    both = {name: (rules[name], own[name]) for name in rules.keys() & own.keys()}
-    return {name: {**a, **b} for name, (a, b) in both.items() if isinstance(a, dict) and isinstance(b, dict)}
 
 
 @dataclass(frozen=True)

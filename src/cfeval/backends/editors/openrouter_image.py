@@ -15,12 +15,14 @@ from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url
-from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
+from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint, joined
 from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 
 OPENROUTER = PROVIDERS["openrouter"]
 USES = Uses()
+ASKED = {"modalities": ["image", "text"], "provider": {"allow_fallbacks": False}}
+"""What every request holds beside; that one host answers all, as for chat."""
 
 
 class Options(PluginOptions):
@@ -76,7 +78,7 @@ class OpenRouterImage:
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned:
         prompted = prompt_for(request, USES)
-        fields = {"model": self.options.model, "modalities": ["image", "text"], **self.options.extra}
+        fields = {"model": self.options.model, **joined(ASKED, self.options.extra)}
 
         async def send(attempts: Attempts) -> Reply | Fault:
             body = {**fields, "messages": _messages(prompted.prompt, data_url(picture))}
