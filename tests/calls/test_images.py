@@ -33,6 +33,14 @@ def test_a_picture_of_a_usual_format_is_decoded(kind: str) -> None:
     assert made.pixels.shape == PHOTO.pixels.shape
 
 
+def test_what_is_transparent_is_white() -> None:
+    buffer = io.BytesIO()
+    Image.new("RGBA", (3, 2), (0, 0, 0, 0)).save(buffer, format="PNG")
+    made = decode(buffer.getvalue())
+    assert isinstance(made, Picture)
+    assert (made.pixels == 255).all()
+
+
 def test_a_format_that_is_handed_to_another_program_is_broken() -> None:
     fault = decode(as_file("EPS"))
     assert isinstance(fault, Fault)

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from cfeval.calls.faults import Fault, record, retry
-from cfeval.io.pictures import MAX_PIXELS, Picture
+from cfeval.io.pictures import MAX_PIXELS, Picture, on_white
 from cfeval.records.common import Status
 
 
@@ -54,12 +54,15 @@ _ALONE = threading.Lock()
 
 
 def decode(content: bytes) -> Picture | Fault:
-    """An image file as a picture; a broken one may come whole the next time, one over `MAX_PIXELS` will not."""
+    """An image file as a picture, transparency laid on white, as in samples.
+
+    A broken one may come whole the next time, one over `MAX_PIXELS` will not.
+    """
     try:
         with _opened(content) as image:
             if image.width * image.height > MAX_PIXELS:
                 return _too_large(f"{image.width} × {image.height}")
-            return Picture.from_pixels(np.asarray(image.convert("RGB")))
+            return Picture.from_pixels(np.asarray(on_white(image)))
     except Image.DecompressionBombError:
         return _too_large("far too many")
     except (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.error) as error:

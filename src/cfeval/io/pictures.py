@@ -77,7 +77,7 @@ def import_image(path: Path) -> Picture:
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with Image.open(path) as image:
                 _refuse_unusable(path, image)
-                return Picture.from_pixels(np.asarray(_on_white(ImageOps.exif_transpose(image))))
+                return Picture.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
     except FileNotFoundError:
         raise InputError(f"{path}: no such image file") from None
     except IsADirectoryError:
@@ -100,7 +100,8 @@ def _refuse_unusable(path: Path, image: Image.Image) -> None:
         raise InputError(f"{path}: an animation of {frames} frames; save the frame you mean as a still image")
 
 
-def _on_white(image: Image.Image) -> Image.Image:
+def on_white(image: Image.Image) -> Image.Image:
+    """An image as RGB, transparency laid on white."""
     if not image.has_transparency_data:
         return image.convert("RGB")
     layered = image.convert("RGBA")
