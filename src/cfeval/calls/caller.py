@@ -46,7 +46,8 @@ class Caller:
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
         self._alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
-        self._begun = self._ended = self._first = 0  # calls; those of `_first` had begun before any ended
+        self._first: set[str] = set()  # calls that began before any ended, and have not ended
+        self._any_ended = False
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def answer(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
@@ -96,7 +97,8 @@ class Caller:
             self.store.release(call.key)
 
     async def _ask(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
-        self._begun += 1
+        if not self._any_ended:
+            self._first.add(call.key)
         attempts = Attempts(self, call, client, time.monotonic())
         try:
             with self.meter.in_flight():
@@ -110,7 +112,7 @@ class Caller:
         finally:
             attempts.settle()
         self.meter.ended(reply)
-        self._conclude(result)
+        self._conclude(call, result)
         return reply
 
     async def send(self, call: Call) -> int:
@@ -177,18 +179,18 @@ class Caller:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         self._go_on()
 
-    def _conclude(self, result: Reply | Fault) -> None:
+    def _conclude(self, call: Call, result: Reply | Fault) -> None:
         """End the run where nothing went well and calls fail alike for a reason that is not their own.
 
         All that began together are waited for: a refusal comes sooner than an answer.
         """
-        self._first = self._first or self._begun
-        self._ended += 1
+        self._any_ended = True
+        self._first.discard(call.key)
         if self._alike is None or not isinstance(result, Fault):
             self._alike = None
         elif result.systematic:
             self._alike[result.kind] += 1
-            if self._alike[result.kind] >= ALIKE and self._ended >= self._first:
+            if self._alike[result.kind] >= ALIKE and not self._first:
                 self._stop(
                     BackendError(
                         f"the first calls all failed alike ({result.reason}); check the network, base_url, the model's "
