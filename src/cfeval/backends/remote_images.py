@@ -25,6 +25,9 @@ from cfeval.io.pictures import Picture
 EXPECTED = Usage(input_tokens=2000, images=1)
 """What one edit is taken to use, where a budget has to set something aside."""
 
+DISTORTION = 0.02
+"""By how much a picture's shape may differ from the original's and still be given its size."""
+
 
 def expected(model: str) -> Expected:
     """The one call of an edit, for `cfeval estimate`."""
@@ -55,7 +58,7 @@ Plan = Callable[[EditRequest, Picture], Planned | EditReply]
 
 
 def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int | None, plan: Plan) -> list[EditReply]:
-    """Have every edit made; the picture that comes back gets the original's size."""
+    """Have every edit made; the picture that comes back gets the original's size, unless its shape is another."""
 
     async def one(request: EditRequest, caller: Caller, client: httpx2.AsyncClient) -> EditReply:
         picture = await asyncio.to_thread(under, request.picture, max_pixels)
@@ -90,8 +93,10 @@ def _edited(request: EditRequest, reply: Reply, key: str, details: dict[str, str
 
 
 def resized(picture: Picture, width: int, height: int) -> Picture:
-    """The picture at another size (Lanczos); itself where it has that size."""
-    if picture.pixels.shape[:2] == (height, width):
+    """The picture at another size (Lanczos); itself where it has that size, or a shape that this would distort."""
+    has_height, has_width = picture.pixels.shape[:2]
+    stretch = (has_width * height) / (has_height * width)
+    if (has_height, has_width) == (height, width) or abs(stretch - 1) > DISTORTION:
         return picture
     with Image.open(io.BytesIO(picture.png)) as image:
         return Picture.from_pixels(np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)))

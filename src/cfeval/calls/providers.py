@@ -5,14 +5,15 @@ models know `max_completion_tokens` only, OpenRouter drops what the chosen host 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from cfeval.calls.transport import Endpoint
 from cfeval.errors import BackendError
 
+T = TypeVar("T")
 ProviderName = Literal["openai", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]
 
 
@@ -67,6 +68,17 @@ def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endp
         raise BackendError(f"{key_env} holds a line break or a character that no key has; set it to the key alone")
     value = f"Bearer {key}" if header == "Authorization" else key
     return Endpoint(base_url, key_env, key, {header: value} if key else {})
+
+
+def only_further(extra: dict[str, T], own: Sequence[str]) -> dict[str, T]:
+    """Further fields of a request.
+
+    Raises:
+        ValueError: some are ones that the backend sets itself.
+    """
+    if taken := sorted(set(extra) & set(own)):
+        raise ValueError(f"extra may not set {', '.join(taken)}")
+    return extra
 
 
 def checked_base_url(value: str) -> str:

@@ -21,7 +21,7 @@ from cfeval.calls.caller import Attempts, Caller, run_all
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url, under
-from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint, joined
+from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint, joined, only_further
 from cfeval.calls.transport import Endpoint, exchange
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -58,15 +58,13 @@ class Options(PluginOptions):
     """Whether the server is asked to enforce a schema; none: where the provider does."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served; any other is the status wrong_model."""
-    extra: dict[str, Any] = {}
+    extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {reasoning: {effort: low}}; joined with those of the provider's rules."""
 
     @model_validator(mode="after")
     def _reachable(self) -> "Options":
         if not self.base_url and not PROVIDERS[self.provider].base_url:
             raise ValueError(f"provider '{self.provider}' needs base_url, such as http://localhost:8000/v1")
-        if taken := sorted(set(self.extra) & set(OWN)):
-            raise ValueError(f"extra may not set {', '.join(taken)}")
         return self
 
     @property

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,12 +19,15 @@ from cfeval.calls.call import Reply
 from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
-from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint
+from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint, only_further
 from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 
 OPENAI = PROVIDERS["openai"]
+
+OWN = ("model", "prompt", "n", "image", "mask", "response_format")
+"""Fields that no option may set."""
 
 
 class Options(MaskOptions):
@@ -37,7 +41,7 @@ class Options(MaskOptions):
     """Environment variable that holds the key."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
-    extra: dict[str, str] = {}
+    extra: Annotated[dict[str, str], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the form, such as {quality: high, input_fidelity: high}."""
 
 

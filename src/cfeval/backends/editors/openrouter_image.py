@@ -1,6 +1,7 @@
 """Image models behind OpenRouter's chat protocol: Gemini 2.5 Flash Image (Nano Banana) and its successors."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -15,7 +16,7 @@ from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url
-from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint, joined
+from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint, joined, only_further
 from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 
@@ -23,6 +24,9 @@ OPENROUTER = PROVIDERS["openrouter"]
 USES = Uses()
 ASKED = {"modalities": ["image", "text"], "provider": {"allow_fallbacks": False}}
 """What every request holds beside; that one host answers all, as for chat."""
+
+OWN = ("model", "messages", "modalities", "stream", "n")
+"""Fields that no option may set."""
 
 
 class Options(PluginOptions):
@@ -38,7 +42,7 @@ class Options(PluginOptions):
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served."""
-    extra: dict[str, Any] = {}
+    extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
 
 

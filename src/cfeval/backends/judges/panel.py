@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from cfeval.backends import registry
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
@@ -15,7 +15,14 @@ class Options(PluginOptions):
     """Who judges."""
 
     judges: tuple[dict[str, Any], ...] = Field(min_length=1)
-    """The judges: the backend and options of each."""
+    """The judges: the backend and options of each; none twice, since one answer would count twice."""
+
+    @field_validator("judges")
+    @classmethod
+    def _distinct(cls, judges: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        if any(judge in judges[:number] for number, judge in enumerate(judges)):
+            raise ValueError("the same judge stands there twice; for several samples of one judge set its 'samples'")
+        return judges
 
 
 def parts(options: Options) -> tuple[Part, ...]:
