@@ -142,7 +142,7 @@ def test_own_templates_are_its_files_and_their_faults_are_found(tmp_path: Path) 
     (tmp_path / "write.md").write_text("{qestion}")
     found = list(registry.examine("writers", spec))
     assert [finding.fine for finding in found] == [False, False]
-    assert "write.md: a prompt names {qestion}; it may name edits, mark, original_answer" in found[0].text
+    assert "names {qestion}; it may name edits, mark, original_answer" in found[0].text
     assert "no prompt write_repair.md" in found[1].text
     with pytest.raises(InputError, match=r"no prompt write_repair\.md"):
         registry.build("writers", spec).write([request()])

@@ -1,9 +1,11 @@
 """Jobs of their own that share a store: nothing is sent twice, no budget is exceeded, a killed job resumes."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,28 @@ def test_a_killed_job_sends_again_no_more_than_was_in_flight_and_ends_with_the_s
     again = sum(count - 1 for count in server.sent().values())
     assert len(server.sent()) == 2 * ITEMS
     assert again <= in_flight
+
+
+def test_what_ctrl_c_breaks_off_is_told_as_lost(server: Loopback, configure: Configure) -> None:
+    server.script(["hang"])
+
+    def interrupt() -> None:
+        until(lambda: server.log)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    presser = threading.Thread(target=interrupt)
+    presser.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            conversations(server.openrouter, 0, 1)
+    finally:
+        presser.join()
+        signal.signal(signal.SIGINT, former)
+    store = Store(configure())
+    (line,) = store.ledger()
+    store.close()
+    assert (line["sent"], line["lost"]) == (1, 1)
 
 
 def test_jobs_that_ask_the_same_at_the_same_time_send_it_once(

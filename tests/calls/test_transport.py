@@ -73,7 +73,13 @@ def test_a_key_that_is_missing_or_cannot_be_one_is_told_without_telling_it(
     assert KEY_ENV in str(error.value)
 
 
-@pytest.mark.parametrize("url", ["ftp://x/v1", "x", "http://", "http://user:pw@x/v1", "http://x/v1?key=1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ftp://x/v1", "x", "http://", "http://a b/v1", "http://[::1/v1", "http://x:99999/v1", "http://x:y/v1"),
+        *("http://user:pw@x/v1", "http://x/v1?key=1", "http://x/v1#key"),
+    ],
+)
 def test_an_address_that_is_none_or_holds_a_secret_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="base_url must"):
         checked_base_url(url)

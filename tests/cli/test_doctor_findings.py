@@ -83,6 +83,44 @@ def test_a_wrong_model(examined: Any, server: Loopback, tmp_path: Path) -> None:
     assert "does not list the model gpt-4p; did you mean 'gpt-4o'?" in about(lines, "edct.vlms.m")
 
 
+def test_a_wrong_path_of_a_server_that_lists_its_models(examined: Any, server: Loopback, tmp_path: Path) -> None:
+    astray = f"{server.origin}/elsewhere"
+    assert examined(params(tmp_path, astray))[0] == 0, "any server: it may have no list"
+    status, lines, _ = examined(params(tmp_path, astray, {"provider": "vllm"}))
+    assert status == 2
+    assert f"FAIL edct.vlms.m: {astray} has no list of models (HTTP 404" in about(lines, "edct.vlms.m")
+    assert "correct base_url" in about(lines, "edct.vlms.m")
+
+
+@pytest.mark.parametrize(
+    ("source", "ids", "found"),
+    [
+        ("id,image,question\na,a.png,What?\nb,b.png,Why?\n", "b\n", "ok   edct.datasets.d: items: 1"),
+        ("id,image,question\na,a.png,What?\n", "b\n", "FAIL edct.datasets.d: ids.txt, line 1: no item 'b'"),
+        ("id,image,question\na/b,a.png,What?\n", "b\n", "FAIL edct.datasets.d: mine.csv, line 2: id 'a/b' cannot be"),
+    ],
+)
+def test_own_rows_and_ids_are_read(
+    examined: Any, server: Loopback, tmp_path: Path, source: str, ids: str, found: str
+) -> None:
+    (tmp_path / "mine.csv").write_text(source)
+    (tmp_path / "ids.txt").write_text(ids)
+    content = params(tmp_path, server.openai)
+    content["edct"]["datasets"]["d"] = {"backend": "files", "path": "mine.csv", "ids": "ids.txt"}
+    status, lines, _ = examined(content)
+    assert about(lines, "edct.datasets.d").startswith(found)
+    assert status == (0 if found.startswith("ok") else 2)
+
+
+def test_a_record_file_that_cannot_be_read(examined: Any, server: Loopback, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text("{}\n")
+    content = params(tmp_path, server.openai)
+    content["edct"]["datasets"]["d"] = {"backend": "samples", "path": "mine.jsonl"}
+    status, lines, _ = examined(content)
+    assert status == 2
+    assert about(lines, "edct.datasets.d").startswith("FAIL edct.datasets.d: mine.jsonl, line 1")
+
+
 def test_a_server_that_is_down(examined: Any, server: Loopback, tmp_path: Path) -> None:
     status, lines, _ = examined(params(tmp_path, "http://127.0.0.1:9/v1"))
     assert status == 2

@@ -17,8 +17,10 @@ def test_a_value_is_put_in_as_it_is() -> None:
 
 
 def test_an_unknown_placeholder_is_refused() -> None:
-    with pytest.raises(InputError, match=r"names \{anser\}; it may name answer"):
-        fill("{anser}", answer="x")
+    with pytest.raises(
+        InputError, match=r"that begins '# Task You judge \{anser\}' names \{anser\}; it may name answer"
+    ):
+        fill("# Task\n\nYou judge {anser}", answer="x")
 
 
 def test_own_prompts_replace_the_shipped_ones(tmp_path: Path) -> None:
@@ -33,6 +35,12 @@ def test_a_prompt_that_is_not_text_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "answer.md").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"answer\.md in .* is not UTF-8 text"):
         load_prompt("answer", protocol="conversation", folder=tmp_path)
+
+
+def test_an_empty_prompt_is_never_sent(tmp_path: Path) -> None:
+    (tmp_path / "judge.md").write_text(" \n")
+    with pytest.raises(InputError, match=r"judge\.md in .* is empty"):
+        load_prompt("judge", protocol="edct-2025", folder=tmp_path)
 
 
 @given(st.lists(st.text("0123456789abcdefABCDEF", max_size=40), max_size=4))

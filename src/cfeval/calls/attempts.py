@@ -11,7 +11,7 @@ import httpx2
 
 from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.faults import Fault, Reaction
-from cfeval.calls.store import Settlement
+from cfeval.calls.store import BROKEN_OFF, Settlement
 from cfeval.records.common import Status
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Attempts:
         async def once() -> T | Fault:
             self.settle()
             number = await self.caller.send(self.call)
-            self.open = self.caller.settlement(number, self.call, "broken off", None, charged=True)
+            self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             if isinstance(result, Fault):
                 self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)

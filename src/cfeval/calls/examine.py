@@ -24,14 +24,24 @@ def get(where: Endpoint, path: str) -> Any | Fault:
     return asyncio.run(do())
 
 
-def about_model(base_url: str, key_env: str, model: str, accepted: Sequence[str] = ()) -> tuple[bool, str]:
-    """Whether a server of the OpenAI protocol is there, takes the key and lists the model; and that in one line."""
+def about_model(
+    base_url: str, key_env: str, model: str, accepted: Sequence[str] = (), *, lists: bool = False
+) -> tuple[bool, str]:
+    """Whether a server of the OpenAI protocol is there, takes the key and lists the model; and that in one line.
+
+    Where the server's kind is known to list its models (`lists`), one that has no list is not at this address.
+    """
     try:
         said = get(endpoint(base_url, key_env), "/models")
     except CfevalError as error:
         return False, str(error)
     if isinstance(said, Fault):
         if said.kind in ("http_404", "http_405", "http_501"):
+            if lists:
+                return (
+                    False,
+                    f"{base_url} has no list of models ({said.reason}); correct base_url: it ends with the version",
+                )
             return True, f"{base_url} answers, but does not list its models; {model} is not checked"
         return False, f"{base_url}: {said.reason}"
     names = [str(entry.get("id")) for entry in _entries(said) if isinstance(entry, dict)]

@@ -105,7 +105,7 @@ def _forbidden(said: str, body: Any, key_env: str) -> Fault:
     if "reasons" in _metadata(body):
         return record("moderated", Status.MODERATED, said, raw=body)
     key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
-    return Fault("forbidden", Reaction.STOP, f"not allowed ({said}); check what {key} may use")
+    return Fault("forbidden", Reaction.STOP, f"not allowed ({said}); check {key} and what it may use")
 
 
 def _key_refused(said: str, key_env: str) -> str:

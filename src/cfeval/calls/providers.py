@@ -21,14 +21,16 @@ ProviderName = Literal["openai", "openrouter", "gemini", "vllm", "llama_cpp", "t
 class Provider:
     """A provider's rules.
 
-    `seed`: takes a seed. `schema`: enforces a JSON schema. `limit`: the name of its limit on tokens. `body`: what every
-    request holds beside. An empty `base_url` is for the user to give; an empty `key_env` means that no key is needed.
+    `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models. `limit`: the name of its limit on
+    tokens. `body`: what every request holds beside. An empty `base_url` is for the user to give; an empty `key_env`
+    means that no key is needed.
     """
 
     base_url: str = ""
     key_env: str = ""
     seed: bool = True
     schema: bool = True
+    lists: bool = True
     limit: str = "max_tokens"
     body: Mapping[str, Any] = field(default_factory=dict)
 
@@ -44,7 +46,7 @@ PROVIDERS: dict[ProviderName, Provider] = {
     "vllm": Provider(),
     "llama_cpp": Provider(),
     "transformers": Provider(schema=False),
-    "other": Provider(seed=False, schema=False),
+    "other": Provider(seed=False, schema=False, lists=False),
 }
 
 
@@ -87,9 +89,14 @@ def checked_base_url(value: str) -> str:
     Raises:
         ValueError: not an http(s) address, or one that holds a secret.
     """
-    parts = urlsplit(value)
-    if value and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise ValueError("base_url must be an address such as http://localhost:8000/v1")
-    if parts.username or parts.password or parts.query:
-        raise ValueError("base_url must hold no user, password or query; keys come by key_env")
+    wrong = "base_url must be an address such as http://localhost:8000/v1"
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # read so that one over 65535 is told here
+    except ValueError as error:
+        raise ValueError(f"{wrong} ({error})") from None
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, value))):
+        raise ValueError(wrong)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("base_url must hold no user, password, query or fragment; keys come by key_env")
     return value.rstrip("/")

@@ -38,6 +38,8 @@ CREATE TABLE sends (
 );
 CREATE INDEX sends_of_call ON sends (key);
 """
+BROKEN_OFF = "broken off"
+"""How a paid attempt ended that was not waited for, as by Ctrl-C."""
 _SPENT = "coalesce(reported_usd, listed_usd, reserved_usd)"
 """What a send counts for: what the provider said, else the list price, else what was set aside for it."""
 
@@ -217,11 +219,12 @@ class Store:
         """A line a model: calls stored, sends and how they ended, tokens, cost as reported and by the price list."""
         with self._speaking():
             rows = self._db.execute(
-                "SELECT model, count(*) AS sent, sum(ended IS NULL) AS lost, sum(ended = 'ok') AS good,"
+                "SELECT model, count(*) AS sent, sum(ended IS NULL OR ended = ?) AS lost, sum(ended = 'ok') AS good,"
                 " sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(images) AS images,"
                 " sum(reported_usd) AS reported_usd, sum(listed_usd) AS listed_usd,"
                 " sum(iif(reported_usd IS NOT NULL, listed_usd, NULL)) AS listed_where_reported_usd,"
-                f" sum({_SPENT}) AS spent_usd FROM sends GROUP BY model ORDER BY model"
+                f" sum({_SPENT}) AS spent_usd FROM sends GROUP BY model ORDER BY model",
+                (BROKEN_OFF,),
             )
             names = [column[0] for column in rows.description]
             return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]

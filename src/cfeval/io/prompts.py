@@ -20,15 +20,18 @@ def load_prompt(name: str, *, protocol: str, study: str = "edct", folder: Path |
     """The template `name` of a protocol, from the package or from a folder of the user's own.
 
     Raises:
-        InputError: there is no such template, or it is not text.
+        InputError: there is no such template, it is not text, or it is empty.
     """
     where = f"{name}.md in {folder if folder is not None else f'the protocol {protocol}'}"
     try:
-        return prompt_file(name, protocol=protocol, study=study, folder=folder).read_text(encoding="utf-8").strip()
+        text = prompt_file(name, protocol=protocol, study=study, folder=folder).read_text(encoding="utf-8").strip()
     except UnicodeDecodeError:
         raise InputError(f"the prompt {where} is not UTF-8 text; save it as UTF-8") from None
     except OSError:
         raise InputError(f"no prompt {where}") from None
+    if not text:
+        raise InputError(f"the prompt {where} is empty; write it, or leave the folder out for the package's")
+    return text
 
 
 def fill(template: str, **values: str) -> str:
@@ -40,7 +43,9 @@ def fill(template: str, **values: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in values:
-            raise InputError(f"a prompt names {{{match[1]}}}; it may name {', '.join(sorted(values))}")
+            begins = " ".join(template[:40].split())
+            allowed = ", ".join(sorted(values))
+            raise InputError(f"the prompt that begins {begins!r} names {{{match[1]}}}; it may name {allowed}")
         return values[match[1]]
 
     return _PLACEHOLDER.sub(value, template)

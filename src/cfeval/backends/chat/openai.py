@@ -96,7 +96,8 @@ def calls(options: Options) -> tuple[Expected, ...]:
 
 def examine(options: Options) -> Iterator[Finding]:
     """Key, address and model, asked of the server itself."""
-    yield Finding(*about_model(options.address, options.key_variable, options.model, options.accept_models))
+    address, key, rules = options.address, options.key_variable, options.rules
+    yield Finding(*about_model(address, key, options.model, options.accept_models, lists=rules.lists))
 
 
 def build(options: Options) -> "OpenAIChat":

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cfeval.backends.datasets.base import Dataset
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.own_data import Row, read_rows, sample_of
 from cfeval.io.samples import RawSample
-from cfeval.io.selection import chosen
+from cfeval.io.selection import chosen, listed
 
 
 class Options(PluginOptions):
@@ -30,6 +30,12 @@ def files(options: Options) -> tuple[str, ...]:
     """The CSV or JSONL file and the list of ids; of a folder nothing."""
     source = () if Path(options.path).is_dir() else (options.path,)
     return (*source, *((options.ids,) if options.ids else ()))
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Whether rows and ids can be read; images are read when they are taken."""
+    if all(Path(file).is_file() for file in files(options)):  # a missing file is told as such
+        yield Finding(True, f"items: {len(Files(options).known())}")
 
 
 def build(options: Options) -> Dataset:
@@ -50,10 +56,19 @@ class Files:
             InputError: one line that names the row and what is wrong with it.
         """
         source, ids = Path(self.options.path), self.options.ids
+        rows = self._rows()
+        for item in chosen(rows, items, seed, Path(ids) if ids else None, source):
+            yield sample_of(rows[item])
+
+    def known(self) -> list[str]:
+        """The ids of all that can be taken; InputError like `samples`."""
+        rows, ids = self._rows(), self.options.ids
+        return listed(Path(ids), rows, self.options.path) if ids else list(rows)
+
+    def _rows(self) -> dict[str, Row]:
         rows: dict[str, Row] = {}
-        for row in read_rows(source, self.options.question):
+        for row in read_rows(Path(self.options.path), self.options.question):
             if row.id in rows:
                 raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
             rows[row.id] = row
-        for item in chosen(rows, items, seed, Path(ids) if ids else None, source):
-            yield sample_of(rows[item])
+        return rows

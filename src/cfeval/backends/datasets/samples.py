@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from cfeval.backends.datasets.base import Dataset
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.io.pictures import folder_of, load
 from cfeval.io.records import read_jsonl
 from cfeval.io.samples import RawSample
@@ -27,7 +26,13 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.path, *((options.ids,) if options.ids else ()))
 
 
-def build(options: Options) -> Dataset:
+def examine(options: Options) -> Iterator[Finding]:
+    """Whether records and ids can be read."""
+    if all(Path(file).is_file() for file in files(options)):  # a missing file is told as such
+        yield Finding(True, f"items: {sum(1 for _ in build(options).known())}")
+
+
+def build(options: Options) -> "Filed":
     """The data set in a record file."""
     return Filed(Path(options.path), Path(options.ids) if options.ids else None)
 
@@ -41,7 +46,7 @@ class Filed:
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
         """At most `items` samples: the listed ones, else the first of the file, in its order."""
         del seed
-        for sample in islice(self._in_order(), items):
+        for sample in islice(self.known(), items):
             yield RawSample(
                 id=sample.id,
                 picture=load(folder_of(self.path), sample.image),
@@ -53,7 +58,8 @@ class Filed:
                 scene=sample.scene,
             )
 
-    def _in_order(self) -> Iterable[Sample]:
+    def known(self) -> Iterable[Sample]:
+        """The records of all that can be taken, in order; InputError where they or the ids cannot be read."""
         samples = read_jsonl(self.path, Sample)
         if self.ids is None:
             return samples
