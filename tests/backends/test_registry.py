@@ -22,7 +22,7 @@ ONE = Expected("talker", image_tokens=1500, max_tokens=300)
         ("judges", CHAT | {"samples": 3}, ["talker"] * 3, ["talker"] * 3),
         (
             "judges",
-            {"backend": "panel", "judges": [CHAT, {"backend": "lexical"}, CHAT]},
+            {"backend": "panel", "judges": [CHAT, {"backend": "lexical"}, CHAT | {"prompts": "own"}]},
             ["talker"] * 2,
             ["talker"] * 2,
         ),
