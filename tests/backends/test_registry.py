@@ -22,9 +22,9 @@ ONE = Expected("talker", image_tokens=1500, max_tokens=300)
         ("judges", CHAT | {"samples": 3}, ["talker"] * 3, ["talker"] * 3),
         (
             "judges",
-            {"backend": "panel", "judges": [CHAT, {"backend": "lexical"}, CHAT | {"prompts": "own"}]},
-            ["talker"] * 2,
-            ["talker"] * 2,
+            {"backend": "panel", "judges": [CHAT, {"backend": "lexical"}, CHAT | {"samples": 3}]},
+            ["talker"] * 4,
+            ["talker"] * 4,
         ),
         ("editors", {"backend": "bfl", "model": "flux-2-max"}, ["flux-2-max"], []),
         ("editors", {"backend": "openrouter_image", "model": "painter"}, ["painter"], []),
