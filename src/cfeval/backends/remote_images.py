@@ -4,15 +4,12 @@ Pictures are shrunk, decoded and encoded in threads, so that a large one does no
 """
 
 import asyncio
-import io
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import httpx2
-import numpy as np
-from PIL import Image
 
 from cfeval.backends.editors.base import EditReply, EditRequest
 from cfeval.backends.registry import Expected
@@ -96,7 +93,4 @@ def resized(picture: Picture, width: int, height: int) -> Picture:
     """The picture at another size (Lanczos); itself where it has that size, or a shape that this would distort."""
     has_height, has_width = picture.pixels.shape[:2]
     stretch = (has_width * height) / (has_height * width)
-    if (has_height, has_width) == (height, width) or abs(stretch - 1) > DISTORTION:
-        return picture
-    with Image.open(io.BytesIO(picture.png)) as image:
-        return Picture.from_pixels(np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)))
+    return picture if abs(stretch - 1) > DISTORTION else picture.resized(width, height)

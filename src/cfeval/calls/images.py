@@ -21,11 +21,10 @@ def under(picture: Picture, max_pixels: int | None) -> Picture:
         return picture
     with Image.open(io.BytesIO(picture.png)) as image:
         width, height = image.size
-        if width * height <= max_pixels:
-            return picture
-        factor = (max_pixels / (width * height)) ** 0.5
-        size = max(1, int(width * factor)), max(1, int(height * factor))
-        return Picture.from_pixels(np.asarray(image.convert("RGB").resize(size, Image.Resampling.LANCZOS)))
+    if width * height <= max_pixels:
+        return picture
+    factor = (max_pixels / (width * height)) ** 0.5
+    return picture.resized(max(1, int(width * factor)), max(1, int(height * factor)))
 
 
 def data_url(picture: Picture) -> str:

@@ -42,6 +42,15 @@ class Picture:
         Image.fromarray(pixels).save(buffer, format="PNG")
         return cls(buffer.getvalue())
 
+    def resized(self, width: int, height: int) -> "Picture":
+        """The picture at another size (Lanczos); itself where it has that size."""
+        with Image.open(io.BytesIO(self.png)) as image:
+            if image.size == (width, height):
+                return self
+            return Picture.from_pixels(
+                np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS))
+            )
+
     def ref(self, path: str) -> ImageRef:
         """A reference to this picture under a relative path."""
         return ImageRef(path=path, sha256=self.sha256)
