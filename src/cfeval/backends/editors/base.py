@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from cfeval.backends.verifiers.base import VerifyReply
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.world import Scene
@@ -14,7 +15,8 @@ class EditRequest:
     """An image and the instruction.
 
     `concept` is what the instruction changes, in a few words; `scene` is the scene record, filled only for an editor
-    that `needs_scene`; `edit` is the instruction's number among those of the item.
+    that `needs_scene`; `edit` is the instruction's number among those of the item; `before` are the positive parts of
+    the instructions that `picture` has been through already, in order, while `scene` records the original.
     """
 
     item: str
@@ -25,13 +27,24 @@ class EditRequest:
     concept: str = ""
     scene: Scene | None = None
     edit: int = 1
+    before: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Try:
+    """One attempt of an editor that checks its own work: what came of it, and what the verifier found."""
+
+    seed: int
+    picture: Picture
+    found: VerifyReply
 
 
 @dataclass(frozen=True)
 class EditReply:
     """The edited image, or why there is none.
 
-    `details` tells how it was made; `calls` names the stored calls it came from.
+    `details` tells how it was made; `calls` names the stored calls it came from; `tries` are the attempts of an editor
+    that checks its own work, the last one accepted where the status is ok.
     """
 
     picture: Picture | None = None
@@ -39,6 +52,7 @@ class EditReply:
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
+    tries: tuple[Try, ...] = ()
 
 
 class Editor(Protocol):

@@ -1,7 +1,7 @@
 """What every verifier offers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cfeval.io.pictures import Picture
@@ -10,21 +10,37 @@ from cfeval.records.world import Scene
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """An image before and after an edit, the instruction, and the original's scene record where there is one."""
+    """An image before and after an edit, and the instruction.
+
+    `concept` is what the instruction changes, in a few words. `scene` is the record of a drawn original; `before` are the
+    positive parts of the instructions that `original` has been through already, in order, since that record was drawn.
+    """
 
     item: str
     original: Picture
     edited: Picture
     positive: str
     scene: Scene | None = None
+    negative: str = ""
+    concept: str = ""
+    before: tuple[str, ...] = ()
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class VerifyReply:
-    """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong."""
+    """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong.
+
+    `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the edit
+    belongs, white, and `heat`, where pixels changed. `raw` is a model's reply as it came, `calls` names the stored calls.
+    """
 
     verified: bool | None
     reason: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+    raw: str = ""
+    calls: tuple[str, ...] = ()
 
 
 class Verifier(Protocol):

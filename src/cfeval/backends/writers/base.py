@@ -1,15 +1,24 @@
-"""What every writer offers. It sees the texts, never the image (EDCT 2025, Section 3, Stage 2)."""
+"""What every writer offers. It sees the texts, not the image (EDCT 2025, Section 3, Stage 2).
+
+Only for `placebo-edit` it is shown the image, because what an explanation leaves out stands nowhere in the texts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
+from cfeval.records.world import Scene
 
 
 @dataclass(frozen=True)
 class WriteRequest:
-    """A question, a model's answer and its explanation; at most `edits` concepts are wanted."""
+    """A question, a model's answer and its explanation; at most `edits` concepts are wanted.
+
+    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `scene`, the record of a
+    drawn image.
+    """
 
     item: str
     question: str
@@ -18,15 +27,21 @@ class WriteRequest:
     seed: int
     edits: int = 1
     protocol: str = "edct-2025"
+    picture: Picture | None = None
+    scene: Scene | None = None
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A cited concept and the instruction that changes it, with its positive and negative part."""
+    """A concept and the instruction that changes it, with its positive and negative part.
+
+    `evidence` says what is edited, `object` or `background`, where the writer can tell.
+    """
 
     concept: str
     positive: str
     negative: str
+    evidence: Literal["", "object", "background"] = ""
 
 
 @dataclass(frozen=True)
