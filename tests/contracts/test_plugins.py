@@ -8,13 +8,14 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
 from cfeval.backends.editors.base import EditReply, EditRequest
-from cfeval.backends.judges.base import JudgeReply, JudgeRequest
+from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
 from cfeval.calls.settings import VARIABLE
 from cfeval.errors import ParamsError
 from cfeval.io.samples import RawSample
 from cfeval.params import Calls
+from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.common import Status
 from tests.conftest import picture
 from tests.data_files import SETS
@@ -52,6 +53,8 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "lexical": {},
         "chat": {"model": SCRIPTED, "samples": 3},
         "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
+        "reader": {},
+        "noisy": {"judge": {"backend": "grammar"}, "sensitivity": 0.8},
     },
     "verifiers": {"reader": {}},
 }
@@ -177,16 +180,26 @@ SAYINGS = [
 ]
 
 
+@pytest.mark.parametrize("protocol", [name for name, rules in RULES.items() if rules.edits != "none"])
 @pytest.mark.parametrize("name", cases("writers"))
-def test_a_writer_writes_for_each_request_on_its_own(name: str) -> None:
+def test_a_writer_writes_for_each_request_on_its_own(
+    name: str, protocol: str, drawn: Callable[..., list[RawSample]]
+) -> None:
     writer = built("writers", name)
-    requests = [WriteRequest(f"i{n}", *saying, seed=n) for n, saying in enumerate(SAYINGS)]
+    sample = drawn("writers", name)[0]
+    looked_at = {"picture": sample.picture, "scene": sample.scene} if RULES[protocol].edits == "uncited" else {}
+    requests = [
+        WriteRequest(f"i{n}", *saying, seed=n, edits=2 if protocol != EDCT_2025 else 1, protocol=protocol, **looked_at)
+        for n, saying in enumerate(SAYINGS)
+    ]
     together = writer.write(requests)
     assert [writer.write([request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, WriteReply)
         assert (reply.status == Status.OK) == bool(reply.edits)
         assert all(edit.concept and edit.positive for edit in reply.edits)
+        assert len(reply.edits) <= (1 if protocol == EDCT_2025 else 2)
+        assert len({edit.concept for edit in reply.edits}) == len(reply.edits)
 
 
 @pytest.mark.parametrize("name", cases("editors"))
@@ -235,18 +248,26 @@ def explained_by_easy_vqa(sample: RawSample) -> str:
 EXPLAINED = {False: explained_by_the_world, True: explained_by_easy_vqa}
 
 
+@pytest.mark.parametrize("protocol", RULES)
 @pytest.mark.parametrize("name", cases("judges"))
-def test_a_judge_judges_each_request_on_its_own(name: str) -> None:
-    judge = built("judges", name)
+def test_a_judge_judges_each_request_on_its_own(
+    name: str, protocol: str, drawn: Callable[..., list[RawSample]]
+) -> None:
+    judge, rules = built("judges", name), RULES[protocol]
+    sample = drawn("judges", name)[0]
+    told = () if judge.needs_picture or rules.edits != "cited" else (Change("Change the circle.", "a red circle"),)
+    looked_at = {"question": sample.question, "picture": sample.picture} if judge.needs_picture else {}
     requests = [
-        JudgeRequest(f"i{n}", answer, said, "Change the circle.", "a red circle", answer, said, seed=n)
+        JudgeRequest(f"i{n}", answer, said, told, answer, said, seed=n, protocol=protocol, **looked_at)
         for n, (_, answer, said) in enumerate(SAYINGS)
     ]
     together = judge.judge(requests)
     assert [judge.judge([request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, JudgeReply)
-        assert (reply.status == Status.OK) == (reply.pcs is not None) == (reply.ncc is not None)
+        assert set(reply.scores) == (set(rules.scores) if reply.status == Status.OK else set())
+        assert reply.grade is None or (rules.graded and 1 <= reply.grade <= 5)
+        assert reply.status != Status.OK or not rules.graded or reply.grade is not None or reply.grade_reason
 
 
 @pytest.mark.parametrize("name", cases("verifiers"))
