@@ -37,7 +37,7 @@ def check_backends(params: Params, where: str) -> Params:
     """Check what the classes of the parameters cannot: plug-ins, their options and files, the prompt folder."""
     for section, family in FAMILIES.items():
         for name, spec in getattr(params.edct, section).items():
-            _check_backend(family, spec.model_dump(), f"{where}: edct.{section}.{name}")
+            _check_backend(family, spec.plugin(), f"{where}: edct.{section}.{name}")
     if params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     return params

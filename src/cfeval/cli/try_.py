@@ -143,7 +143,7 @@ def _named(section: dict[str, Spec], name: str, where: str) -> dict[str, Any]:
     chosen = name or next(iter(section))
     if chosen not in section:
         raise InputError(f"edct.{where} has no '{chosen}'; {nearest(chosen, section)}")
-    return section[chosen].model_dump()
+    return section[chosen].plugin()
 
 
 def _editor(study: Edct, vlm: str, name: str) -> Editor:

@@ -51,6 +51,13 @@ class Picture:
                 np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS))
             )
 
+    def reencoded(self, quality: int = 95) -> "Picture":
+        """The picture after one passage through JPEG, without chroma subsampling."""
+        buffer = io.BytesIO()
+        Image.fromarray(self.pixels).save(buffer, format="JPEG", quality=quality, subsampling=0)
+        with Image.open(buffer) as image:
+            return Picture.from_pixels(np.asarray(image.convert("RGB")))
+
     def ref(self, path: str) -> ImageRef:
         """A reference to this picture under a relative path."""
         return ImageRef(path=path, sha256=self.sha256)

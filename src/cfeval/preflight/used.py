@@ -43,7 +43,7 @@ def used(study: Edct) -> list[Used]:
     """The backends in use, in the order of params.yaml."""
     wanted = {(section, name) for arm in study.arms() for section, name in _named(arm)}
     return [
-        Used(section, name, family, spec.model_dump())
+        Used(section, name, family, spec.plugin())
         for section, family in FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted

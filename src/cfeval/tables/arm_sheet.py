@@ -1,15 +1,16 @@
-"""Tables 1 and 2 for readers: the names that differ, the figures with their intervals, what is missing."""
+"""The tables of arms for readers: the names that differ, the figures with their intervals, what is missing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from cfeval.records.tables import ArmRow, CalibrationRow
-from cfeval.tables.arm_rows import METRICS
+from cfeval.records.edct import Arm
+from cfeval.records.tables import ArmRow, BenchRow
 from cfeval.tables.arms import HEADINGS, NAMES, varying
 from cfeval.tables.formats import Sheet, cell
 
+METRICS = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS"}
 TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction; it stands for no real model."
 NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables)."
-MISSING_NOTE = "CCS range: the mean over all items if every missing one had scored 0, or 1."
+MISSING_NOTE = "CCS range: the mean over all items if every missing score had been 0, or 1."
 
 
 def arm_sheet(
@@ -23,24 +24,27 @@ def arm_sheet(
     """
     names = [part for part in order if part in varying(rows, always)]
     paper = [metric for metric in METRICS if any(getattr(row, f"paper_{metric}") is not None for row in rows)]
-    headings = [*(HEADINGS[part] for part in names), "Scored", *(metric.upper() for metric in METRICS), "CCS range"]
-    headings += [*(f"Paper {metric.upper()}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]
-    body = tuple((*named(row, names, row.test_world), *_figures(row, paper)) for row in rows)
+    headings = [*(HEADINGS[part] for part in names), "Scored", *METRICS.values(), "CCS range"]
+    headings += [*(f"Paper {METRICS[metric]}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]
+    body = tuple(
+        (*named(row, names, row.test_world), f"{row.n_scored} of {row.n}", *figures_of(row, METRICS, paper))
+        for row in rows
+    )
     return Sheet(name, title, tuple(headings), body, notes(rows, names))
 
 
-def named(row: ArmRow | CalibrationRow, names: Sequence[str], marked: int) -> list[str]:
+def named(row: Arm, names: Sequence[str], marked: int) -> list[str]:
     """The cells that name the arm; a test target carries a mark."""
     return [getattr(row, part) + (" †" if part == "vlm" and marked else "") for part in names]
 
 
-def with_interval(row: ArmRow | CalibrationRow, metric: str) -> str:
+def with_interval(row: object, metric: str) -> str:
     """`0.9400 [0.9150, 0.9625]`, or nothing where there is no figure."""
     value, low, high = (getattr(row, metric + end) for end in ("", "_lo", "_hi"))
     return "" if value is None else f"{cell(value)} [{cell(low)}, {cell(high)}]"
 
 
-def notes(rows: Sequence[ArmRow], columns: Sequence[str]) -> tuple[str, ...]:
+def notes(rows: Sequence[ArmRow] | Sequence[BenchRow], columns: Sequence[str]) -> tuple[str, ...]:
     """What holds for all rows, how to read the columns, and what the targets are."""
     if not rows:
         return (NO_ARM_NOTE,)
@@ -49,21 +53,21 @@ def notes(rows: Sequence[ArmRow], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(note for note in (*said, TEST_WORLD_NOTE if built_in else "") if note)
 
 
-def shared(row: ArmRow | CalibrationRow, columns: Sequence[str], marked: int) -> str:
+def shared(row: Arm, columns: Sequence[str], marked: int) -> str:
     """The names that have no column, as all rows share them: `Data set: world · Judge: grammar.`."""
     names = [name for name in NAMES if name not in columns]
     texts = named(row, names, marked)
     return " · ".join(f"{HEADINGS[name]}: {text}" for name, text in zip(names, texts, strict=True)) + "."
 
 
-def _figures(row: ArmRow, paper: Sequence[str]) -> list[str]:
+def figures_of(row: ArmRow | BenchRow, metrics: Iterable[str], paper: Sequence[str]) -> tuple[str, ...]:
+    """The cells of the figures, the paper's beside, and what they rest on."""
     checked = f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
-    return [
-        f"{row.n_scored} of {row.n}",
-        *(with_interval(row, metric) for metric in METRICS),
+    return (
+        *(with_interval(row, metric) for metric in metrics),
         f"{cell(row.ccs_min)} to {cell(row.ccs_max)}",
         *(cell(getattr(row, f"paper_{metric}")) for metric in paper),
         cell(row.accuracy),
         checked,
         row.missing,
-    ]
+    )

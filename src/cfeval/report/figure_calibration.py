@@ -20,7 +20,7 @@ _DODGE = 0.014
 _NAME_SPACE, _NAME_HEIGHT = 0.035, 0.045
 
 
-def calibration_plot(rows: Sequence[CalibrationRow]) -> Figure:
+def draw(rows: Sequence[CalibrationRow]) -> Figure:
     """One series for each judge, editor and the like; one point a target. Without one, a sentence that says so."""
     use_style()
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
