@@ -1,29 +1,26 @@
 """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from cfeval.cli.common import Out
 from cfeval.cli.edct.common import Arms, arms_of
+from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import write_text
-from cfeval.io.pictures import folder_of
-from cfeval.io.records import read_csv, read_jsonl
-from cfeval.io.samples import shard_files
-from cfeval.records.edct import Arm, Baseline, Counterfactual, Instruction, Requery, Sample, Score
+from cfeval.io.records import read_csv
+from cfeval.records.edct import Arm
 from cfeval.report.cards import Card, Evidence, cards
 from cfeval.report.figures import TABLE_OF
 from cfeval.report.page import Section, page
 from cfeval.tables import NAMES
 from cfeval.tables.formats import Sheet
-
-R = TypeVar("R", Instruction, Counterfactual, Requery)
 
 
 def run(
@@ -42,7 +39,7 @@ def run(
     shown: list[Card] = []
     left_out = 0
     for arm in dict.fromkeys(arms_of(arms)):
-        found = cards(_Files(results, arm, shards, out.parent).evidence())
+        found = cards(_evidence(ArmFiles(results, arm, shards), arm, out.parent))
         shown += islice(found, per_arm)
         left_out += sum(1 for _ in found)
     write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
@@ -70,46 +67,24 @@ def _by_item(shown: list[Card]) -> list[Card]:
     return sorted(shown, key=lambda card: place[card.arm.dataset, card.id, card.edit])
 
 
-class _Files:
-    """The record files of one arm."""
-
-    def __init__(self, results: Path, arm: Arm, shards: int, page_folder: Path) -> None:
-        names = (arm.dataset, arm.vlm, arm.writer, arm.protocol, arm.editor, arm.judge)
-        self._results, self._arm, self._names, self._shards, self._page = results, arm, names, shards, page_folder
-
-    def evidence(self) -> Evidence:
-        """Everything about the arm, its scores in the order of the ids."""
-        edits = self._stage("counterfactuals", 5)
-        return Evidence(
-            arm=self._arm,
-            scores=sorted(
-                (row for file in self._stage("scores", 6, "csv") for row in read_csv(file, Score)),
-                key=lambda row: (row.id, row.edit),
-            ),
-            samples={sample.id: sample for _, sample in self._samples()},
-            baselines={r.id: r for file in self._stage("baseline", 2) for r in read_jsonl(file, Baseline)},
-            originals={sample.id: self._link(file, sample.image.path) for file, sample in self._samples()},
-            instructions=_by_edit(r for file in self._stage("instructions", 4) for r in read_jsonl(file, Instruction)),
-            edits={
-                (r.id, r.edit): self._link(file, r.image.path)
-                for file in edits
-                for r in read_jsonl(file, Counterfactual)
-                if r.image is not None
-            },
-            requeries=_by_edit(r for file in self._stage("requery", 5) for r in read_jsonl(file, Requery)),
-        )
-
-    def _samples(self) -> Iterator[tuple[Path, Sample]]:
-        return ((file, sample) for file in self._stage("samples", 1) for sample in read_jsonl(file, Sample))
-
-    def _stage(self, stage: str, names: int, ending: str = "jsonl") -> list[Path]:
-        """The files of a stage; its path holds so many of the arm's names."""
-        return shard_files(self._results / stage / ("/".join(self._names[:names]) + f".{ending}"), self._shards)
-
-    def _link(self, file: Path, picture: str) -> str:
-        """From the page to a picture of a record file."""
-        return quote(Path(os.path.relpath(folder_of(file) / picture, self._page)).as_posix())
+def _evidence(files: ArmFiles, arm: Arm, page_folder: Path) -> Evidence:
+    """Everything about an arm, its scores in the order of the ids; pictures are links from the page."""
+    samples = files.samples()
+    return Evidence(
+        arm=arm,
+        scores=files.scores(),
+        samples={item: sample for item, (sample, _) in samples.items()},
+        baselines=files.baselines(),
+        originals={item: _link(picture.path, page_folder) for item, (_, picture) in samples.items()},
+        instructions=files.instructions(),
+        edits={
+            (record.id, record.edit): _link(folder / record.image.path, page_folder)
+            for record, folder in files.counterfactuals()
+            if record.image is not None
+        },
+        requeries=files.requeries(),
+    )
 
 
-def _by_edit(records: Iterable[R]) -> dict[tuple[str, int], R]:
-    return {(record.id, record.edit): record for record in records}
+def _link(picture: Path, page_folder: Path) -> str:
+    return quote(Path(os.path.relpath(picture, page_folder)).as_posix())
