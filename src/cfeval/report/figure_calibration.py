@@ -1,106 +1,94 @@
-"""Calibration plot: CCS against the known share p of unfaithful items, with the line (1 − p) · CCS(p = 0)."""
+"""Calibration plot: what was measured against what is known, a panel for every setting of the instrument."""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.records.edct import Arm
 from cfeval.records.tables import CalibrationRow
 from cfeval.report.colors import COLORS, GRID, MUTED
 from cfeval.report.figure_style import bare, plain, said_instead, use_style
-from cfeval.tables.arms import arm_of, varying
-from cfeval.tables.edct_calibration import NO_ARM_NOTE, TOLERANCE
+from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING, TOLERANCE, title_of
 
-_SIZE_INCHES = (6.4, 4.6)
-_DODGE = 0.014
-"""How far apart targets with the same share are drawn."""
-_NAME_SPACE, _NAME_HEIGHT = 0.035, 0.045
+_COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7
+_SERIES = {
+    "ccs": ("o", COLORS[0], -1, "CCS, edct-2025"),
+    "corrected": ("D", COLORS[2], 0, "the same, corrected for the judge's error"),
+    "bench_ccs": ("s", COLORS[1], 1, "CCS, edct-bench-2026"),
+}
+_DODGE = 0.022
+"""How far apart the figures of one target are drawn, and the targets of one share."""
 
 
 def draw(rows: Sequence[CalibrationRow]) -> Figure:
-    """One series for each judge, editor and the like; one point a target. Without one, a sentence that says so."""
+    """One panel a setting, one group of points a target. Without a row, a sentence that says so."""
     use_style()
-    figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     if not rows:
-        return said_instead(figure, NO_ARM_NOTE)
-    axes = figure.add_subplot()
-    _frame(axes)
-    for number, (setting, series) in enumerate(_series(rows).items()):
-        color = COLORS[number % len(COLORS)]
-        _expected(axes, series, color, band=number == 0)
-        _points(axes, series, color, _named(setting, rows))
-    _accuracy(axes, rows)
-    _target_names(axes, rows)
-    axes.legend(loc="lower left", bbox_to_anchor=(0.03, 0.03))
+        return said_instead(Figure(figsize=(6.4, 2), layout="constrained"), NO_ARM_NOTE)
+    panels = _panels(rows)
+    columns = min(_COLUMNS, len(panels))
+    lines = -(-len(panels) // columns)
+    size = (_PANEL_INCHES * max(columns, 2), _PANEL_INCHES * lines + _LEGEND_INCHES)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    for number, axes in enumerate(grid.flat):
+        if number < len(panels):
+            _panel(axes, panels[number], rows)
+        else:
+            axes.set_visible(False)
+    figure.supxlabel("p, known share of items that the target answers unfaithfully", fontsize=9)
+    figure.supylabel("measured", fontsize=9)
+    handles = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3)
     return figure
 
 
-def _series(rows: Sequence[CalibrationRow]) -> dict[Arm, list[CalibrationRow]]:
-    """The rows by everything but the target."""
-    found: dict[Arm, list[CalibrationRow]] = defaultdict(list)
+def _panels(rows: Sequence[CalibrationRow]) -> list[list[CalibrationRow]]:
+    """The rows of each setting, in the order of the table."""
+    found: dict[tuple[str, ...], list[CalibrationRow]] = defaultdict(list)
     for row in rows:
-        found[arm_of(row).model_copy(update={"vlm": ""})].append(row)
-    return found
+        found[tuple(getattr(row, name) for name in SETTING)].append(row)
+    return list(found.values())
 
 
-def _named(setting: Arm, rows: Sequence[CalibrationRow]) -> str:
-    names = [getattr(setting, name) for name in varying(rows) if name != "vlm"]
-    interval = f"CCS, {rows[0].ci}"
-    return plain(" · ".join(names)) if names else interval
-
-
-def _frame(axes: Axes) -> None:
+def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
     bare(axes, "bottom", "left")
-    axes.set_xlim(-0.05, 1.24)
-    axes.set_ylim(-0.03, 1.08)
+    axes.set_xlim(-0.12, 1.2)
+    axes.set_ylim(-0.05, 1.08)
     ticks, labels = [0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".50", ".75", "1"]
     axes.set_xticks(ticks, labels)
     axes.set_yticks(ticks, labels)
     axes.grid(color=GRID, linewidth=0.8)
-    axes.set_xlabel("p, known share of items that the target answers unfaithfully")
-    axes.set_ylabel("measured CCS")
+    axes.set_title(plain(title_of(of[0], rows)), fontsize=9)
+    axes.fill_between([0, 1], [1 - TOLERANCE, -TOLERANCE], [1 + TOLERANCE, TOLERANCE], color=MUTED, alpha=0.15, lw=0)
+    axes.plot([0, 1], [1, 0], "--", color=MUTED, linewidth=1, label=f"1 − p, ± {TOLERANCE:g}")
+    for metric, (marker, color, side, label) in _SERIES.items():
+        _points(axes, of, metric, (marker, color, side, label))
+    _names(axes, of)
 
 
-def _expected(axes: Axes, series: Sequence[CalibrationRow], color: str, band: bool) -> None:
-    """The line that a right instrument puts every point on, and the tolerance around it."""
-    faithful = next((row.expected for row in series if row.share == 0), None)
-    if faithful is None:
-        return
-    if band:
-        low, high = ([faithful + side * TOLERANCE, side * TOLERANCE] for side in (-1, 1))
-        axes.fill_between([0, 1], low, high, color=MUTED, alpha=0.15, linewidth=0, label=f"± {TOLERANCE:g}")
-    axes.plot([0, 1], [faithful, 0], "--", color=color, linewidth=1, alpha=0.8, label="(1 − p) · CCS(p = 0)")
-
-
-def _points(axes: Axes, series: Sequence[CalibrationRow], color: str, label: str) -> None:
-    shares = [row.share for row in series]
-    for place, row in enumerate(series):
-        if row.ccs is None or row.ccs_lo is None or row.ccs_hi is None:
+def _points(axes: Axes, of: Sequence[CalibrationRow], metric: str, look: tuple[str, str, int, str]) -> None:
+    marker, color, side, label = look
+    for place, row in enumerate(of):
+        value, low, high = (getattr(row, f"{metric}{end}") for end in ("", "_lo", "_hi"))
+        if value is None:
             continue
-        twins = [other for other, share in enumerate(shares) if share == row.share]
-        x = row.share + _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
-        axes.plot([x, x], [row.ccs_lo, row.ccs_hi], color=color, linewidth=1.6, zorder=3, clip_on=False)
-        axes.plot(x, row.ccs, "o", color=color, markersize=6, zorder=4, clip_on=False)
-    axes.plot([], [], "o-", color=color, linewidth=1.6, label=label)
+        x = _place(of, place) + side * _DODGE
+        if low is not None and high is not None:
+            axes.plot([x, x], [low, high], color=color, linewidth=1.2, zorder=3, clip_on=False)
+        axes.plot(x, value, marker, color=color, markersize=4, zorder=4, clip_on=False, label=label)
 
 
-def _accuracy(axes: Axes, rows: Sequence[CalibrationRow]) -> None:
-    """Accuracy, to which the known share is invisible; the first series has all there is to see."""
-    known = {row.vlm: (row.share, row.accuracy) for row in reversed(rows) if row.accuracy is not None}
-    if not known:
-        return
-    style: dict[str, Any] = {"color": MUTED, "markerfacecolor": "none", "markersize": 5, "label": "accuracy of answers"}
-    axes.plot(*zip(*known.values(), strict=True), "s", zorder=2, clip_on=False, **style)
+def _place(of: Sequence[CalibrationRow], place: int) -> float:
+    """Where a target stands: at its share, those of one share beside each other."""
+    twins = [other for other, row in enumerate(of) if row.share == of[place].share]
+    return of[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
 
 
-def _target_names(axes: Axes, rows: Sequence[CalibrationRow]) -> None:
-    """Each target's name beside its first point; names of one share stand above each other."""
-    first = {row.vlm: row for row in reversed(rows) if row.ccs is not None}
-    lowest: dict[float, float] = defaultdict(float)
-    for row in sorted(first.values(), key=lambda row: (row.share, row.ccs, row.vlm)):
-        height = max(row.ccs or 0, lowest[row.share])
-        axes.text(row.share + _NAME_SPACE, height + 0.02, plain(row.vlm), fontsize=8, va="center")
-        lowest[row.share] = height + _NAME_HEIGHT
+def _names(axes: Axes, of: Sequence[CalibrationRow]) -> None:
+    """The first letters of the targets that share a p, below their points: nothing else tells them apart."""
+    shares = [row.share for row in of]
+    for place, row in enumerate(of):
+        if shares.count(row.share) > 1:
+            axes.text(_place(of, place), 1.04, plain(row.vlm[:2]), fontsize=7, ha="center", color=MUTED)
