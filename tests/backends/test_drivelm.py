@@ -89,6 +89,7 @@ def test_a_left_turn_is_not_a_view_to_the_left(tmp_path: Path) -> None:
         ({CAR: "Bus.", "<c7,CAM_FRONT,90.0,1.0>": "Bus"}, None),
         ({CAR: "Bus.", "<c7,CAM_FRONT,1590.0,1.0>": "Bus"}, "the bus on the left of the image"),
         ({CAR: "USPS van"}, "the USPS van on the left of the image"),
+        ({CAR: "Bus.", "<c7,CAM_FRONT,1.2.3,4>": "Van.", "c8": "Tram."}, "the bus on the left of the image"),
     ],
 )
 def test_an_object_has_words_only_where_they_tell_it_from_the_others(

@@ -40,7 +40,7 @@ PREAMBLE = (
 """Put before every question: the questions speak of a car that the image does not show."""
 WIDTH = 1600
 """Pixels across an image of nuScenes; coordinates refer to it."""
-_OBJECT = re.compile(r"<c\d+,\s*CAM_FRONT,\s*([0-9.]+),\s*[0-9.]+>")
+_OBJECT = re.compile(r"<c[0-9]+, *CAM_FRONT, *(-?[0-9]+(?:\.[0-9]+)?), *-?[0-9.]+>")
 _LEFT_OUT = re.compile(r"\b(?:back|behind|rear|front[ -](?:left|right)|bounding box(?:es)?)\b", re.IGNORECASE)
 
 
