@@ -182,7 +182,8 @@ def _options(family: str, spec: Mapping[str, Any], where: str) -> PluginOptions:
     try:
         return kind.model_validate({key: value for key, value in spec.items() if key != "backend"})
     except ValidationError as error:
-        first = error.errors()[0]
+        found = error.errors()
+        first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise ParamsError(
