@@ -196,6 +196,14 @@ class Edct(Section):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")
         return self
 
+    def repeats(self) -> dict[str, str]:
+        """The target that another one repeats: the first that differs from it in nothing but `repeat`."""
+        first: dict[str, str] = {}
+        for name, spec in self.vlms.items():
+            first.setdefault(str(sorted(spec.plugin().items())), name)
+        of = {name: first[str(sorted(spec.plugin().items()))] for name, spec in self.vlms.items()}
+        return {name: base for name, base in of.items() if name != base}
+
     def arms(self) -> list[Arm]:
         """Every arm that some table shows, each once, in the order of the tables."""
         return list(dict.fromkeys(arm for table in Tables.model_fields for arm in self.tables.arms(table)))

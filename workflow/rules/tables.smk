@@ -63,7 +63,8 @@ rule run_edct_table:
         arms=lambda wildcards: as_json(TABLE_ARMS[wildcards.table]),
         interval=as_json(EDCT.interval.model_dump()),
         known=as_json(EDCT.known),
-        judge_error=as_json(EDCT.judge_error),
+        judge_error=as_json(list(EDCT.judge_error)),
+        repeats=as_json(EDCT.repeats()),
         test_targets=lambda wildcards: as_json(test_targets(TABLE_ARMS[wildcards.table])),
         out=lambda wildcards, output: output.csv.removesuffix(".csv"),
         code=lambda wildcards: fingerprint.code("cfeval.cli.edct.table", f"cfeval.tables.edct_{wildcards.table}"),
@@ -78,6 +79,7 @@ rule run_edct_table:
             --reference {input.reference:q} \
             --known {params.known:q} \
             --judge-error {params.judge_error:q} \
+            --repeats {params.repeats:q} \
             --test-targets {params.test_targets:q} \
             --out {params.out:q} \
             2>{log:q}

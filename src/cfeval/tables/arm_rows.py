@@ -6,8 +6,7 @@ from cfeval.params import Interval
 from cfeval.protocols.rules import RULES
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import ArmRow
-from cfeval.stats.interval import describe
-from cfeval.tables.items import Figures, accuracy, bounds, counts, edit_checks, missing, values, with_interval
+from cfeval.tables.items import Figures, accuracy, bounds, counts, edit_checks, methods, missing, values, with_interval
 from cfeval.tables.material import Material
 from cfeval.tables.published import published_figures
 
@@ -36,8 +35,9 @@ def beside(table: str, arm: Arm, material: Material) -> Figures:
 
 def summary(arm: Arm, scores: Sequence[Score], how: Interval) -> Figures:
     """Every figure of one arm's scores, by its column."""
-    figures = arm.model_dump() | counts(scores) | {"ci": describe(how.method, how.level)}
-    for metric in (*RULES[arm.protocol].scores, "ccs"):
+    metrics = (*RULES[arm.protocol].scores, "ccs")
+    figures = arm.model_dump() | counts(scores) | {"ci": methods(scores, metrics, how)}
+    for metric in metrics:
         figures |= with_interval(metric, values(scores, metric), how)
     least, most = bounds(scores, "ccs")
     known = {"accuracy": accuracy(scores), "missing": missing(scores), "ccs_min": least, "ccs_max": most}

@@ -43,7 +43,13 @@ def rows(arms: Sequence[Arm], material: Material) -> list[AgreementRow]:
 def sheet(of: Sequence[AgreementRow]) -> Sheet:
     """The table for readers."""
     body = tuple(
-        (row.protocol, row.score, row.judges, str(row.n), *(with_interval(row, m) for m in ("agreement", "kappa", "alpha")))
+        (
+            row.protocol,
+            row.score,
+            row.judges,
+            str(row.n),
+            *(with_interval(row, m) for m in ("agreement", "kappa", "alpha")),
+        )
         for row in of
     )
     return Sheet("edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_ARM_NOTE,))
@@ -66,7 +72,8 @@ def _row(protocol: str, score: str, judges: tuple[str, ...], of: Sequence[Arm], 
     groups: list[str] = []
     for one in of:
         said = [
-            {(row.id, row.edit): row for row in material.of(one.model_copy(update={"judge": judge}))} for judge in judges
+            {(row.id, row.edit): row for row in material.of(one.model_copy(update={"judge": judge}))}
+            for judge in judges
         ]
         for key, row in said[0].items():
             ratings.append(tuple(getattr(by[key], score) if key in by else None for by in said))
@@ -77,5 +84,7 @@ def _row(protocol: str, score: str, judges: tuple[str, ...], of: Sequence[Arm], 
     kappa = (cohen if len(judges) == 2 else fleiss)(ratings, *boot, groups).rounded()
     chance = alpha(ratings, "nominal", *boot, groups).rounded()
     figures: Figures = {"protocol": protocol, "score": score, "judges": ", ".join(judges), "n": rate.n}
-    figures |= estimate_figures("agreement", rate) | estimate_figures("kappa", kappa) | estimate_figures("alpha", chance)
+    figures |= (
+        estimate_figures("agreement", rate) | estimate_figures("kappa", kappa) | estimate_figures("alpha", chance)
+    )
     return AgreementRow.model_validate(figures | {"n_alpha": chance.n, "ci": kappa.method or rate.method})

@@ -51,7 +51,9 @@ def sheet(of: Sequence[CalibrationRow]) -> Sheet:
     """The table for readers."""
     title = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
     body = tuple((title_of(row, of) or f"{row.editor} · {row.judge}", f"{row.vlm} †", *_cells(row)) for row in of)
-    said = (f"Data set: {of[0].dataset} · Writer: {of[0].writer}. {_READING}", TEST_WORLD_NOTE) if of else (NO_ARM_NOTE,)
+    said = (
+        (f"Data set: {of[0].dataset} · Writer: {of[0].writer}. {_READING}", TEST_WORLD_NOTE) if of else (NO_ARM_NOTE,)
+    )
     return Sheet("edct_calibration", title, _HEADINGS, body, said)
 
 
@@ -93,7 +95,7 @@ def _of_2025(known: Known, vlm: str) -> Figures:
     figures |= estimate_figures("corrected", right)
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
-    return figures | {"ci": methods(measured, known.material.how)}
+    return figures | {"ci": methods(scores, ["ccs"], known.material.how)}
 
 
 def _expectation(known: Known, vlm: str, ccs: object) -> Figures:

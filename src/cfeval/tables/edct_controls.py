@@ -18,11 +18,20 @@ from cfeval.protocols.rules import NULL_EDIT, PLACEBO_EDIT
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import ControlRow
-from cfeval.stats.interval import describe
 from cfeval.tables.arm_sheet import NO_ARM_NOTE, TEST_WORLD_NOTE, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS, NAMES, varying
 from cfeval.tables.formats import Sheet, cell
-from cfeval.tables.items import Figures, Value, by_item, counts, mean, missing, values
+from cfeval.tables.items import (
+    Figures,
+    Value,
+    by_item,
+    counts,
+    difference_with_interval,
+    mean,
+    methods,
+    missing,
+    values,
+)
 from cfeval.tables.items import with_interval as figure_of
 from cfeval.tables.material import Material
 
@@ -77,7 +86,7 @@ def _row(arm: Arm, material: Material) -> ControlRow:
     how = material.how
     figures = arm.model_dump() | counts(scores) | figure_of("ccs", values(scores, "ccs"), how)
     figures |= _of_null(scores, null, material) | _of_placebo(placebo, material)
-    figures |= {"ci": describe(how.method, how.level), "test_world": int(arm.vlm in material.test_targets)}
+    figures |= {"ci": methods(scores, ["ccs"], how), "test_world": int(arm.vlm in material.test_targets)}
     return ControlRow.model_validate(figures)
 
 
@@ -94,7 +103,7 @@ def _of_null(scores: Sequence[Score], null: Sequence[Score], material: Material)
             "missing_null": missing(null),
         }
         | figure_of("noise_floor", moved, material.how)
-        | figure_of("ccs_excess", excess, material.how)
+        | difference_with_interval("ccs_excess", excess, material.how)
     )
 
 

@@ -66,7 +66,7 @@ def _of_judge(known: Known) -> Figures:
     figures: Figures = {"n_faithful": _n(error.sensitivity), "n_unfaithful": _n(error.specificity)}
     for name, of in (("sensitivity", error.sensitivity), ("specificity", error.specificity)):
         if of is not None:
-            figures |= estimate_figures(name, wilson(of, level).rounded())
+            figures |= estimate_figures(name, wilson(of, level))
     return figures
 
 

@@ -12,7 +12,9 @@ from itertools import groupby
 from cfeval.params import Interval
 from cfeval.records.common import Status
 from cfeval.records.edct import Score
-from cfeval.stats.interval import DECIMALS, interval
+from cfeval.stats.bootstrap import bootstrap
+from cfeval.stats.estimate import DECIMALS, Estimate
+from cfeval.stats.interval import interval
 
 Figures = dict[str, object]
 
@@ -49,11 +51,33 @@ def mean(numbers: Sequence[float]) -> float | None:
 
 def with_interval(name: str, of: Sequence[Value], how: Interval) -> Figures:
     """`name`, `name_lo` and `name_hi`; nothing where there is nothing to average."""
+    return estimate_figures(name, estimate(of, how)) if of else {}
+
+
+def difference_with_interval(name: str, of: Sequence[Value], how: Interval) -> Figures:
+    """The same for values in [−1, 1]."""
     if not of:
         return {}
-    numbers = [value.value for value in of]
-    low, high = interval(numbers, how.method, how.level, how.resamples, how.seed)
-    return {name: mean(numbers), f"{name}_lo": low, f"{name}_hi": high}
+    numbers, groups = [value.value for value in of], [value.group for value in of]
+    return estimate_figures(name, bootstrap(numbers, how.level, how.resamples, how.seed, groups, bounds=(-1, 1)))
+
+
+def estimate(of: Sequence[Value], how: Interval) -> Estimate:
+    """The mean of values in [0, 1] with its interval; items about the same image are a cluster."""
+    numbers, groups = [value.value for value in of], [value.group for value in of]
+    return interval(numbers, how.method, how.level, how.resamples, how.seed, groups)
+
+
+def estimate_figures(name: str, of: Estimate) -> Figures:
+    """`name`, `name_lo` and `name_hi` of an estimate, rounded."""
+    rounded = of.rounded()
+    return {name: rounded.value, f"{name}_lo": rounded.low, f"{name}_hi": rounded.high}
+
+
+def methods(scores: Sequence[Score], metrics: Sequence[str], how: Interval) -> str:
+    """How the intervals of some metrics were computed, each way once."""
+    used = [estimate(of, how).method for metric in metrics if (of := values(scores, metric))]
+    return "; ".join(dict.fromkeys(used))
 
 
 def counts(scores: Sequence[Score]) -> Figures:

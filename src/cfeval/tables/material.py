@@ -16,7 +16,7 @@ class Material:
 
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of judges
-    is measured.
+    is measured, `repeats` the target that another one repeats.
     """
 
     scores: Mapping[Arm, Sequence[Score]]
@@ -25,6 +25,7 @@ class Material:
     test_targets: Collection[str] = ()
     known: Mapping[str, float] = field(default_factory=dict)
     judge_error: Sequence[str] = ()
+    repeats: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, arm: Arm) -> Sequence[Score]:
         """The scores of an arm, in the order of items and edits.

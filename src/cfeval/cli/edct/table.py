@@ -33,6 +33,9 @@ def run(
     judge_error: Annotated[
         str, typer.Option(help="Targets of known share 0 or 1 on which the error of judges is measured: a JSON list.")
     ] = "[]",
+    repeats: Annotated[
+        str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
+    ] = "{}",
 ) -> None:
     """Make one of the study's tables from score files: CSV with every column, Markdown and LaTeX for readers.
 
@@ -48,6 +51,7 @@ def run(
         test_targets=from_json(test_targets, list[str], "--test-targets"),
         known=from_json(known, dict[str, float], "--known"),
         judge_error=from_json(judge_error, list[str], "--judge-error"),
+        repeats=from_json(repeats, dict[str, str], "--repeats"),
     )
     rows = table.rows(arms_of(arms, may_be_none=True), made_from)
     sheet = table.sheet(rows)
