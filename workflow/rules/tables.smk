@@ -15,6 +15,8 @@ TABLE_ARMS = {
     "comparisons": [arm.model_dump() for table in ("table1", "bench") for arm in EDCT.tables.arms(table)],
 }
 
+OF_KNOWN = ("calibration", "instrument")
+
 
 def table_scores(wildcards):
     """For a rule's input: the scores of a table's arms, and for the calibration those of their placebo edits."""
@@ -62,9 +64,9 @@ rule run_edct_table:
     params:
         arms=lambda wildcards: as_json(TABLE_ARMS[wildcards.table]),
         interval=as_json(EDCT.interval.model_dump()),
-        known=as_json(EDCT.known),
-        judge_error=as_json(list(EDCT.judge_error)),
-        repeats=as_json(EDCT.repeats()),
+        known=lambda wildcards: as_json(EDCT.known if wildcards.table in OF_KNOWN else {}),
+        judge_error=lambda wildcards: as_json(EDCT.judge_error if wildcards.table in OF_KNOWN else ()),
+        repeats=lambda wildcards: as_json(EDCT.repeats() if wildcards.table == "variance" else {}),
         test_targets=lambda wildcards: as_json(test_targets(TABLE_ARMS[wildcards.table])),
         out=lambda wildcards, output: output.csv.removesuffix(".csv"),
         code=lambda wildcards: fingerprint.code("cfeval.cli.edct.table", f"cfeval.tables.edct_{wildcards.table}"),
