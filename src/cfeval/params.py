@@ -67,8 +67,8 @@ class Calls(Section):
 class Interval(Section):
     """How confidence intervals are computed."""
 
-    method: Literal["bootstrap", "wilson"] = Field(
-        "bootstrap", description="Percentile bootstrap over items, or Wilson."
+    method: Literal["bootstrap", "bca", "wilson"] = Field(
+        "bootstrap", description="Bootstrap over images, percentile or BCa, or Wilson."
     )
     level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
     resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")

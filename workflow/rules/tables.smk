@@ -6,7 +6,7 @@ results/report/index.html.
 Steps: 1. tables. 2. figures and metrics from the tables. 3. the report.
 """
 
-REFERENCE = "data/reference/edct-2025.csv"
+REFERENCE = ["data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv"]
 # Beside the tables that params.yaml fills: those that follow from them.
 TABLE_ARMS = {
     **{table: [arm.model_dump() for arm in EDCT.tables.arms(table)] for table in type(EDCT.tables).model_fields},
@@ -68,6 +68,7 @@ rule run_edct_table:
         judge_error=lambda wildcards: as_json(EDCT.judge_error if wildcards.table in OF_KNOWN else ()),
         repeats=lambda wildcards: as_json(EDCT.repeats() if wildcards.table == "variance" else {}),
         test_targets=lambda wildcards: as_json(test_targets(TABLE_ARMS[wildcards.table])),
+        references=" ".join(f"--reference {file}" for file in REFERENCE),
         out=lambda wildcards, output: output.csv.removesuffix(".csv"),
         code=lambda wildcards: fingerprint.code("cfeval.cli.edct.table", f"cfeval.tables.edct_{wildcards.table}"),
     message:
@@ -78,7 +79,7 @@ rule run_edct_table:
             {input.scores:q} \
             --arms {params.arms:q} \
             --interval {params.interval:q} \
-            --reference {input.reference:q} \
+            {params.references} \
             --known {params.known:q} \
             --judge-error {params.judge_error:q} \
             --repeats {params.repeats:q} \
