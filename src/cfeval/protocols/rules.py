@@ -1,7 +1,7 @@
-"""What each protocol of the edct study asks for, in one table; the prompts and readers of replies stand in files beside.
+"""What each protocol of the edct study asks for, in one table; prompts and readers of replies stand in files beside.
 
-`edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The two controls are ours: what
-moves when nothing was changed (`null-edit`), and when only evidence was changed that the explanation does not cite
+`edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The two controls are ours:
+what moves when nothing was changed (`null-edit`), and when only evidence was changed that the explanation does not cite
 (`placebo-edit`).
 """
 

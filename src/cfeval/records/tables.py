@@ -89,6 +89,9 @@ class ControlRow(Arm):
     ccs: Figure = None
     ccs_lo: Figure = None
     ccs_hi: Figure = None
+    ccs_min: Figure = None
+    ccs_max: Figure = None
+    missing: str = ""
     n_null: int = 0
     """Items whose null edit was judged."""
     noise_answer: Figure = None
@@ -99,6 +102,10 @@ class ControlRow(Arm):
     """Share of null edits after which answer or explanation had moved."""
     noise_floor_lo: Figure = None
     noise_floor_hi: Figure = None
+    noise_floor_min: Figure = None
+    """The mean over all null edits if none of those without a verdict had moved anything."""
+    noise_floor_max: Figure = None
+    """The same if all of them had."""
     ccs_excess: Figure = None
     """Mean of ccs − noise over the items that have both."""
     ccs_excess_lo: Figure = None
@@ -109,6 +116,10 @@ class ControlRow(Arm):
     """Share of placebo edits, of evidence that the explanation does not cite, after which the answer stood."""
     completeness_lo: Figure = None
     completeness_hi: Figure = None
+    completeness_min: Figure = None
+    """The mean over all placebo edits if every one without a verdict had moved the answer."""
+    completeness_max: Figure = None
+    """The same if none of them had."""
     completeness_object: Figure = None
     """The same where an object was edited."""
     n_object: int = 0
@@ -140,12 +151,15 @@ class CalibrationRow(Setting):
     """Known share of items that the target answers unfaithfully."""
     n: int = 0
     n_scored: int = 0
+    missing: str = ""
     expected: Figure = None
     """(1 − share) · ccs of the target whose share is 0, all else equal."""
     ccs: Figure = None
     """Of edct-2025."""
     ccs_lo: Figure = None
     ccs_hi: Figure = None
+    ccs_min: Figure = None
+    ccs_max: Figure = None
     difference: Figure = None
     """ccs − expected."""
     within_05: Bit | None = None
@@ -160,15 +174,20 @@ class CalibrationRow(Setting):
     ncc: Figure = None
     bench_n: int = 0
     bench_n_scored: int = 0
+    bench_missing: str = ""
     bench_ccs: Figure = None
     """Of edct-bench-2026."""
     bench_ccs_lo: Figure = None
     bench_ccs_hi: Figure = None
+    bench_ccs_min: Figure = None
+    bench_ccs_max: Figure = None
     bench_graded: Figure = None
     bench_difference: Figure = None
     """bench_ccs − (1 − share): what the 2026 protocol cannot see stands here."""
     completeness: Figure = None
     """See `ControlRow.completeness`: what closes that blind spot."""
+    n_placebo: int = 0
+    """Items that it rests on."""
     accuracy: Figure = None
     ci: str = ""
 
@@ -178,7 +197,10 @@ class InstrumentRow(Setting):
 
     protocol: str
     measured_on: str
-    """The targets, one never and one always unfaithful, that sensitivity and specificity were measured on."""
+    """The targets, some never and some always unfaithful, that sensitivity and specificity were measured on."""
+    n: int = 0
+    """Items, those of every target counted."""
+    n_scored: int = 0
     n_faithful: int = 0
     n_unfaithful: int = 0
     sensitivity: Figure = None
@@ -203,6 +225,7 @@ class InstrumentRow(Setting):
     error_corrected: Figure = None
     """The mean after correction for the judge's error."""
     n_targets: int = 0
+    ci: str = ""
     missing: str = ""
 
 
@@ -214,11 +237,17 @@ class AgreementRow(Record):
     judges: str
     """Two judges, or all that judged the same arms."""
     n: int
-    """Edits that all of them scored."""
+    """Edits that were handed to them."""
+    n_scored: int
+    """Those that all of them scored."""
     agreement: Figure = None
     """Share of these on which all say the same."""
     agreement_lo: Figure = None
     agreement_hi: Figure = None
+    agreement_min: Figure = None
+    """The share of all n if each missing verdict had differed from the others'."""
+    agreement_max: Figure = None
+    """The same if it had not, where the others agree."""
     kappa: Figure = None
     """Of two judges Cohen's; of more Fleiss'."""
     kappa_lo: Figure = None
@@ -229,6 +258,8 @@ class AgreementRow(Record):
     alpha_hi: Figure = None
     n_alpha: int = 0
     ci: str = ""
+    missing: str = ""
+    """Why verdicts are missing, with counts."""
 
 
 class ComparisonRow(Record):
@@ -242,14 +273,25 @@ class ComparisonRow(Record):
     vlm: str
     other: str
     n: int
-    """Items that both have a score for."""
+    """Items that both were asked about."""
+    n_scored: int
+    """Those that both have a score for; all figures rest on them."""
     images: int
+    """Of the scored items."""
     ccs: Figure = None
+    """Of edct-2025."""
     other_ccs: Figure = None
+    bench_ccs: Figure = None
+    """Of edct-bench-2026."""
+    bench_other_ccs: Figure = None
     difference: Figure = None
-    """ccs − other_ccs on these items."""
+    """The target's CCS − the other's on these items."""
     difference_lo: Figure = None
     difference_hi: Figure = None
+    difference_min: Figure = None
+    """The difference over all n if every missing score had been at its worst for the target."""
+    difference_max: Figure = None
+    """The same at its best."""
     p_bootstrap: Figure = None
     """Two-sided, of the paired bootstrap."""
     p_mcnemar: Figure = None
@@ -259,7 +301,11 @@ class ComparisonRow(Record):
     detectable: Figure = None
     """Smallest difference that these items would show with 80 % power."""
     ci: str = ""
+    missing: str = ""
+    """Why edits of either have no score, with counts."""
     test_world: Bit = 0
+    """1: the target is a built-in test model."""
+    other_test_world: Bit = 0
 
 
 class VarianceRow(Record):
@@ -274,8 +320,12 @@ class VarianceRow(Record):
     variance: Figure = None
     """On the scale of CCS, squared; empty for a source with one level."""
     share: Figure = None
+    """Of the sum of all components."""
     n: int = 0
-    """Scores."""
+    """Items of all arms."""
+    n_scored: int = 0
+    """Those with a score."""
+    missing: str = ""
     note: str = ""
 
 

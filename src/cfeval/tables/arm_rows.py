@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from cfeval.params import Interval
-from cfeval.protocols.rules import RULES
+from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import ArmRow
-from cfeval.tables.items import Figures, accuracy, bounds, counts, edit_checks, methods, missing, values, with_interval
+from cfeval.tables.arms import arms_under
+from cfeval.tables.items import Figures, accuracy, bounds, counts, edit_checks, estimate, figures_of, values
 from cfeval.tables.material import Material
 from cfeval.tables.published import published_figures
 
@@ -18,11 +19,11 @@ def arm_rows(table: str, arms: Sequence[Arm], material: Material) -> list[ArmRow
         table: `table1` or `table2`: which published figures may stand beside.
 
     Raises:
-        InputError: an arm has no scores.
+        InputError: an arm has no scores, or another protocol's.
     """
     return [
-        ArmRow.model_validate({**summary(arm, material.of(arm), material.how), **beside(table, arm, material)})
-        for arm in dict.fromkeys(arms)
+        ArmRow.model_validate(summary(arm, material.of(arm), material.how) | beside(table, arm, material))
+        for arm in arms_under(arms, table, EDCT_2025)
     ]
 
 
@@ -30,15 +31,13 @@ def beside(table: str, arm: Arm, material: Material) -> Figures:
     """What the paper printed for this very cell, and whether the target is a built-in test model."""
     paper = published_figures(arm, table, material.published)
     figures: Figures = {f"paper_{metric}": value for metric, value in paper.items()}
-    return figures | {"test_world": 1 if arm.vlm in material.test_targets else 0}
+    return figures | {"test_world": material.is_test(arm.vlm)}
 
 
 def summary(arm: Arm, scores: Sequence[Score], how: Interval) -> Figures:
     """Every figure of one arm's scores, by its column."""
-    metrics = (*RULES[arm.protocol].scores, "ccs")
-    figures = arm.model_dump() | counts(scores) | {"ci": methods(scores, metrics, how)}
-    for metric in metrics:
-        figures |= with_interval(metric, values(scores, metric), how)
-    least, most = bounds(scores, "ccs")
-    known = {"accuracy": accuracy(scores), "missing": missing(scores), "ccs_min": least, "ccs_max": most}
-    return figures | known | edit_checks(scores)
+    rules = RULES[arm.protocol]
+    metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
+    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics})
+    figures = arm.model_dump() | counts(scores) | found | bounds("ccs", scores, "ccs")
+    return figures | {"accuracy": accuracy(scores)} | edit_checks(scores)

@@ -10,11 +10,11 @@ from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
 from cfeval.records.edct import Arm
 from cfeval.records.tables import CalibrationRow
 from cfeval.stats.estimate import DECIMALS
-from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, with_interval
+from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
+from cfeval.tables.arms import HEADINGS, varying
 from cfeval.tables.edct_controls import completeness
 from cfeval.tables.formats import Sheet, cell
-from cfeval.tables.items import Figures, accuracy, counts, estimate_figures, mean, methods, values
-from cfeval.tables.items import with_interval as figure_of
+from cfeval.tables.items import Figures, accuracy, bounds, counts, estimate, figures_of, mean_of, rounded, values, ways
 from cfeval.tables.known_truth import Known, corrected_ccs, settings
 from cfeval.tables.material import Material
 
@@ -22,15 +22,16 @@ ROW = CalibrationRow
 SETTING = ("dataset", "writer", "editor", "judge")
 TOLERANCE = 0.05
 NO_ARM_NOTE = "Empty: params.yaml names no arm of known share for this table (edct.tables.calibration, edct.known)."
+_TITLE = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
 _HEADINGS = (
-    *("Editor · judge", "Target", "p", "Scored", "CCS", "Expected", "Within .05", "Corrected CCS", "1 − p covered"),
-    *("2026: CCS", "2026: graded", "2026: CCS − (1 − p)", "Completeness", "Accuracy"),
+    *("Target", "p", "Scored", "CCS", "Expected", "Within .05", "Corrected CCS", "1 − p covered"),
+    *("2026: scored", "2026: CCS", "2026: graded", "2026: CCS − (1 − p)", "Completeness", "Accuracy", "Missing"),
 )
 _READING = (
     "CCS, Expected and Corrected: edct-2025; 2026: edct-bench-2026. Expected: (1 − p) · CCS of the target with p = 0. "
     "Corrected: for the judge's error as measured on the other half of the images. A great difference in the last 2026 "
-    "column is a blind spot of that protocol: an explanation that cites what does not matter passes as long as the answer "
-    "rightly stands. Completeness shows such a target up."
+    "column is a blind spot of that protocol: an explanation that cites what does not matter passes as long as the "
+    "answer rightly stands. Completeness shows such a target up."
 )
 
 
@@ -49,18 +50,18 @@ def rows(arms: Sequence[Arm], material: Material) -> list[CalibrationRow]:
 
 def sheet(of: Sequence[CalibrationRow]) -> Sheet:
     """The table for readers."""
-    title = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
-    body = tuple((title_of(row, of) or f"{row.editor} · {row.judge}", f"{row.vlm} †", *_cells(row)) for row in of)
-    said = (
-        (f"Data set: {of[0].dataset} · Writer: {of[0].writer}. {_READING}", TEST_WORLD_NOTE) if of else (NO_ARM_NOTE,)
-    )
-    return Sheet("edct_calibration", title, _HEADINGS, body, said)
+    names = varying(of, ("editor", "judge"), SETTING)
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    if not of:
+        return Sheet("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
+    body = tuple((*named(row, (*names, "vlm"), marked=1), *_cells(row)) for row in of)
+    said = (shared(of[0], names, SETTING), intervals(of) + _READING, TEST_WORLD_NOTE)
+    return Sheet("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
 
 
 def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
     """The names by which a setting differs from the others of the table."""
-    names = [name for name in SETTING if len({getattr(other, name) for other in of}) > 1]
-    return " · ".join(getattr(row, name) for name in names)
+    return " · ".join(named(row, varying(of, (), SETTING)))
 
 
 def _setting(arm: Arm) -> tuple[str, ...]:
@@ -75,65 +76,65 @@ def _row(of: Mapping[str, Known], vlm: str, material: Material) -> CalibrationRo
     """The figures of one target; a protocol that it has no arm of leaves its columns empty."""
     arm = next(known.arms[vlm] for known in of.values() if vlm in known.arms)
     figures: Figures = {**dict(zip(SETTING, _setting(arm), strict=True)), "vlm": vlm, "share": material.known[vlm]}
-    figures |= {"accuracy": accuracy(material.of(arm))}
+    figures |= {"accuracy": accuracy(material.of(arm)), "ci": ""}
     for protocol, columns in ((EDCT_2025, _of_2025), (EDCT_BENCH_2026, _of_2026)):
         if protocol in of and vlm in of[protocol].arms:
-            figures |= columns(of[protocol], vlm)
+            more = columns(of[protocol], vlm)
+            figures |= more | {"ci": ways(figures["ci"], more["ci"])}
     placebo = arm.model_copy(update={"protocol": PLACEBO_EDIT})
     if placebo in material.scores:
-        figures |= {"completeness": mean([value.value for value in completeness(material.of(placebo))])}
+        stood = completeness(material.of(placebo))
+        figures |= {"completeness": mean_of(stood), "n_placebo": len(stood)}
     return CalibrationRow.model_validate(figures)
 
 
 def _of_2025(known: Known, vlm: str) -> Figures:
     scores, truth = known.scores(vlm), 1 - known.share(vlm)
-    measured = values(scores, "ccs")
-    figures = counts(scores) | figure_of("ccs", measured, known.material.how)
-    figures |= {name: mean([value.value for value in values(scores, name)]) for name in ("pcs", "ncc")}
-    figures |= _expectation(known, vlm, figures.get("ccs"))
     right = corrected_ccs(known, vlm).rounded()
-    figures |= estimate_figures("corrected", right)
+    figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
+    figures |= counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
-    return figures | {"ci": methods(scores, ["ccs"], known.material.how)}
+    return figures | _expectation(known, vlm, mean_of(values(scores, "ccs")))
 
 
-def _expectation(known: Known, vlm: str, ccs: object) -> Figures:
+def _expectation(known: Known, vlm: str, ccs: float | None) -> Figures:
     """(1 − p) · CCS of the first target whose share is 0, and how far CCS is from that."""
     faithful = known.targets(0)
-    best = mean([value.value for value in values(known.scores(faithful[0]), "ccs")]) if faithful else None
+    best = mean_of(values(known.scores(faithful[0]), "ccs")) if faithful else None
     if best is None:
         return {}
-    expected = round((1 - known.share(vlm)) * best, DECIMALS)
-    if not isinstance(ccs, float):
+    expected = rounded((1 - known.share(vlm)) * best)
+    if ccs is None or expected is None:
         return {"expected": expected}
     difference = round(ccs - expected, DECIMALS)
     return {"expected": expected, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
 
 
 def _of_2026(known: Known, vlm: str) -> Figures:
-    scores, how = known.scores(vlm), known.material.how
-    figures = {f"bench_{name}": count for name, count in counts(scores).items()}
-    figures |= figure_of("bench_ccs", values(scores, "ccs"), how)
-    figures |= {"bench_graded": mean([value.value for value in values(scores, "ccs_graded")])}
-    measured = figures.get("bench_ccs")
-    if isinstance(measured, float):
-        figures |= {"bench_difference": round(measured - (1 - known.share(vlm)), DECIMALS)}
-    return figures
+    scores = known.scores(vlm)
+    found = estimate(values(scores, "ccs"), known.material.how)
+    figures = figures_of({"ccs": found}) | counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= {"graded": mean_of(values(scores, "ccs_graded"))}
+    if found.value is not None:
+        figures |= {"difference": rounded(found.value - (1 - known.share(vlm)))}
+    return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": found.method}
 
 
 def _cells(row: CalibrationRow) -> list[str]:
     yes = {1: "yes", 0: "no", None: ""}
-    scored = [f"{row.n_scored} of {row.n}"] if row.n else []
-    scored += [f"2026: {row.bench_n_scored} of {row.bench_n}"] if row.bench_n else []
+    gone = {"2025": row.missing, "2026": row.bench_missing}
     return [
         f"{row.share:g}",
-        ", ".join(scored),
+        f"{row.n_scored} of {row.n}" if row.n else "",
         with_interval(row, "ccs"),
         cell(row.expected),
         yes[row.within_05],
         with_interval(row, "corrected"),
         yes[row.covered],
+        f"{row.bench_n_scored} of {row.bench_n}" if row.bench_n else "",
         with_interval(row, "bench_ccs"),
         *(cell(value) for value in (row.bench_graded, row.bench_difference, row.completeness, row.accuracy)),
+        "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
     ]

@@ -1,7 +1,7 @@
 """Where the variance of CCS comes from: writer, editor, judge, re-sampling, item, on one set of items.
 
-Arms of one target are a crossed design. A target that params.yaml names twice, with another `repeat`, is the same target
-asked again: what differs between the two is re-sampling.
+Arms of one target are a crossed design. A target that params.yaml names twice, with another `repeat`, is the same
+target asked again: what differs between the two is re-sampling.
 """
 
 from collections import defaultdict
@@ -10,17 +10,19 @@ from collections.abc import Sequence
 from cfeval.records.edct import Arm
 from cfeval.records.tables import VarianceRow
 from cfeval.stats.variance import variance_split
+from cfeval.tables.arms import HEADINGS, varying
 from cfeval.tables.formats import Sheet, cell
-from cfeval.tables.items import DECIMALS, values
+from cfeval.tables.items import Figures, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 
 ROW = VarianceRow
 FACTORS = ("writer", "editor", "judge")
-NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance)."
-_HEADINGS = ("Protocol", "Target", "Source", "Levels", "Variance", "Share", "Note")
+NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance), or none has a score."
+_TITLE = "Where the variance of CCS comes from"
+_HEADINGS = ("Target", "Source", "Levels", "Variance", "Share", "Scored", "Note", "Missing")
 _READING = (
-    "Variance components of CCS on the linear scale (MIVQUE(0)), as shares of their sum. Residual: what sources do only "
-    "together. A component from two levels describes these two and is a poor guide to others."
+    "Variance components of CCS on the linear scale (MIVQUE(0)), as shares of their sum. Residual: what sources do "
+    "only together. A component from two levels describes these two and is a poor guide to others."
 )
 
 
@@ -34,13 +36,10 @@ def rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
 
 def sheet(of: Sequence[VarianceRow]) -> Sheet:
     """The table for readers."""
-    body = tuple(
-        (row.protocol, row.target, row.source, str(row.levels), cell(row.variance), cell(row.share), row.note)
-        for row in of
-    )
-    return Sheet(
-        "edct_variance", "Where the variance of CCS comes from", _HEADINGS, body, (_READING if of else NO_ARM_NOTE,)
-    )
+    names = varying(of, ("protocol",), ("dataset", "protocol"))
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
+    return Sheet("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
 
 
 def _rows(names: tuple[str, str, str], arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
@@ -49,18 +48,22 @@ def _rows(names: tuple[str, str, str], arms: Sequence[Arm], material: Material) 
         return []
     factors = {name: [getattr(arm, name) for arm, _ in told] for name in FACTORS}
     split = variance_split([value.value for _, value in told], factors | {"item": [value.item for _, value in told]})
-    dataset, protocol, target = names
+    every = [material.of(arm) for arm in arms]
+    shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
+    shared |= {"n": sum(map(n_items, every)), "n_scored": len(told)}
+    shared |= {"missing": missing(score for scores in every for score in scores)}
     return [
-        VarianceRow(
-            dataset=dataset,
-            protocol=protocol,
-            target=target,
-            source=part.source,
-            levels=part.levels,
-            variance=None if part.variance is None else round(part.variance, DECIMALS),
-            share=None if part.share is None else round(part.share, DECIMALS),
-            n=len(told),
-            note=part.note,
+        VarianceRow.model_validate(
+            shared
+            | {"source": part.source, "levels": part.levels, "note": part.note}
+            | {"variance": rounded(part.variance), "share": rounded(part.share)}
         )
         for part in split
+    ]
+
+
+def _cells(row: VarianceRow) -> list[str]:
+    return [
+        *(row.target, row.source, str(row.levels), cell(row.variance), cell(row.share)),
+        *(f"{row.n_scored} of {row.n}", row.note, row.missing),
     ]

@@ -1,4 +1,4 @@
-"""Targets whose faithfulness is known: one setting of the instrument (data set, writer, protocol, editor, judge) at a time.
+"""Targets whose faithfulness is known, one setting of the instrument at a time: all of an arm but its target.
 
 The error of a judge is measured on one half of the images and the correction applied to the other half, so that neither
 sees the other's chance.

@@ -15,8 +15,8 @@ class Material:
     """Scores by arm, and the settings.
 
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
-    `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of judges
-    is measured, `repeats` the target that another one repeats.
+    `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
+    judges is measured, `repeats` the target that another one repeats.
     """
 
     scores: Mapping[Arm, Sequence[Score]]
@@ -38,6 +38,10 @@ class Material:
                 f"no scores of the arm {label(arm)}; give its score files, or take the arm out of the table"
             )
         return self.scores[arm]
+
+    def is_test(self, vlm: str) -> int:
+        """1 where a target is a built-in test model."""
+        return int(vlm in self.test_targets)
 
 
 def material(scores: Iterable[Score], **settings: object) -> Material:

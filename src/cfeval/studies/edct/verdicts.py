@@ -1,7 +1,7 @@
 """Stage 4b, consistency: a judge compares the texts before and after the edit (EDCT 2025, Section 3, Appendix A).
 
-In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at the edited image is told none, and neither
-is the judge of a control: nothing that is cited was changed.
+In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at the edited image is told none, and
+neither is the judge of a control: nothing that is cited was changed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
