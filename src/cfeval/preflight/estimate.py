@@ -157,8 +157,9 @@ def _verdict(
 
 
 def _silent(use: Used) -> bool:
-    """Whether a backend calls a provider and does not say how often."""
-    return use.needs.api and not registry.calls(use.family, use.spec, use.protocols)
+    """Whether a backend calls a provider and does not say how often; where nothing is edited, nothing is written."""
+    edited = [protocol for protocol in use.protocols if RULES[protocol].edits != "none"]
+    return use.needs.api and bool(edited) and not registry.calls(use.family, use.spec, edited)
 
 
 @dataclass(frozen=True)
