@@ -82,12 +82,18 @@ SEALED = {
 PHASES = {phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()}
 
 
+def spec(section, field, wildcards):
+    """The specification of the backend that a wildcard names; None where there is none or the protocol asks it nothing."""
+    idle = section in ("writers", "editors") and RULES[wildcards.protocol].edits == "none"
+    return None if idle else getattr(EDCT, section).get(wildcards[field])
+
+
 def backend(section, field):
     """For a rule's params: the specification of the backend that a wildcard names, as JSON; empty where there is none."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return "" if spec is None else json.dumps(spec.plugin(), sort_keys=True, ensure_ascii=False)
+        named = spec(section, field, wildcards)
+        return "" if named is None else json.dumps(named.plugin(), sort_keys=True, ensure_ascii=False)
 
     return found
 
@@ -96,8 +102,8 @@ def seed(section, field):
     """For a rule's params: the study's seed, or for a repetition one of its own."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return EDCT.seed if spec is None or spec.repeat == 1 else derive(EDCT.seed, "repeat", spec.repeat)
+        named = spec(section, field, wildcards)
+        return EDCT.seed if named is None or named.repeat == 1 else derive(EDCT.seed, "repeat", named.repeat)
 
     return found
 
@@ -106,21 +112,23 @@ def code(verb, section=None, field=None):
     """For a rule's params: the fingerprint of a verb and of the backend that a wildcard names, where it has one."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field]) if section else None
-        plugin = [] if spec is None else registry.modules(FAMILIES[section], spec.plugin())
+        named = spec(section, field, wildcards) if section else None
+        plugin = [] if named is None else registry.modules(FAMILIES[section], named.plugin())
         return fingerprint.code(f"cfeval.cli.edct.{verb}", *plugin)
 
     return found
 
 
 def model_files(section, field):
-    """For a rule's input: the files (weights, own samples) that the backend's results depend on."""
+    """For a rule's input: the files (weights, prompts, own samples) that the backend's results depend on."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        protocols = [wildcards.protocol] if section in registry.BY_PROTOCOL and "protocol" in wildcards.keys() else ()
-        named = () if spec is None else registry.depends_on(FAMILIES[section], spec.plugin(), protocols)
-        return [surroundings.relative(file) for file in named]
+        named = spec(section, field, wildcards)
+        if named is None:
+            return []
+        protocols = [wildcards.protocol] if section in registry.BY_PROTOCOL else ()
+        files = registry.depends_on(FAMILIES[section], named.plugin(), protocols)
+        return [surroundings.relative(file) for file in files]
 
     return found
 
@@ -129,8 +137,8 @@ def gpus(section, field):
     """For a rule's resources: how many GPUs the backend holds."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return 0 if spec is None else registry.needs(FAMILIES[section], spec.plugin()).gpu
+        named = spec(section, field, wildcards)
+        return 0 if named is None else registry.needs(FAMILIES[section], named.plugin()).gpu
 
     return found
 
@@ -139,8 +147,8 @@ def api_slots(section, field):
     """For a rule's resources: 1 for a backend that calls a provider."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return 0 if spec is None else int(registry.needs(FAMILIES[section], spec.plugin()).api)
+        named = spec(section, field, wildcards)
+        return 0 if named is None else int(registry.needs(FAMILIES[section], named.plugin()).api)
 
     return found
 

@@ -110,7 +110,7 @@ rule run_edct_instruct:
         cfeval edct instruct \
             --samples {input.samples:q} \
             --baseline {input.baseline:q} \
-            --writer {params.writer:q} \
+            --writer={params.writer:q} \
             --protocol {wildcards.protocol:q} \
             --edits {params.edits} \
             --seed {params.seed} \
@@ -149,7 +149,7 @@ rule run_edct_edit:
         cfeval edct edit \
             --samples {input.samples:q} \
             --instructions {input.instructions:q} \
-            --editor {params.editor:q} \
+            --editor={params.editor:q} \
             --protocol {wildcards.protocol:q} \
             --seed {params.seed} \
             --out {output:q} \

@@ -77,6 +77,11 @@ def build(family: str, text: str, option: str) -> Any:
     return registry.build(family, content)
 
 
+def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
+    """The same for a writer or editor; None under a protocol that edits nothing and asks neither."""
+    return None if RULES[protocol].edits == "none" else build(family, text, option)
+
+
 def heed(offline: bool) -> None:
     """Let the response store alone answer, if that is asked for.
 

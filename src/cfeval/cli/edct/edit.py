@@ -11,7 +11,7 @@ from cfeval.cli.common import (
     Protocol,
     SamplesFile,
     Seed,
-    build,
+    build_if_asked,
     heed,
     originals,
     samples_by_id,
@@ -35,9 +35,8 @@ def run(
     """Let an editor apply every instruction to its original image."""
     heed(offline)
     wanted = list(read_jsonl(instructions, Instruction))
-    made = counterfactuals(
-        wanted, samples_by_id(samples), originals(samples), build("editors", editor, "--editor"), protocol, seed
-    )
+    model = build_if_asked("editors", editor, "--editor", protocol)
+    made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
     with gallery(out) as add:
         for record, pictures in track(made, len(wanted), "counterfactuals"):
             add(record, pictures)

@@ -12,7 +12,7 @@ from cfeval.cli.common import (
     SamplesFile,
     Seed,
     baselines_by_id,
-    build,
+    build_if_asked,
     heed,
     originals,
     samples_by_id,
@@ -36,6 +36,6 @@ def run(
     heed(offline)
     explained = baselines_by_id(baseline).values()
     by_id = samples_by_id(samples)
-    model = build("writers", writer, "--writer")
+    model = build_if_asked("writers", writer, "--writer", protocol)
     written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
     write_jsonl(out, track(written, len(explained), "instructions"))

@@ -29,12 +29,15 @@ def counterfactuals(
     instructions: Iterable[Instruction],
     samples: Mapping[str, Sample],
     picture_of: Callable[[Sample], Picture],
-    editor: Editor,
+    editor: Editor | None,
     protocol: str,
     seed: int,
 ) -> Iterator[Made]:
-    """Edit the image of every instruction, in order; yields each record with its pictures."""
-    apply = _reencode if RULES[protocol].edits == "none" else _editing(editor)
+    """Edit the image of every instruction, in order; yields each record with its pictures.
+
+    Under `null-edit` there is no editor.
+    """
+    apply = _editing(editor) if editor and RULES[protocol].edits != "none" else _reencode
     for chains in batched(by_item(instructions), BATCH):
         states = [_Item(samples[chain[0].id], picture_of, chain) for chain in chains]
         for step in range(max(map(len, chains))):

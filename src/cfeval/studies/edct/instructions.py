@@ -23,16 +23,16 @@ def instructions(
     baselines: Iterable[Baseline],
     samples: Mapping[str, Sample],
     picture_of: PictureOf,
-    writer: Writer,
+    writer: Writer | None,
     protocol: str,
     seed: int,
     edits: int = 1,
 ) -> Iterator[Instruction]:
     """Write the edit instructions for every explanation, in order; at most `edits` an explanation (Appendix B: one).
 
-    Under `null-edit` the writer is not asked.
+    Under `null-edit` there is no writer.
     """
-    if RULES[protocol].edits == "none":
+    if writer is None or RULES[protocol].edits == "none":
         yield from (_no_edit(record) for record in baselines)
         return
     uncited = RULES[protocol].edits == "uncited"
