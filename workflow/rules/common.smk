@@ -84,7 +84,7 @@ PHASES = {phase: [path for part in parts for path in part.files] for phase, part
 
 def spec(section, field, wildcards):
     """The specification of the backend that a wildcard names; None where there is none or the protocol asks it nothing."""
-    idle = section in ("writers", "editors") and RULES[wildcards.protocol].edits == "none"
+    idle = section in ("writers", "editors", "verifiers") and RULES[wildcards.protocol].edits == "none"
     return None if idle else getattr(EDCT, section).get(wildcards[field])
 
 

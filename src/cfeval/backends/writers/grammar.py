@@ -25,7 +25,7 @@ class Options(PluginOptions):
     """How it chooses."""
 
     pick: Literal["random", "first"] = "random"
-    """Among cited things and new values: at random by the request's seed, or always the first, which is another writer."""
+    """Among cited things and new values: at random by the request's seed, or always the first: another writer."""
 
 
 def build(options: Options) -> Writer:
