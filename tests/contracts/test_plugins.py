@@ -1,5 +1,6 @@
 """Every plug-in of a family passes the family's contract; a plug-in without an entry here fails the first test."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from cfeval.calls.settings import VARIABLE
 from cfeval.errors import ParamsError
 from cfeval.io.samples import RawSample
 from cfeval.params import Calls
-from cfeval.protocols.rules import EDCT_2025, RULES
+from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
 from cfeval.records.common import Status
 from tests.conftest import picture
 from tests.data_files import SETS
@@ -24,8 +25,11 @@ from tests.tiny import vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
-SAID = "Concept: c\nPositive: Change c.\nNegative: c\nPCS: 1\nNCC: 0\nCCS: 0"
-"""What a scripted model says to a writer and to a judge."""
+PARTS = {"concept": "c", "positive": "Change c.", "negative": "c", "evidence": "object"}
+CHAIN = {"edits": [PARTS | {"keep": "k", "change": "Change c.", "how": "h", "constraints": "c"}]}
+SCORES = {"pcs": 1, "ncc": 0, "ccs": 0, "ac": 1, "ef": 0, "grade": 3, "answer_moved": 1, "explanation_moved": 0}
+SAID = json.dumps(PARTS | CHAIN | SCORES)
+"""What a scripted model says to a writer and to a judge, whatever the protocol."""
 SCRIPTED: Spec = {"backend": "scripted", "replies": [SAID]}
 EXAMPLES: dict[str, dict[str, Spec]] = {
     "datasets": {"world": {}, "easy_vqa": {}, **{name: {} for name in SETS}},
@@ -52,9 +56,10 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "grammar": {},
         "lexical": {},
         "chat": {"model": SCRIPTED, "samples": 3},
-        "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
+        "blind": {"model": SCRIPTED, "samples": 3},
         "reader": {},
         "noisy": {"judge": {"backend": "grammar"}, "sensitivity": 0.8},
+        "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
     },
     "verifiers": {"reader": {}},
 }
@@ -186,20 +191,19 @@ def test_a_writer_writes_for_each_request_on_its_own(
     name: str, protocol: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
     writer = built("writers", name)
-    sample = drawn("writers", name)[0]
-    looked_at = {"picture": sample.picture, "scene": sample.scene} if RULES[protocol].edits == "uncited" else {}
-    requests = [
-        WriteRequest(f"i{n}", *saying, seed=n, edits=2 if protocol != EDCT_2025 else 1, protocol=protocol, **looked_at)
-        for n, saying in enumerate(SAYINGS)
-    ]
+    asked: dict[str, Any] = {"protocol": protocol, "edits": 1 if protocol == EDCT_2025 else 2}
+    if RULES[protocol].edits == "uncited":
+        sample = drawn("writers", name)[0]
+        asked |= {"picture": sample.picture, "scene": sample.scene}
+    requests = [WriteRequest(f"i{n}", *saying, seed=n, **asked) for n, saying in enumerate(SAYINGS)]
     together = writer.write(requests)
     assert [writer.write([request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, WriteReply)
         assert (reply.status == Status.OK) == bool(reply.edits)
         assert all(edit.concept and edit.positive for edit in reply.edits)
-        assert len(reply.edits) <= (1 if protocol == EDCT_2025 else 2)
-        assert len({edit.concept for edit in reply.edits}) == len(reply.edits)
+        assert len(reply.edits) == len({edit.concept for edit in reply.edits}) <= asked["edits"]
+        assert all(bool(edit.evidence) for edit in reply.edits) or protocol != PLACEBO_EDIT
 
 
 @pytest.mark.parametrize("name", cases("editors"))
@@ -254,11 +258,13 @@ def test_a_judge_judges_each_request_on_its_own(
     name: str, protocol: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
     judge, rules = built("judges", name), RULES[protocol]
-    sample = drawn("judges", name)[0]
-    told = () if judge.needs_picture or rules.edits != "cited" else (Change("Change the circle.", "a red circle"),)
-    looked_at = {"question": sample.question, "picture": sample.picture} if judge.needs_picture else {}
+    told: dict[str, Any] = {"changes": (Change("Change the circle.", "a red circle"),) * (1 + rules.chained)}
+    if rules.edits != "cited" or judge.needs_picture:
+        told["changes"] = ()
+    if judge.needs_picture:
+        told |= {"question": "what color is the circle ?", "picture": drawn("judges", name)[0].picture}
     requests = [
-        JudgeRequest(f"i{n}", answer, said, told, answer, said, seed=n, protocol=protocol, **looked_at)
+        JudgeRequest(f"i{n}", answer, said, new_answer=answer, new_explanation=said, seed=n, protocol=protocol, **told)
         for n, (_, answer, said) in enumerate(SAYINGS)
     ]
     together = judge.judge(requests)
@@ -266,8 +272,10 @@ def test_a_judge_judges_each_request_on_its_own(
     for reply in together:
         assert isinstance(reply, JudgeReply)
         assert set(reply.scores) == (set(rules.scores) if reply.status == Status.OK else set())
-        assert reply.grade is None or (rules.graded and 1 <= reply.grade <= 5)
-        assert reply.status != Status.OK or not rules.graded or reply.grade is not None or reply.grade_reason
+        assert bool(reply.reason) == (reply.status != Status.OK)
+        graded = rules.graded and reply.status == Status.OK
+        assert (reply.grade is None or 1 <= reply.grade <= 5) if graded else reply.grade is None
+        assert bool(reply.grade_reason) == (graded and reply.grade is None)
 
 
 @pytest.mark.parametrize("name", cases("verifiers"))

@@ -32,9 +32,9 @@ class Options(PluginOptions):
     """There are none."""
 
 
-def files(options: Options) -> tuple[str, ...]:
+def files(options: Options, protocol: str) -> tuple[str, ...]:
     """The weights of its eyes."""
-    del options
+    del options, protocol
     return (str(Path(models_dir()) / "reader-b.safetensors"),)
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
@@ -17,15 +18,27 @@ from cfeval.world.grammar import (
     parse_question,
 )
 
+T = TypeVar("T")
+
 
 class Options(PluginOptions):
-    """There are none."""
+    """How it chooses."""
+
+    pick: Literal["random", "first"] = "random"
+    """Among cited things and new values: at random by the request's seed, or always the first: another writer."""
 
 
 def build(options: Options) -> Writer:
     """The grammar-based writer."""
-    del options
-    return Grammar()
+    return Grammar(options.pick == "first")
+
+
+class First(random.Random):
+    """Takes the first of what it may choose from."""
+
+    def choice(self, seq: Sequence[T]) -> T:  # type: ignore[override]
+        """The first."""
+        return seq[0]
 
 
 class UnwritableError(ValueError):
@@ -40,17 +53,20 @@ class Grammar:
     what is left out.
     """
 
+    def __init__(self, first: bool = False) -> None:
+        self.first = first
+
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
         """Write the instructions of every request; what the grammar cannot read or edit is `unparsable`."""
-        return [_reply(request) for request in requests]
+        return [_reply(request, First() if self.first else random.Random(request.seed)) for request in requests]
 
 
-def _reply(request: WriteRequest) -> WriteReply:
+def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
     claim = parse_explanation(request.explanation)
     try:
         if claim is None:
             raise UnwritableError("the explanation is not in the language of the built-in world")
-        edits = tuple(_edit(intent) for intent in _intents(request, claim))
+        edits = tuple(_edit(intent) for intent in _intents(request, claim, rng))
     except UnwritableError as error:
         return WriteReply(raw=request.explanation, status=Status.UNPARSABLE, reason=str(error))
     return WriteReply(edits, raw="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
@@ -60,9 +76,9 @@ def _edit(intent: EditIntent) -> Edit:
     return Edit(*describe(intent), evidence="background" if intent.kind == "background" else "object")
 
 
-def _intents(request: WriteRequest, claim: Claim) -> list[EditIntent]:
+def _intents(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
     """The edits that the protocol asks for; `UnwritableError` where there is none."""
-    rules, rng = RULES[request.protocol], random.Random(request.seed)
+    rules = RULES[request.protocol]
     if rules.edits == "none":
         raise UnwritableError(f"{request.protocol} has no instructions: nothing is edited")
     if rules.edits == "uncited":
