@@ -182,3 +182,15 @@ def test_where_no_placebo_can_be_found_the_reason_is_said(change: dict[str, Any]
     [reply] = WRITER.write([replace(PLACEBO, **change)])
     assert reply.status == Status.UNPARSABLE
     assert reply.reason.startswith(reason)
+
+
+def test_a_writer_that_takes_the_first_writes_the_same_whatever_the_seed() -> None:
+    first = registry.build("writers", {"backend": "grammar", "pick": "first"})
+    said = "i see a red circle, a blue square, a green star"
+    requests = [
+        WriteRequest("i", "How many objects are there?", "three", said, seed, 2, "edct-bench-2026") for seed in range(9)
+    ]
+    written = first.write(requests)
+    assert all(reply == written[0] for reply in written)
+    assert [edit.concept for edit in written[0].edits] == ["red circle", "blue square"]
+    assert len({reply.edits for reply in WRITER.write(requests)}) > 1
