@@ -7,7 +7,8 @@ from cfeval.params import Interval
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import ArmRow, Published
-from cfeval.stats.interval import DECIMALS, describe, interval
+from cfeval.stats.estimate import DECIMALS
+from cfeval.stats.interval import describe, interval
 from cfeval.tables.arms import by_arm, scores_of
 from cfeval.tables.published import published_figures
 
@@ -46,9 +47,16 @@ def arm_rows(
 def summary(scores: Sequence[Score], how: Interval) -> dict[str, object]:
     """Every figure of one arm's scores, by its column."""
     scored = [score for score in scores if score.status == Status.OK]
-    figures: dict[str, object] = {"n": len(scores), "n_scored": len(scored), "ci": describe(how.method, how.level)}
-    for metric in METRICS:
-        figures |= _with_interval(metric, [float(getattr(score, metric)) for score in scored], how)
+    figures: dict[str, object] = {"n": len(scores), "n_scored": len(scored)}
+    groups = [score.group or score.id for score in scored]
+    found = {
+        metric: interval([getattr(score, metric) for score in scored], **how.model_dump(), groups=groups).rounded()
+        for metric in METRICS
+        if scored
+    }
+    figures["ci"] = "; ".join(dict.fromkeys(one.method for one in found.values())) or describe(how.method, how.level)
+    for metric, one in found.items():
+        figures |= {metric: one.value, f"{metric}_lo": one.low, f"{metric}_hi": one.high}
     checked = [score.verified for score in scores if score.verified is not None]
     figures |= {"accuracy": accuracy(scores), "edit_verified": mean(checked), "n_checked": len(checked)}
     return figures | _missing(scores, sum(score.ccs or 0 for score in scored))
@@ -62,13 +70,6 @@ def mean(values: Sequence[float]) -> float | None:
 def accuracy(scores: Sequence[Score]) -> float | None:
     """Mean accuracy of the baseline answers; an item with several edits counts once."""
     return mean(list({score.id: score.correct for score in scores if score.correct is not None}.values()))
-
-
-def _with_interval(metric: str, values: list[float], how: Interval) -> dict[str, object]:
-    if not values:
-        return {}
-    low, high = interval(values, how.method, how.level, how.resamples, how.seed)
-    return {metric: mean(values), f"{metric}_lo": low, f"{metric}_hi": high}
 
 
 def _missing(scores: Sequence[Score], ones: int) -> dict[str, object]:

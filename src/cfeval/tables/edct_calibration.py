@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cfeval.params import Interval
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import CalibrationRow
-from cfeval.stats.interval import DECIMALS
+from cfeval.stats.estimate import DECIMALS
 from cfeval.tables.arm_rows import summary
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS, NAMES, by_arm, scores_of, varying
