@@ -22,7 +22,8 @@ from cfeval.records.common import Outcome, Record
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
-PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/real-models.md")}
+NAMES = ("README.md", "docs/real-models.md", "docs/labels.md")
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 README = PAGES["README.md"]
 CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
 LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]

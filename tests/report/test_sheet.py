@@ -19,7 +19,7 @@ from cfeval.io.pictures import Picture
 from cfeval.io.records import read_csv, write_csv
 from cfeval.records.common import Status
 from cfeval.records.edct import Score
-from cfeval.records.labels import KeyRow
+from cfeval.records.labels import KeyRow, Label
 from cfeval.report.asks import ASKS
 from cfeval.report.data_url import MAX_SIDE, data_url
 from cfeval.report.sheet import Change, SheetItem, sheet_csv, sheet_hash
@@ -106,6 +106,24 @@ def test_the_csv_has_the_same_items_and_nothing_that_a_spreadsheet_would_run(she
         assert (row["sheet"], row["answer"], row["new_answer"]) == (key.sheet, shown["answer"], shown["new_answer"])
         assert not any(cell.startswith(("=", "+", "-", "@")) for cell in row.values())
         assert not any(row[name] for name in (*ASKS, "comment", "rater"))
+
+
+def test_the_csv_filled_in_comes_back_as_labels(cfeval: Run, sheet: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(Path(f"{sheet}.csv").read_text())))
+    for row in rows:
+        row |= {"rater": "Ann", "edit_valid": "Cannot tell", "comment": HOSTILE}
+    with (tmp_path / "ann.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    given = ("--key", f"{sheet}.key.csv", "--out", tmp_path / "labels.csv")
+    status, out, err = cfeval("edct", "labels", tmp_path / "ann.csv", *given)
+    assert (status, out, err) == (0, f"Ann: {len(rows)} of {len(rows)} edits\n", "")
+    labels = read_csv(tmp_path / "labels.csv", Label)
+    assert [(one.item, one.edit_valid, one.vlm) for one in labels] == [
+        (number, "cannot_tell", "secret-vlm") for number in range(1, len(rows) + 1)
+    ]
+    assert {one.comment for one in labels} == {HOSTILE}
 
 
 @pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@x", "\t=1"])
@@ -199,9 +217,9 @@ def test_a_picture_in_the_page_says_nothing_of_its_maker(tmp_path: Path) -> None
 
 
 def test_a_large_picture_is_shrunk_and_stays_itself() -> None:
-    y, x = np.mgrid[0:1500, 0:2000]
-    noise = np.random.default_rng(1).integers(0, 60, (1500, 2000))
-    pixels = np.stack([x / 8, y / 6, noise], axis=-1).astype(np.uint8)
+    y, x = np.mgrid[0:900, 0:1200]
+    noise = np.random.default_rng(1).integers(0, 60, (900, 1200))
+    pixels = np.stack([x / 5, y / 4, noise], axis=-1).astype(np.uint8)
     content = embedded(Picture.from_pixels(pixels))
     assert len(content) < 400_000
     with Image.open(io.BytesIO(content)) as image:

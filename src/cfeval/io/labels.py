@@ -113,7 +113,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 raise InputError(f"{place}: not as many cells as the first line has columns")
             yield place, {name: cell.strip() for name, cell in row.items()}
     except csv.Error as error:
-        raise InputError(f"{file}, line {table.line_num}: not CSV ({error})") from None
+        raise InputError(f"{file}: not CSV ({error})") from None
 
 
 def _valid(place: str, kind: type[R], content: Mapping[str, object]) -> R:

@@ -42,7 +42,7 @@ ASKS = {
         "Yes where the answer stayed and what is left supports it, or where it changed as the edits warrant.",
     ),
     "ef": Ask(
-        "EF: is all the evidence it cites still valid?",
+        "EF: is the explanation's evidence still valid?",
         "Yes where the edited picture shows all that the new explanation rests on; resting on what is gone is a No.",
     ),
     "grade": Ask(

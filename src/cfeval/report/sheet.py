@@ -69,7 +69,7 @@ def sheet_page(items: Sequence[SheetItem], open_picture: Callable[[str], Picture
     return rendered(
         "sheet/page.html.j2",
         styles=["palette.css", "sheet/page.css"],
-        script="sheet/page.js",
+        scripts=["sheet/labels.js", "sheet/zoom.js", "sheet/page.js"],
         data=script_json(content),
         items=len(items),
     )

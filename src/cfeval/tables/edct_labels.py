@@ -191,12 +191,16 @@ def _counted(part: float | None, right: int | None, wrong: int | None) -> str:
 def _notes(of: Sequence[AgreementRow], published: Iterable[Published]) -> tuple[str, ...]:
     if not of:
         return (NO_LABELS_NOTE,)
-    ways = ", ".join(dict.fromkeys(row.coefficient for row in of))
-    gate = [cell(line.value) for line in published if line.metric == "agreement_gate_human"]
+    intervals, measures = (
+        list(dict.fromkeys(texts)) for texts in zip(*((row.ci, row.coefficient) for row in of), strict=True)
+    )
+    chained = any(row.protocol == EDCT_BENCH_2026 for row in of)
+    gate = [cell(line.value) for line in published if chained and line.metric == "agreement_gate_human"]
     return (
         "Assessable: edits for which there is all that is compared; what people call invalid or not assessable is "
         "missing, never a 0. Consensus: what more than half of those say who assessed it.",
-        f"Intervals: of agreement {next((row.ci for row in of if row.ci), 'none')}; beyond chance: {ways}.",
-        "Sensitivity and specificity: of the tool, where the consensus is 1 and 0 (edits, weighted by the draw).",
+        f"Intervals of agreement: {', '.join(filter(None, intervals))}. Beyond chance: {'; '.join(measures)}.",
+        "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights. "
+        "Agreement is that on the labelled edits.",
         *([f"EDCT-Bench 2026: its gate agreed with two people on {' and '.join(gate)} of 128 edits."] if gate else []),
     )

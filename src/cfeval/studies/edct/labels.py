@@ -98,7 +98,7 @@ def judged(scores: Iterable[Score], about: str) -> dict[str, dict[Edited, float 
 
 def checked(labels: Iterable[Label], scores: Iterable[Score]) -> dict[str, dict[Edited, float | None]]:
     """Whether edits are valid: by the editor's own gate, and by the independent check of the scores."""
-    gate: dict[Edited, float | None] = {edited_of(label): float(label.gate) for label in labels if label.gate is not None}
+    gate: dict[Edited, float | None] = {edited_of(one): float(one.gate) for one in labels if one.gate is not None}
     check = {edited_of(score): _verdict(score, "verified") for score in scores}
     return {name: found for name, found in (("gate", gate), ("check", check)) if set(found.values()) - {None}}
 
