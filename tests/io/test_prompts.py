@@ -86,6 +86,8 @@ SHIPPED = [
     ("edct-bench-2026", "judge_repair", set()),
     ("edct-bench-2026", "grade", PLACEHOLDERS["grade"]),
     ("edct-bench-2026", "grade_repair", set()),
+    ("curation", "filter", {"question", "mark"}),
+    ("curation", "filter_repair", set()),
 ]
 
 

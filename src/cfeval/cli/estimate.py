@@ -62,7 +62,7 @@ def _estimate(params: Params, where: str) -> Estimate:
     prompts = conversation_prompts(params.edct.prompts or "")
     remote = any(use.needs.api for use in used(params.edct))
     items, notes = _items(params) if remote else ({}, [])
-    found, silent = lines(params.edct, items, *prompts) if remote else ([], [])
+    found, silent = lines(params.edct, items, *prompts, edits={}) if remote else ([], [])
     notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.store))
     models = by_model(found, prices, held)

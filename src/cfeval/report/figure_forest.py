@@ -15,7 +15,7 @@ from cfeval.tables.arms import short_labels
 _ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.25, 8.2
 
 
-def forest(rows: Sequence[ArmRow]) -> Figure:
+def draw(rows: Sequence[ArmRow]) -> Figure:
     """One line an arm, in the order of the table; without one, a sentence that says so."""
     use_style()
     figure = Figure(figsize=(_WIDTH_INCHES, _FRAME_INCHES + _ROW_INCHES * len(rows)), layout="constrained")
