@@ -13,7 +13,7 @@ from cfeval.errors import InputError
 from cfeval.io.records import read_csv, write_csv
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
-from cfeval.records.labels import AgreementRow, Label
+from cfeval.records.labels import Label, LabelAgreementRow
 from cfeval.records.tables import Published
 from cfeval.stats.judge_error import judge_error
 from cfeval.studies.edct.labels import known_truth
@@ -26,6 +26,7 @@ REFERENCE = Path(__file__).parents[2] / "data" / "reference" / "edct-bench-2026.
 NO, YES, NA, NONE = "0", "1", "not_assessable", None
 PAIRS = [(YES, YES)] * 5 + [(NO, NO)] * 3 + [(YES, NO), (NO, YES), (YES, NA), (NA, NA), (NO, NONE)]
 """What Ann and Bob say of PCS: of 13 edits both assess 10, and agree about 8."""
+BOUNDS = {"n", "agreement_min", "agreement_max", "missing"}
 JUDGE = [1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1]
 
 
@@ -55,7 +56,7 @@ def scores() -> list[Score]:
     return [score(GROUNDED, f"i{n:03d}", pcs=said, verified=1) for n, said in enumerate(JUDGE)]
 
 
-def found(rows_: list[AgreementRow], about: str, comparison: str, **names: str) -> AgreementRow:
+def found(rows_: list[LabelAgreementRow], about: str, comparison: str, **names: str) -> LabelAgreementRow:
     """The one row for a comparison."""
     [one] = [
         row
@@ -71,8 +72,11 @@ def test_the_three_comparisons_of_the_paper_by_hand(labels: list[Label], scores:
     assert (people.n, people.n_assessable, people.agreement) == (13, 10, 0.8)
     low, high = proportion_confint(8, 10, method="wilson")
     assert (people.agreement_lo, people.agreement_hi) == (round(low, 4), round(high, 4))
+    assert (people.agreement_min, people.agreement_max) == (round(8 / 13, 4), round(11 / 13, 4))
+    assert people.missing == "not answered 1, not assessable 2"
     tool = found(table, "pcs", "tool_consensus")
     assert (tool.n, tool.n_assessable, tool.agreement) == (13, 8, 0.75)
+    assert tool.missing == "no majority 2, not answered 1, not assessable 2"
     assert (tool.both_1, tool.human_1_tool_0, tool.human_0_tool_1, tool.both_0) == (4, 1, 1, 2)
     assert (tool.sensitivity, tool.specificity) == (0.8, round(2 / 3, 4))
     together = found(table, "pcs", "three_way")
@@ -83,11 +87,10 @@ def test_the_three_comparisons_of_the_paper_by_hand(labels: list[Label], scores:
 def test_kappa_is_that_of_statsmodels(labels: list[Label], scores: list[Score]) -> None:
     table = rows(labels, scores, HOW)
     people = found(table, "pcs", "human_human")
-    assert people.coefficient == "Cohen's kappa"
-    assert people.beyond_chance == pytest.approx(cohens_kappa([[3, 1], [1, 5]]).kappa, abs=1e-4)
-    assert people.beyond_chance_lo < people.beyond_chance < people.beyond_chance_hi
+    assert people.kappa == pytest.approx(cohens_kappa([[3, 1], [1, 5]]).kappa, abs=1e-4)
+    assert people.kappa_lo < people.kappa < people.kappa_hi
     tool = found(table, "pcs", "tool_consensus")
-    assert tool.beyond_chance == pytest.approx(cohens_kappa([[2, 1], [1, 4]]).kappa, abs=1e-4)
+    assert tool.kappa == pytest.approx(cohens_kappa([[2, 1], [1, 4]]).kappa, abs=1e-4)
 
 
 def test_with_three_people_the_majority_is_the_consensus_and_alpha_is_that_of_krippendorff(
@@ -99,8 +102,8 @@ def test_with_three_people_the_majority_is_the_consensus_and_alpha_is_that_of_kr
     people = found(table, "pcs", "human_human")
     marks = [(*pair, third) for pair, third in zip(PAIRS, carl, strict=True)]
     data = np.array([[np.nan if mark in (NA, NONE) else float(mark) for mark in row] for row in marks]).T
-    assert people.beyond_chance == pytest.approx(krippendorff.alpha(data, level_of_measurement="nominal"), abs=1e-4)
-    assert people.coefficient == "Krippendorff's alpha, nominal"
+    assert people.alpha == pytest.approx(krippendorff.alpha(data, level_of_measurement="nominal"), abs=1e-4)
+    assert people.kappa is None, "that of two"
     tool = found(table, "pcs", "tool_consensus")
     by_hand = {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 0, 6: 0, 7: 0, 8: 1, 12: 0}
     assert tool.n_assessable == len(by_hand), "1:1 ties and what one alone assessed are missing"
@@ -119,7 +122,8 @@ def test_what_is_invalid_or_not_assessable_moves_no_figure_but_n(labels: list[La
     for old, new in zip(before, after, strict=True):
         if old.about != "edit_valid":
             assert new.n == old.n + 3
-            assert new.model_copy(update={"n": old.n}) == old
+            assert new.model_dump(exclude=BOUNDS) == old.model_dump(exclude=BOUNDS)
+            assert new.agreement_min < old.agreement_min <= old.agreement_max <= new.agreement_max
 
 
 def test_the_gate_and_the_check_are_compared_with_what_people_say_of_the_edit() -> None:
@@ -144,6 +148,8 @@ def test_failed_items_have_no_verdict(labels: list[Label], scores: list[Score]) 
     broken = [failed(GROUNDED, one.id, Status.UNPARSABLE) for one in scores]
     tool = found(rows(labels, broken, HOW), "ccs", "tool_consensus")
     assert (tool.n, tool.n_assessable, tool.agreement, tool.sensitivity) == (13, 0, None, None)
+    assert (tool.agreement_min, tool.agreement_max) == (0, 1)
+    assert tool.missing == "no majority 2, no verdict 8, not answered 1, not assessable 2"
 
 
 def test_labels_count_for_every_judge_of_the_same_edits(labels: list[Label], scores: list[Score]) -> None:
@@ -174,7 +180,7 @@ def test_grades_are_compared_as_grades() -> None:
     table = rows(labels, scores, HOW)
     people, tool = found(table, "grade", "human_human"), found(table, "grade", "tool_consensus")
     assert (people.n_assessable, people.agreement) == (4, 0.75)
-    assert people.beyond_chance == pytest.approx(
+    assert people.alpha == pytest.approx(
         krippendorff.alpha([[1, 5, 2, 4], [1, 5, 4, 4]], level_of_measurement="ordinal"), abs=1e-4
     )
     assert (tool.n_assessable, tool.agreement, tool.sensitivity) == (3, round(2 / 3, 4), None)
@@ -245,7 +251,7 @@ def test_the_verb_writes_the_table_in_three_forms(
         )
     for ending in ("csv", "md", "tex"):
         assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
-    assert found(read_csv(tmp_path / "one.csv", AgreementRow), "pcs", "human_human").agreement == 0.8
+    assert found(read_csv(tmp_path / "one.csv", LabelAgreementRow), "pcs", "human_human").agreement == 0.8
     assert "| edct-2025 | PCS | grammar and consensus | 8 of 13 | 0.7500 [" in (tmp_path / "one.md").read_text()
 
 

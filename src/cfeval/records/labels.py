@@ -102,7 +102,7 @@ def edited_of(row: Any) -> Edited:
     return Edited(**{name: getattr(row, name) for name in Edited.model_fields})
 
 
-class AgreementRow(Record):
+class LabelAgreementRow(Record):
     """How far people, or a tool and people, agree about one question (edct_labels.csv). Figures are in [0, 1].
 
     An empty cell: there is no such figure.
@@ -125,14 +125,20 @@ class AgreementRow(Record):
     """The share of them with one and the same answer."""
     agreement_lo: float | None = None
     agreement_hi: float | None = None
+    agreement_min: float | None = None
+    """The share of all n if on every edit that is not assessable the answers had differed."""
+    agreement_max: float | None = None
+    """The same if they had not."""
     paper_agreement: float | None = None
     """What EDCT-Bench 2026 printed for this cell; empty where it has none."""
-    beyond_chance: float | None = None
-    """Agreement beyond chance, 1 at most."""
-    beyond_chance_lo: float | None = None
-    beyond_chance_hi: float | None = None
-    coefficient: str = ""
-    """Cohen's kappa for two sides, Krippendorff's alpha for more, or for a grade (ordinal)."""
+    kappa: float | None = None
+    """Cohen's, of two sides; not of grades."""
+    kappa_lo: float | None = None
+    kappa_hi: float | None = None
+    alpha: float | None = None
+    """Krippendorff's, of grades the ordinal one."""
+    alpha_lo: float | None = None
+    alpha_hi: float | None = None
     both_1: int | None = None
     """tool_consensus: edits to which the consensus and the tool give a 1."""
     human_1_tool_0: int | None = None
@@ -143,4 +149,5 @@ class AgreementRow(Record):
     specificity: float | None = None
     """Share of the tool's 0 among edits whose consensus is 0, each counted by its weight."""
     ci: str = ""
-    """How the interval of the agreement was computed."""
+    missing: str = ""
+    """Why edits are not assessable, with counts."""

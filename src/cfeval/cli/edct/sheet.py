@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.edct.common import ScoreFiles, scores_of
+from cfeval.cli.edct.common import ScoreFiles
 from cfeval.errors import InputError
 from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import ensure_writable, write_text
 from cfeval.io.pictures import load
-from cfeval.io.records import write_csv
+from cfeval.io.records import read_csv, write_csv
 from cfeval.records.common import ImageRef
 from cfeval.records.edct import Score
 from cfeval.records.labels import KeyRow, edited_of
@@ -46,7 +46,7 @@ def run(
     Both are blind: they tell neither which arm an edit comes from nor what the tool made of it. OUT.key.csv does: keep
     it from those who label, and give it to `cfeval edct labels`.
     """
-    grouped = by_arm(scores_of(scores))
+    grouped = by_arm(score for file in scores for score in read_csv(file, Score))
     files = {arm: ArmFiles(results, arm, shards) for arm in grouped}
     arms = {arm: _records(files[arm], rows) for arm, rows in grouped.items()}
     drawn = draw((one for records in arms.values() for one in candidates(records)), items, seed, by_verdict)

@@ -17,15 +17,18 @@ from cfeval.records.labels import Edited, Label, edited_of
 EDIT_VALID, CCS, GRADE = "edit_valid", "ccs", "grade"
 Verdicts = Mapping[Edited, float | None]
 """What a tool said by edit; None where it could not tell. An edit that it did not meet is not there."""
-_EDIT_WORDS = {"valid": 1.0, "invalid": 0.0, "cannot_tell": None, None: None}
+_EDIT_WORDS = {"valid": 1.0, "invalid": 0.0}
 
 
 @dataclass(frozen=True)
 class Rated:
-    """One edit and what each person said about it, in the order of the people; None: missing."""
+    """One edit and what each person said about it, in the order of the people."""
 
     edited: Edited
     said: tuple[float | None, ...]
+    """None: missing."""
+    why: tuple[str, ...]
+    """Why it is; empty where it is not."""
     group: str
     """Edits of the same image share it."""
     weight: float
@@ -77,15 +80,7 @@ def rated(labels: Sequence[Label], about: str) -> list[Rated]:
             raise InputError(f"two labels of '{label.rater}' for {where}; give each person's labels once")
         found[edited][label.rater] = label
     names = people(labels)
-    return [
-        Rated(
-            edited,
-            tuple(_said(by[name], about) if name in by else None for name in names),
-            next(iter(by.values())).group or f"{edited.dataset}/{edited.id}",
-            next(iter(by.values())).weight,
-        )
-        for edited, by in found.items()
-    ]
+    return [_rated(edited, [by.get(name) for name in names], about) for edited, by in found.items()]
 
 
 def judged(scores: Iterable[Score], about: str) -> dict[str, dict[Edited, float | None]]:
@@ -134,9 +129,25 @@ def _refuse_drawn_by_verdict(labels: Iterable[Label]) -> None:
         )
 
 
+def _rated(edited: Edited, by: Sequence[Label | None], about: str) -> Rated:
+    first = next(label for label in by if label)
+    said = tuple(_said(label, about) if label else None for label in by)
+    why = tuple("" if value is not None else _why(label, about) for label, value in zip(by, said, strict=True))
+    return Rated(edited, said, why, first.group or f"{edited.dataset}/{edited.id}", first.weight)
+
+
+def _why(label: Label | None, about: str) -> str:
+    """Why somebody's answer is missing."""
+    if label and label.edit_valid == "invalid":
+        return "invalid"
+    parts = RULES[label.protocol].scores if label and about == CCS else (about,)
+    refused = label and {getattr(label, part) for part in parts} & {"not_assessable", "cannot_tell"}
+    return "not assessable" if refused else "not answered"
+
+
 def _said(label: Label, about: str) -> float | None:
     if about == EDIT_VALID:
-        return _EDIT_WORDS[label.edit_valid]
+        return _EDIT_WORDS.get(label.edit_valid or "")
     if about == CCS:
         parts = [_said(label, name) for name in RULES[label.protocol].scores]
         return None if None in parts else float(all(parts))
