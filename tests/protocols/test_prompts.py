@@ -12,6 +12,7 @@ from cfeval.backends.judging import Forms
 from cfeval.backends.writers.chat import FORMS as WRITTEN
 from cfeval.io.prompts import load_prompt, prompt_file
 from cfeval.protocols.rules import EDCT_2025, RULES
+from cfeval.studies.edct.filtering import FORM as FILTER
 
 FOLDER = Path(prompt_file("x", protocol="x")).parents[1]
 JUDGES: dict[str, Mapping[str, Forms]] = {
@@ -26,6 +27,8 @@ JUDGED = {
     for form in forms
 }
 """Every form of every judge, by its templates."""
+FORMS = JUDGED | {(form.folder, *form.templates): form for form in (written(1) for written in WRITTEN.values())}
+"""Those of writers too."""
 
 
 def openings(form: Any) -> str:
@@ -56,13 +59,16 @@ def test_who_repeats_what_it_was_told_has_judged_nothing(key: Any) -> None:
     assert form.read(load_prompt(form.templates[1], protocol=form.folder)) is None
 
 
-@pytest.mark.parametrize("key", JUDGED, ids="/".join)
+@pytest.mark.parametrize("key", FORMS, ids="/".join)
 def test_every_text_stands_once_between_tags_that_end_in_the_mark(key: Any) -> None:
-    form, text = JUDGED[key], openings(JUDGED[key])
+    text, texts = openings(FORMS[key]), [name for name in FORMS[key].placeholders if name != "edits"]
     blocks = re.findall(r"^<([a-z-]+-\{mark\})>\n\{([a-z_]+)\}\n</\1>$", text, re.MULTILINE)
-    assert [name for _, name in blocks] == list(form.placeholders)
-    assert sorted(re.findall(r"\{([a-z_]+)\}", re.sub(r"\{mark\}", "", text))) == sorted(form.placeholders)
+    assert [name for _, name in blocks] == texts
+    assert sorted(set(re.findall(r"\{([a-z_]*)\}", text)) - {"edits"}) == sorted({"mark", *texts})
+    assert all(text.count(f"{{{name}}}") == 1 for name in texts)
     assert "{mark}" in text.split("# The texts")[1].split("<")[0], "it is said what stands between them"
+    repair = load_prompt(FORMS[key].templates[1], protocol=FORMS[key].folder)
+    assert set(re.findall(r"\{([a-z_]*)\}", repair)) <= {"edits"}, "the texts are not repeated"
 
 
 @pytest.mark.parametrize("protocol", [protocol for protocol in WRITTEN if protocol != EDCT_2025])
@@ -75,7 +81,7 @@ def test_the_worked_examples_of_a_writer_are_in_the_form_that_is_read(protocol: 
 
 
 def test_no_template_lies_there_unused() -> None:
-    forms: list[Any] = [*JUDGED.values(), *(form(1) for form in WRITTEN.values())]
+    forms = [*FORMS.values(), FILTER]
     used = {(form.folder, name) for form in forms for name in form.templates}
     there = {(path.parent.name, path.stem) for path in FOLDER.glob("*/*.md") if path.parent.name != "conversation"}
     assert used == there

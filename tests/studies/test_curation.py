@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cfeval.backends.asking import templates
 from cfeval.backends.chat.base import ChatReply
 from cfeval.errors import InputError
 from cfeval.records.common import Status
@@ -35,7 +34,7 @@ CANDIDATES = {item: sample(item) for item in "abcd"}
 
 
 def filtered(model: FakeChat, *samples: Sample) -> list[Decision]:
-    return list(decisions(samples or CANDIDATES.values(), model, templates("filter", "curation", ""), seed=3))
+    return list(decisions(samples or CANDIDATES.values(), model, "", seed=3))
 
 
 def test_the_filter_sees_the_question_alone_and_its_reason_is_kept_in_one_line() -> None:

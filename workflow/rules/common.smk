@@ -118,7 +118,8 @@ def model_files(section, field):
 
     def found(wildcards):
         spec = getattr(EDCT, section).get(wildcards[field])
-        named = () if spec is None else registry.depends_on(FAMILIES[section], spec.plugin())
+        protocols = [wildcards.protocol] if section in registry.BY_PROTOCOL and "protocol" in wildcards.keys() else ()
+        named = () if spec is None else registry.depends_on(FAMILIES[section], spec.plugin(), protocols)
         return [surroundings.relative(file) for file in named]
 
     return found

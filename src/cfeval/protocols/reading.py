@@ -121,9 +121,15 @@ def _digits(text: str, labels: Sequence[str], digits: str) -> Iterator[tuple[int
 
 
 def read_edits(text: str, kind: type[Edits[E]], one: type[E], most: int) -> Edits[E] | None:
-    """The instructions of a writer's reply: JSON, or a group of lines each.
+    """The instructions of a writer's reply, or None.
 
-    None where there are none or more than `most`, where two name the same concept, or where several replies differ.
+    None where there are none, where there are too many, where two name the same concept, or where several lists differ.
+
+    Args:
+        text: the reply: JSON, or a group of lines for each instruction.
+        kind: the list.
+        one: what stands in it.
+        most: how many there may be.
     """
     lists = {found for _, found in json_objects(text, kind)} | {kind(edits=tuple(text_groups(text, one)))}
     written = [found for found in lists if found.edits]

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from cfeval.backends.asking import templates
 from cfeval.cli.common import Offline, Out, PromptFolder, SamplesFile, Seed, build, heed, samples_by_id
 from cfeval.io.progress import track
 from cfeval.io.records import write_jsonl
-from cfeval.protocols.curation import NAME
 from cfeval.records.curation import Decision
 from cfeval.studies.edct.filtering import decisions
 
@@ -31,7 +29,7 @@ def run(
     heed(offline)
     candidates = samples_by_id(samples).values()
     chat = build("chat", model, "--model")
-    made = decisions(candidates, chat, templates("filter", NAME, prompts), seed)
+    made = decisions(candidates, chat, prompts, seed)
     decided = list(track(made, len(candidates), "filter"))
     write_jsonl(out, decided)
     print(f"{_counted(decided)}; decisions in {out}")

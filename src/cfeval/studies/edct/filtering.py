@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from cfeval.backends.asking import Heard, Templates, ask
+from cfeval.backends.asking import AskingOptions, Form, Heard, Question, ask, question
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
-from cfeval.protocols.curation import FILTER_SCHEMA, Judged, read_decision
+from cfeval.protocols.curation import FILTER_SCHEMA, NAME, Judged, read_decision
 from cfeval.records.curation import Decision
 from cfeval.records.edct import Sample
 from cfeval.seeds import derive
@@ -12,19 +12,23 @@ from cfeval.streams import batched
 from cfeval.studies.edct.outcomes import ended
 
 BATCH = 256
+FORM = Form(NAME, "filter", ("question",), FILTER_SCHEMA, read_decision)
 
 
-def decisions(samples: Iterable[Sample], model: ChatModel, prompts: Templates, seed: int) -> Iterator[Decision]:
-    """Decide about every candidate, in order; where the model fails, the candidate is undecided and says why."""
+def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: int) -> Iterator[Decision]:
+    """Decide about every candidate, in order; where the model fails, the candidate is undecided and says why.
+
+    `prompts` is a folder of the user's own templates; empty: the package's.
+    """
+    asked = question(AskingOptions(model={}, prompts=prompts), FORM)
     for some in batched(samples, BATCH):
-        heard = hold(model, [_dialogue(sample, prompts, seed) for sample in some])
+        heard = hold(model, [_dialogue(sample, asked, seed) for sample in some])
         for sample, one in zip(some, heard, strict=True):
             yield _decision(sample, one)
 
 
-def _dialogue(sample: Sample, prompts: Templates, seed: int) -> Dialogue[Heard[Judged]]:
-    values = {"question": sample.question}
-    return ask(sample.id, prompts, values, derive(seed, sample.id, "filter"), FILTER_SCHEMA, read_decision)
+def _dialogue(sample: Sample, asked: Question[Judged], seed: int) -> Dialogue[Heard[Judged]]:
+    return ask(asked, sample.id, {"question": sample.question}, derive(seed, sample.id, "filter"))
 
 
 def _decision(sample: Sample, heard: Heard[Judged]) -> Decision:
