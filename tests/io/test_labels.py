@@ -155,6 +155,8 @@ def test_the_same_person_twice_is_refused(key: dict[int, KeyRow], tmp_path: Path
     two = [page(tmp_path, "Ann", label), page(tmp_path, "ANN", {"item": 2, "edit_valid": "valid"})]
     with pytest.raises(InputError, match=r"labels of 'ANN' are in .*Ann.json too"):
         read_labels(two, key)
+    with pytest.raises(InputError, match=r"labels of 'Ann' are in .*Ann.json too"):
+        read_labels(two[:1] * 2, key)
     with pytest.raises(InputError, match="item 1 has labels of 'Ann' already"):
         read_labels([page(tmp_path, "Ann", label, label)], key)
 

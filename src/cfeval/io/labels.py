@@ -41,12 +41,14 @@ def read_labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]
             person twice.
     """
     labels: dict[tuple[int, str], Label] = {}
-    owners: dict[str, Path] = {}
-    for file in files:
+    owners: dict[str, int] = {}
+    for number, file in enumerate(files):
         for place, rater, marks in _said(file, key):
             who = rater.casefold()
-            if owners.setdefault(who, file) != file:
-                raise InputError(f"{place}: labels of '{rater}' are in {owners[who]} too; give each person's file once")
+            if (owner := owners.setdefault(who, number)) != number:
+                raise InputError(
+                    f"{place}: labels of '{rater}' are in {files[owner]} too; give each person's file once"
+                )
             if (marks.item, who) in labels:
                 raise InputError(f"{place}: item {marks.item} has labels of '{rater}' already; keep one row")
             labels[marks.item, who] = _label(place, key, rater, marks)
