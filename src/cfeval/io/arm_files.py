@@ -1,36 +1,18 @@
 """The record files of one arm: where they lie under a study's results, and what they hold."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from cfeval.io.pictures import Picture, folder_of, load
+from cfeval.io.pictures import folder_of
 from cfeval.io.records import read_csv, read_jsonl
 from cfeval.io.samples import shard_files
-from cfeval.records.common import ImageRef
 from cfeval.records.edct import Arm, Baseline, Counterfactual, Instruction, Requery, Sample, Score
 
 Key = tuple[str, int]
 """An item and the number of its edit."""
 R = TypeVar("R", Instruction, Requery)
-
-
-@dataclass(frozen=True)
-class Filed:
-    """A picture that a record names, and the folder that holds it."""
-
-    folder: Path
-    ref: ImageRef
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.folder / self.ref.path
-
-    def load(self) -> Picture:
-        """The picture; InputError where it is not there, or another one."""
-        return load(self.folder, self.ref)
+P = TypeVar("P", Sample, Counterfactual)
 
 
 class ArmFiles:
@@ -45,13 +27,9 @@ class ArmFiles:
         rows = (row for file in self._stage("scores", 6, "csv") for row in read_csv(file, Score))
         return sorted(rows, key=lambda row: (row.id, row.edit))
 
-    def samples(self) -> dict[str, tuple[Sample, Filed]]:
-        """The samples, with their pictures."""
-        return {
-            sample.id: (sample, Filed(folder_of(file), sample.image))
-            for file in self._stage("samples", 1)
-            for sample in read_jsonl(file, Sample)
-        }
+    def samples(self) -> Iterator[tuple[Sample, Path]]:
+        """The samples, each with the folder that holds its picture."""
+        return self._with_folders("samples", 1, Sample)
 
     def baselines(self) -> dict[str, Baseline]:
         """The conversations about the originals."""
@@ -62,14 +40,15 @@ class ArmFiles:
         return _by_edit(r for file in self._stage("instructions", 4) for r in read_jsonl(file, Instruction))
 
     def counterfactuals(self) -> Iterator[tuple[Counterfactual, Path]]:
-        """What was made of each instruction, and the folder with its pictures."""
-        for file in self._stage("counterfactuals", 5):
-            for record in read_jsonl(file, Counterfactual):
-                yield record, folder_of(file)
+        """What was made of each instruction, with the folder that holds its pictures."""
+        return self._with_folders("counterfactuals", 5, Counterfactual)
 
     def requeries(self) -> dict[Key, Requery]:
         """The conversations about the edited images."""
         return _by_edit(r for file in self._stage("requery", 5) for r in read_jsonl(file, Requery))
+
+    def _with_folders(self, stage: str, names: int, kind: type[P]) -> Iterator[tuple[P, Path]]:
+        return ((record, folder_of(file)) for file in self._stage(stage, names) for record in read_jsonl(file, kind))
 
     def _stage(self, stage: str, names: int, ending: str = "jsonl") -> list[Path]:
         """The files of a stage; its path holds so many of the arm's names."""
