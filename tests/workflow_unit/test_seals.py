@@ -10,8 +10,8 @@ import provenance
 from cfeval.io.pictures import folder_of
 from cfeval.io.seals import seal_faults
 from tests.conftest import Run
-from tests.evidence.study import PLAIN, Study
-from tests.evidence.tamper import Results
+from tests.studies.evidence.study import PLAIN, Study
+from tests.studies.evidence.tamper import Results
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instructio
 
 Key = tuple[str, int]
 """An item and the number of its edit."""
-R = TypeVar("R", Instruction, Check, Requery)
+R = TypeVar("R", Instruction, Check, Requery, Verdict)
 NAMES = tuple(Arm.model_fields)
 
 
@@ -139,6 +139,10 @@ class ArmFiles:
     def requeries(self) -> dict[Key, Requery]:
         """The conversations about the edited images."""
         return _by_edit(r for file in self._stage("requery") for r in read_jsonl(file, Requery))
+
+    def verdicts(self) -> dict[Key, Verdict]:
+        """What the judge decided."""
+        return _by_edit(r for file in self._stage("verdicts") for r in read_jsonl(file, Verdict))
 
     def _stage(self, stage: str) -> list[Path]:
         return stage_files(self._results, stage, self._arm, self._shards)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cfeval.cli import main
 from tests.conftest import Run
-from tests.evidence.study import ARMS, CHAINED, PICTURES, PLAIN, Study, edited
-from tests.evidence.tamper import Results
+from tests.studies.evidence.study import ARMS, CHAINED, PICTURES, PLAIN, Study, edited
+from tests.studies.evidence.tamper import Results
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from cfeval.io.arm_files import stage_files
 from cfeval.io.pictures import folder_of
 from cfeval.records.edct import Arm
 from tests.conftest import picture
-from tests.evidence.study import PLAIN
+from tests.studies.evidence.study import PLAIN
 
 Lines = list[str]
 

@@ -5,14 +5,15 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cfeval.io.arm_files import STAGES
 from cfeval.records.common import Status
 from tests.conftest import Run
-from tests.evidence.study import ARMS, CHAINED, NULL, PICTURES, Study, edited
-from tests.evidence.tamper import Results
+from tests.studies.evidence.study import ARMS, CHAINED, NULL, PICTURES, Study, edited
+from tests.studies.evidence.tamper import Results
 
 Change = Callable[[Results], object]
 JSONL = [stage for stage in STAGES if stage != "scores"]
@@ -189,7 +190,7 @@ def test_a_changed_verdict_or_score_is_found(cfeval: Run, results: Results, chan
     assert words in faults(cfeval, results)
 
 
-GONE_ON = {
+GONE_ON: dict[str, tuple[str, dict[str, Any]]] = {
     "instructions": ("b", {"positive": "Make it red."}),
     "requery": ("d", {"answer": "It is red.", "explanation": "So."}),
     "verdicts": ("e", {"scores": {"pcs": 1, "ncc": 1}}),
@@ -206,7 +207,13 @@ def test_whatever_goes_on_after_a_failure_is_found(cfeval: Run, results: Results
 
 
 def test_an_edit_after_one_that_has_no_picture_is_found(cfeval: Run, results: Results) -> None:
-    ended = {"status": "edit_invalid", "stage": "counterfactuals", "reason": "why", "image": None, "tries": []}
+    ended: dict[str, Any] = {
+        "status": "edit_invalid",
+        "stage": "counterfactuals",
+        "reason": "why",
+        "image": None,
+        "tries": [],
+    }
     results.alter("counterfactuals", "a", 1, CHAINED, **ended)
     out = faults(cfeval, results)
     assert "item 'a', edit 2: it goes on, although edit 1 has no picture (edit_invalid)" in out

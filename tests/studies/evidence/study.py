@@ -46,10 +46,10 @@ ENDS = {
 }
 """At which stage an item ends, and how; `a` and `g`, which share their picture, are scored."""
 ANSWERS = {"a": "It is red.", "g": "It is green."}
-SCORED = {
-    PLAIN: {"pcs": 1, "ncc": 1, "ccs": 1},
-    CHAINED: {"ac": 1, "ef": 0, "ccs": 0, "ccs_graded": 0.5},
-    NULL: {"answer_moved": 0, "explanation_moved": 1},
+SCORED: dict[str, dict[str, Any]] = {
+    PLAIN.protocol: {"pcs": 1, "ncc": 1, "ccs": 1},
+    CHAINED.protocol: {"ac": 1, "ef": 0, "ccs": 0, "ccs_graded": 0.5},
+    NULL.protocol: {"answer_moved": 0, "explanation_moved": 1},
 }
 PICTURES = {item: picture(number, (12, 10)) for number, item in enumerate(ITEMS)}
 PICTURES["g"] = PICTURES["a"]
@@ -75,7 +75,7 @@ class Study:
         for item in ITEMS:
             records["samples"].append(sample(item))
             records["baseline"].append(self._baseline(item))
-            for edit in (1, 2) if arm == CHAINED and not ended(item, "instructions") else (1,):
+            for edit in (1, 2) if arm.protocol == CHAINED.protocol and not ended(item, "instructions") else (1,):
                 for stage, record in self._edit(arm, item, edit):
                     records[stage].append(record)
         for stage, (names, kind) in STAGES.items():
@@ -109,7 +109,11 @@ class Study:
         yield "scores", score(arm, item, edit)
 
     def _told(self, arm: Arm, item: str) -> dict[str, Any]:
-        edit = {"concept": "color", "positive": "" if arm == NULL else f"Make {item} blue.", "evidence": "object"}
+        edit = {
+            "concept": "color",
+            "positive": "" if arm.protocol == NULL.protocol else f"Make {item} blue.",
+            "evidence": "object",
+        }
         told = ended(item, "instructions") or edit
         calls = (
             self._asked(f"Find the concept: I see {item}.", f"Make {item} blue.")
@@ -119,8 +123,12 @@ class Study:
         return {**told, "calls": calls, "raw": f"Make {item} blue." if calls else ""}
 
     def _judged(self, arm: Arm, item: str) -> dict[str, Any]:
-        scores = {name: value for name, value in SCORED[arm].items() if not name.startswith("ccs")}
-        sound = {"scores": scores, "grade": 3 if arm == CHAINED else None, "stated_ccs": None if arm == NULL else 1}
+        scores = {name: value for name, value in SCORED[arm.protocol].items() if not name.startswith("ccs")}
+        sound = {
+            "scores": scores,
+            "grade": 3 if arm.protocol == CHAINED.protocol else None,
+            "stated_ccs": None if arm.protocol == NULL.protocol else 1,
+        }
         calls = (
             self._asked(f"Judge by {arm.protocol}: Now {item} is blue.", "Fine.") if reached(item, "verdicts") else ()
         )
@@ -155,7 +163,7 @@ def sample(item: str) -> Sample:
 
 def edited(arm: Arm, item: str, edit: int) -> Picture:
     """The edited picture; the control's is the same one again."""
-    return PICTURES[item] if arm == NULL else picture(100 + 2 * ITEMS.index(item) + edit, (12, 10))
+    return PICTURES[item] if arm.protocol == NULL.protocol else picture(100 + 2 * ITEMS.index(item) + edit, (12, 10))
 
 
 def counterfactual(arm: Arm, item: str, edit: int) -> Counterfactual:
@@ -168,7 +176,9 @@ def counterfactual(arm: Arm, item: str, edit: int) -> Counterfactual:
         Try(seed=2, image=edited(arm, item, edit).ref(f"{name}-try2.png"), found=Verification(verified=1)),
     )
     image = edited(arm, item, edit).ref(f"{name}.png")
-    return Counterfactual(id=item, edit=edit, seed=1, image=image, tries=tries if arm == CHAINED else ())
+    return Counterfactual(
+        id=item, edit=edit, seed=1, image=image, tries=tries if arm.protocol == CHAINED.protocol else ()
+    )
 
 
 def check(item: str, edit: int) -> Check:
@@ -184,7 +194,7 @@ def masks(name: str) -> dict[str, ImageRef]:
 
 def score(arm: Arm, item: str, edit: int) -> Score:
     end = ended(item, "verdicts")
-    product = SCORED[arm].get("ccs")
+    product = SCORED[arm.protocol].get("ccs")
     return Score.model_validate(
         {
             **arm.model_dump(),
@@ -195,7 +205,7 @@ def score(arm: Arm, item: str, edit: int) -> Score:
             "correct": None if item == "b" else float(item == "a"),
             "verified": None if ended(item, "counterfactuals") else 1,
             "changed_share": None if ended(item, "counterfactuals") else 0.25,
-            **(end or SCORED[arm] | {"mismatch": None if product is None else int(product != 1)}),
+            **(end or SCORED[arm.protocol] | {"mismatch": None if product is None else int(product != 1)}),
         }
     )
 
