@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -19,10 +19,13 @@ from cfeval.errors import ParamsError
 from cfeval.params import FAMILIES
 from cfeval.records import edct, tables
 from cfeval.records.common import Outcome, Record
+from cfeval.records.evidence import ChainLine
+from cfeval.studies.edct.training.teaching import Teach
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
-PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/real-models.md")}
+NAMES = ("README.md", "docs/real-models.md", "docs/audit.md", "docs/training-set.md")
+PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 README = PAGES["README.md"]
 CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
 LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]
@@ -158,3 +161,12 @@ def test_every_provider_is_in_the_docs_with_its_key() -> None:
             line for line in PAGES["docs/real-models.md"].splitlines() if line.startswith("|") and f"`{name}`" in line
         ]
         assert any(f"`{rules.key_env}`" in line if rules.key_env else "| none |" in line for line in lines), name
+
+
+def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:
+    fields = set(ChainLine.model_fields) - set(edct.Arm.model_fields)
+    assert not {field for field in fields if f"`{field}`" not in PAGES["docs/audit.md"]}
+
+
+def test_every_kind_of_example_is_in_the_docs() -> None:
+    assert all(f"| `{teach}` |" in PAGES["docs/training-set.md"] for teach in get_args(Teach))
