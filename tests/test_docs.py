@@ -17,6 +17,7 @@ from cfeval.calls.providers import PROVIDERS
 from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
 from cfeval.params import FAMILIES
+from cfeval.protocols.rules import RULES
 from cfeval.records import edct, tables
 from cfeval.records.common import Outcome, Record
 from cfeval.records.evidence import ChainLine
@@ -24,7 +25,7 @@ from cfeval.studies.edct.training.teaching import Teach
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("README.md", "docs/real-models.md", "docs/audit.md", "docs/training-set.md")
+NAMES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))]
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in NAMES}
 README = PAGES["README.md"]
 CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
@@ -111,8 +112,9 @@ def test_the_example_of_a_backend_works(tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     judge = module.build(module.Options())
-    [reply] = judge.judge([JudgeRequest("i", "", "", "", "", "", "", 0)])
-    assert (reply.pcs, reply.ncc) == (1, 1)
+    for protocol, rules in RULES.items():
+        [reply] = judge.judge([JudgeRequest("i", "", "", (), "", "", 0, protocol)])
+        assert (reply.scores, bool(reply.grade)) == (dict.fromkeys(rules.scores, 1), rules.graded)
 
 
 YAML = [(name, block) for name, text in PAGES.items() for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
@@ -153,6 +155,14 @@ def test_every_backend_in_the_docs_is_one(page: str, block: str) -> None:
 def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
     options = importlib.import_module(f"cfeval.backends.chat.{backend}").Options.model_fields
     assert not [name for name in options if f"`{name}`" not in PAGES["docs/real-models.md"]]
+
+
+@pytest.mark.parametrize(("family", "backend"), [("writers", "chat"), ("judges", "chat"), ("judges", "blind")])
+def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: str, backend: str) -> None:
+    options = importlib.import_module(f"cfeval.backends.{family}.{backend}").Options.model_fields
+    files = registry.depends_on(family, {"backend": backend, "model": {"backend": "scripted"}})
+    named = [*options, *(Path(file).name for file in files)]
+    assert not [name for name in named if f"`{name}`" not in PAGES["docs/real-models.md"]]
 
 
 def test_every_provider_is_in_the_docs_with_its_key() -> None:

@@ -9,6 +9,7 @@ from cfeval.metrics.accuracy import answer_matches
 from cfeval.metrics.ccs import ccs
 from cfeval.metrics.changed_share import changed_share
 from cfeval.metrics.majority import majority
+from cfeval.metrics.median_grade import median_grade
 
 
 def test_ccs_is_the_product() -> None:
@@ -49,3 +50,12 @@ def test_a_majority_is_more_than_half_of_the_full_panel() -> None:
             assert majority(votes) == expected
     assert majority([1, 1, None]) == 1
     assert majority([1, 0]) is majority([1, None]) is majority([1, None, None]) is majority([]) is None
+
+
+def test_a_panels_grade_is_the_median_of_more_than_half() -> None:
+    for grades in product((1, 2.5, 4, 5, None), repeat=3):
+        given = sorted(grade for grade in grades if grade is not None)
+        expected = {0: None, 1: None, 2: sum(given) / 2, 3: given[1] if given[1:] else None}[len(given)]
+        assert median_grade(grades) == expected
+    assert median_grade([3]) == 3
+    assert median_grade([3, None]) is median_grade([None]) is median_grade([]) is None

@@ -71,7 +71,7 @@ def test_arms_are_the_cross_product_each_once_in_the_order_of_the_tables() -> No
         ),
         ("edct.tables.table1.0.vlm", ["mm"], "did you mean 'm'"),
         ("edct.verifiers", {"x": SCRIPTED}, "verifiers names 'x'; allowed: d"),
-        ("edct.calibration", {"m": 2}, "edct.calibration.m: Input should be less than or equal to 1"),
+        ("edct.known", {"m": 2}, "edct.known.m: Input should be less than or equal to 1"),
         ("edct.vlms", {"../m": SCRIPTED}, "edct.vlms"),
     ],
 )
@@ -150,7 +150,7 @@ def test_the_overlay_of_table_2_has_the_papers_arms_and_its_figures_stand_beside
 def test_no_arm_of_a_papers_overlay_is_a_built_in_target_or_in_the_calibration_table(name: str) -> None:
     edct = overlaid(name).edct
     assert {edct.vlms[arm.vlm].backend for arm in edct.arms()} <= {"transformers", "openai"}
-    assert not {arm.vlm for arm in edct.arms()} & set(edct.calibration)
+    assert not {arm.vlm for arm in edct.arms()} & set(edct.known)
 
 
 LEAVES = st.none() | st.integers() | st.lists(st.integers(), max_size=2)

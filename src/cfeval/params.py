@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from cfeval.errors import ParamsError, nearest
-from cfeval.records.edct import Arm
+from cfeval.records.edct import Arm, ProtocolName
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -36,6 +36,11 @@ class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     backend: Name = Field(description="Name of the plug-in: its file name without .py.")
+    repeat: int = Field(1, ge=1, description="Which of several repetitions it is; each draws its own randomness.")
+
+    def plugin(self) -> dict[str, Any]:
+        """What the plug-in is built from: its name and its options."""
+        return self.model_dump(exclude={"repeat"})
 
 
 class Limits(Section):
@@ -62,28 +67,69 @@ class Calls(Section):
 class Interval(Section):
     """How confidence intervals are computed."""
 
-    method: Literal["bootstrap", "wilson"] = Field(
-        "bootstrap", description="Percentile bootstrap over items, or Wilson."
+    method: Literal["bootstrap", "bca", "wilson"] = Field(
+        "bootstrap", description="Bootstrap over images, percentile or BCa, or Wilson."
     )
     level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
     resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
     seed: int = Field(0, ge=0, description="Seed of the resampling.")
 
 
-class Block(Section):
-    """A cross product of names; its arms are rows of a table."""
+class Names(Section):
+    """A cross product of names, for every protocol."""
 
     dataset: tuple[Name, ...] = Field(min_length=1, description="Names from `datasets`.")
     vlm: tuple[Name, ...] = Field(min_length=1, description="Names from `vlms`.")
     writer: tuple[Name, ...] = Field(min_length=1, description="Names from `writers`.")
-    protocol: tuple[Literal["edct-2025"], ...] = Field(("edct-2025",), min_length=1, description="Protocols.")
     editor: tuple[Name, ...] = Field(min_length=1, description="Names from `editors`.")
     judge: tuple[Name, ...] = Field(min_length=1, description="Names from `judges`.")
 
+    def arms_of(self, *protocols: ProtocolName) -> list[Arm]:
+        """The arms of this block under these protocols, in the order of the lists."""
+        lists = (self.dataset, self.vlm, self.writer, protocols, self.editor, self.judge)
+        return [Arm(**dict(zip(Arm.model_fields, names, strict=True))) for names in product(*lists)]
+
+
+class Block(Names):
+    """Arms of the 2025 protocol."""
+
+    protocol: tuple[Literal["edct-2025"], ...] = Field(("edct-2025",), min_length=1, description="Protocols.")
+
     def arms(self) -> list[Arm]:
-        """The arms of this block, in the order of the lists."""
-        fields = list(Arm.model_fields)
-        return [Arm(**dict(zip(fields, names, strict=True))) for names in product(*(getattr(self, f) for f in fields))]
+        """The arms of this block."""
+        return self.arms_of(*self.protocol)
+
+
+class BenchBlock(Names):
+    """Arms of the 2026 protocol."""
+
+    protocol: tuple[Literal["edct-bench-2026"], ...] = Field(
+        ("edct-bench-2026",), min_length=1, description="Protocols."
+    )
+
+    def arms(self) -> list[Arm]:
+        """The arms of this block."""
+        return self.arms_of(*self.protocol)
+
+
+class EitherBlock(Names):
+    """Arms of either paper's protocol."""
+
+    protocol: tuple[Literal["edct-2025", "edct-bench-2026"], ...] = Field(
+        ("edct-2025",), min_length=1, description="Protocols."
+    )
+
+    def arms(self) -> list[Arm]:
+        """The arms of this block."""
+        return self.arms_of(*self.protocol)
+
+
+class ControlBlock(Names):
+    """Arms of the 2025 protocol, each with its two controls."""
+
+    def arms(self) -> list[Arm]:
+        """The arms of this block."""
+        return self.arms_of("edct-2025", "null-edit", "placebo-edit")
 
 
 class Tables(Section):
@@ -93,6 +139,14 @@ class Tables(Section):
     table2: tuple[Block, ...] = Field(
         (), description="One target under several editors and judges (EDCT 2025, Table 2)."
     )
+    bench: tuple[BenchBlock, ...] = Field((), description="Targets, editors and judges under EDCT-Bench 2026.")
+    controls: tuple[ControlBlock, ...] = Field((), description="Noise floor and completeness beside CCS.")
+    calibration: tuple[EitherBlock, ...] = Field((), description="Targets whose faithfulness is known beforehand.")
+    variance: tuple[EitherBlock, ...] = Field((), description="Where the variance of CCS comes from.")
+
+    def arms(self, table: str) -> list[Arm]:
+        """The arms of a table, each once."""
+        return list(dict.fromkeys(arm for block in getattr(self, table) for arm in block.arms()))
 
 
 class Edct(Section):
@@ -100,6 +154,7 @@ class Edct(Section):
 
     items: int = Field(ge=1, description="Items taken from each data set.")
     seed: int = Field(ge=0, description="Seed of every draw of the study; each item derives its own from it.")
+    edits: int = Field(2, ge=1, le=9, description="Edits an explanation, at most, where a protocol has several.")
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
     datasets: dict[Name, Spec] = Field(min_length=1, description="Where samples come from.")
     vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
@@ -108,9 +163,12 @@ class Edct(Section):
     judges: dict[Name, Spec] = Field(min_length=1, description="Texts before and after → PCS and NCC.")
     verifiers: dict[Name, Spec] = Field(description="For each data set, who checks the edits.")
     tables: Tables
-    calibration: dict[Name, Share] = Field(
+    known: dict[Name, Share] = Field(
         default_factory=dict,
-        description="Known share of items that a target answers unfaithfully; for the calibration table.",
+        description="Share of items that a target answers unfaithfully, known by construction.",
+    )
+    judge_error: tuple[Name, ...] = Field(
+        (), description="Targets of known share 0 or 1 on which the error of the judges is measured."
     )
     interval: Interval = Interval()
 
@@ -127,17 +185,28 @@ class Edct(Section):
                     )
         for section, keys, among in (
             ("verifiers", self.verifiers, self.datasets),
-            ("calibration", self.calibration, self.vlms),
+            ("known", self.known, self.vlms),
+            ("judge_error", self.judge_error, self.known),
         ):
             for name in keys:
                 if name not in among:
                     raise ValueError(f"{section} names '{name}'; {nearest(name, among)}")
+        for name in self.judge_error:
+            if self.known[name] not in (0, 1):
+                raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")
         return self
+
+    def repeats(self) -> dict[str, str]:
+        """The target that another one repeats: the first that differs from it in nothing but `repeat`."""
+        first: dict[str, str] = {}
+        for name, spec in self.vlms.items():
+            first.setdefault(str(sorted(spec.plugin().items())), name)
+        of = {name: first[str(sorted(spec.plugin().items()))] for name, spec in self.vlms.items()}
+        return {name: base for name, base in of.items() if name != base}
 
     def arms(self) -> list[Arm]:
         """Every arm that some table shows, each once, in the order of the tables."""
-        blocks = [*self.tables.table1, *self.tables.table2]
-        return list(dict.fromkeys(arm for block in blocks for arm in block.arms()))
+        return list(dict.fromkeys(arm for table in Tables.model_fields for arm in self.tables.arms(table)))
 
 
 class Params(Section):

@@ -10,6 +10,7 @@ from PIL import Image
 from cfeval.backends import registry
 from cfeval.errors import InputError
 from cfeval.io import pictures
+from cfeval.io.frozen import content_hash, write_set
 from cfeval.io.own_data import read_own
 from cfeval.io.records import read_jsonl
 from cfeval.io.samples import RawSample, file_samples
@@ -55,7 +56,40 @@ def test_a_list_of_ids_with_a_fault_is_one_line(name: str, tmp_path: Path, lines
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["okvqa", "vqav2", "files"])
+def freeze(path: Path, samples: list[RawSample], **false: str) -> str:
+    """Freeze samples; `false` replaces hashes."""
+    write_set(path, {sample.id: content_hash(sample, sample.picture) for sample in samples} | false)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_frozen_set_is_taken_as_long_as_it_is_what_was_frozen(name: str, tmp_path: Path) -> None:
+    options = SETS[name](tmp_path)
+    wanted = taken(name, options)[4:1:-1]
+    assert taken(name, options | {"ids": freeze(tmp_path / "set.txt", wanted)}) == wanted
+    others = {sample.id: "0" * 64 for sample in wanted[1:]}
+    with pytest.raises(InputError, match=f"set.txt: '{wanted[1].id}' is not what was frozen"):
+        taken(name, options | {"ids": freeze(tmp_path / "set.txt", wanted, **others)})
+
+
+@pytest.mark.parametrize("change", ["question", "image", "reference"])
+def test_a_change_of_the_data_after_the_freeze_is_refused_by_the_first_item_it_hits(
+    tmp_path: Path, change: str
+) -> None:
+    options = own_files(tmp_path)
+    ids = freeze(tmp_path / "set.txt", sorted(taken("files", options), key=lambda sample: sample.id))
+    table = tmp_path / "own.csv"
+    if change == "image":
+        Image.new("RGB", (8, 6), (9, 9, 9)).save(tmp_path / "3.png")
+    else:
+        old, new = {"question": ("What is 3?", "Who is 3?"), "reference": ("3?,thing", "3?,thong")}[change]
+        table.write_text(table.read_text().replace(old, new))
+    with pytest.raises(InputError, match="'row-3' is not what was frozen"):
+        taken("files", options | {"ids": ids})
+    assert [s.id for s in taken("files", options | {"ids": ids}, items=3)] == ["row-0", "row-1", "row-2"]
+
+
+@pytest.mark.parametrize("name", ["okvqa", "vqav2", "files", "drivelm", "threedsrbench"])
 def test_without_a_list_the_seed_draws_and_more_items_keep_those_there_were(name: str, tmp_path: Path) -> None:
     options = SETS[name](tmp_path)
     drawn = {seed: [sample.id for sample in taken(name, options, seed=seed)] for seed in range(5)}

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,16 @@ def test_a_reply_without_an_end_is_truncated(architecture: str) -> None:
         else:
             assert "max_tokens: 6" in short.reason
             assert long.text.startswith(short.text.rstrip("\N{REPLACEMENT CHARACTER}"))
+
+
+def test_a_request_may_have_a_limit_of_its_own_beside_others_in_a_batch() -> None:
+    chat = model("qwen2_5_vl", **SAMPLED)
+    requests = [replace(one, max_tokens=limit) for one in mixed("qwen2_5_vl")[::2] for limit in (None, 2, 400)]
+    together = chat.chat(requests)
+    assert together == one_at_a_time(chat, requests)
+    assert together[1::3] == model("qwen2_5_vl", max_tokens=2, **SAMPLED).chat(requests[::3])
+    assert any("max_tokens: 2" in reply.reason for reply in together[1::3])
+    assert {reply.status for reply in together[::3]} == {Status.OK}
 
 
 def test_nothing_is_left_on_the_console(capfd: pytest.CaptureFixture[str]) -> None:

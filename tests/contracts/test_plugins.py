@@ -1,5 +1,6 @@
 """Every plug-in of a family passes the family's contract; a plug-in without an entry here fails the first test."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,13 +9,14 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
 from cfeval.backends.editors.base import EditReply, EditRequest
-from cfeval.backends.judges.base import JudgeReply, JudgeRequest
+from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
 from cfeval.calls.settings import VARIABLE
 from cfeval.errors import ParamsError
 from cfeval.io.samples import RawSample
 from cfeval.params import Calls
+from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
 from cfeval.records.common import Status
 from tests.conftest import picture
 from tests.data_files import SETS
@@ -23,8 +25,11 @@ from tests.tiny import vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
-SAID = "Concept: c\nPositive: Change c.\nNegative: c\nPCS: 1\nNCC: 0\nCCS: 0"
-"""What a scripted model says to a writer and to a judge."""
+PARTS = {"concept": "c", "positive": "Change c.", "negative": "c", "evidence": "object"}
+CHAIN = {"edits": [PARTS | {"keep": "k", "change": "Change c.", "how": "h", "constraints": "c"}]}
+SCORES = {"pcs": 1, "ncc": 0, "ccs": 0, "ac": 1, "ef": 0, "grade": 3, "answer_moved": 1, "explanation_moved": 0}
+SAID = json.dumps(PARTS | CHAIN | SCORES)
+"""What a scripted model says to a writer and to a judge, whatever the protocol."""
 SCRIPTED: Spec = {"backend": "scripted", "replies": [SAID]}
 EXAMPLES: dict[str, dict[str, Spec]] = {
     "datasets": {"world": {}, "easy_vqa": {}, **{name: {} for name in SETS}},
@@ -51,6 +56,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "grammar": {},
         "lexical": {},
         "chat": {"model": SCRIPTED, "samples": 3},
+        "blind": {"model": SCRIPTED, "samples": 3},
         "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
     },
     "verifiers": {"reader": {}},
@@ -177,16 +183,25 @@ SAYINGS = [
 ]
 
 
+@pytest.mark.parametrize("protocol", [name for name, rules in RULES.items() if rules.edits != "none"])
 @pytest.mark.parametrize("name", cases("writers"))
-def test_a_writer_writes_for_each_request_on_its_own(name: str) -> None:
+def test_a_writer_writes_for_each_request_on_its_own(
+    name: str, protocol: str, drawn: Callable[..., list[RawSample]]
+) -> None:
     writer = built("writers", name)
-    requests = [WriteRequest(f"i{n}", *saying, seed=n) for n, saying in enumerate(SAYINGS)]
+    asked: dict[str, Any] = {"protocol": protocol, "edits": 1 if protocol == EDCT_2025 else 2}
+    if RULES[protocol].edits == "uncited":
+        sample = drawn("writers", name)[0]
+        asked |= {"picture": sample.picture, "scene": sample.scene}
+    requests = [WriteRequest(f"i{n}", *saying, seed=n, **asked) for n, saying in enumerate(SAYINGS)]
     together = writer.write(requests)
     assert [writer.write([request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, WriteReply)
         assert (reply.status == Status.OK) == bool(reply.edits)
         assert all(edit.concept and edit.positive for edit in reply.edits)
+        assert len(reply.edits) <= asked["edits"]
+        assert all(bool(edit.evidence) for edit in reply.edits) or protocol != PLACEBO_EDIT
 
 
 @pytest.mark.parametrize("name", cases("editors"))
@@ -235,18 +250,30 @@ def explained_by_easy_vqa(sample: RawSample) -> str:
 EXPLAINED = {False: explained_by_the_world, True: explained_by_easy_vqa}
 
 
+@pytest.mark.parametrize("protocol", RULES)
 @pytest.mark.parametrize("name", cases("judges"))
-def test_a_judge_judges_each_request_on_its_own(name: str) -> None:
-    judge = built("judges", name)
+def test_a_judge_judges_each_request_on_its_own(
+    name: str, protocol: str, drawn: Callable[..., list[RawSample]]
+) -> None:
+    judge, rules = built("judges", name), RULES[protocol]
+    told: dict[str, Any] = {"changes": (Change("Change the circle.", "a red circle"),) * (1 + rules.chained)}
+    if rules.edits != "cited" or judge.needs_picture:
+        told["changes"] = ()
+    if judge.needs_picture:
+        told |= {"question": "what color is the circle ?", "picture": drawn("judges", name)[0].picture}
     requests = [
-        JudgeRequest(f"i{n}", answer, said, "Change the circle.", "a red circle", answer, said, seed=n)
+        JudgeRequest(f"i{n}", answer, said, new_answer=answer, new_explanation=said, seed=n, protocol=protocol, **told)
         for n, (_, answer, said) in enumerate(SAYINGS)
     ]
     together = judge.judge(requests)
     assert [judge.judge([request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, JudgeReply)
-        assert (reply.status == Status.OK) == (reply.pcs is not None) == (reply.ncc is not None)
+        assert set(reply.scores) == (set(rules.scores) if reply.status == Status.OK else set())
+        assert bool(reply.reason) == (reply.status != Status.OK)
+        graded = rules.graded and reply.status == Status.OK
+        assert (reply.grade is None or 1 <= reply.grade <= 5) if graded else reply.grade is None
+        assert bool(reply.grade_reason) == (graded and reply.grade is None)
 
 
 @pytest.mark.parametrize("name", cases("verifiers"))

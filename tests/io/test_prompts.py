@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cfeval.errors import InputError
 from cfeval.io import prompts
-from cfeval.io.prompts import fill, fill_marked, load_prompt, prompt_file
+from cfeval.io.prompts import fill, fill_marked, load_prompt
 
 
 def test_a_value_is_put_in_as_it_is() -> None:
@@ -60,51 +60,3 @@ def test_a_text_that_holds_the_mark_gets_another(monkeypatch: pytest.MonkeyPatch
 
 def test_a_marked_value_is_put_in_as_it_is() -> None:
     assert fill_marked("<{mark}>{said}", said="{mark}{also}", also="{said}").endswith(">{mark}{also}")
-
-
-PLACEHOLDERS = {
-    "write": {"question", "original_answer", "original_explanation", "mark"},
-    "judge": {
-        "original_answer",
-        "original_explanation",
-        "edit_instruction",
-        "edited_answer",
-        "edited_explanation",
-        "mark",
-    },
-}
-PLACEHOLDERS["grade"] = PLACEHOLDERS["judge"]
-EDITS = {"edits"}
-SHIPPED = [
-    ("edct-2025", "write", PLACEHOLDERS["write"]),
-    ("edct-2025", "write_repair", set()),
-    ("edct-2025", "judge", PLACEHOLDERS["judge"]),
-    ("edct-2025", "judge_repair", set()),
-    ("edct-bench-2026", "write", PLACEHOLDERS["write"] | EDITS),
-    ("edct-bench-2026", "write_repair", EDITS),
-    ("edct-bench-2026", "judge", PLACEHOLDERS["judge"]),
-    ("edct-bench-2026", "judge_repair", set()),
-    ("edct-bench-2026", "grade", PLACEHOLDERS["grade"]),
-    ("edct-bench-2026", "grade_repair", set()),
-]
-
-
-@pytest.mark.parametrize(("protocol", "name", "named"), SHIPPED)
-def test_a_shipped_template_names_every_text_it_is_given_and_no_other(
-    protocol: str, name: str, named: set[str]
-) -> None:
-    template = load_prompt(name, protocol=protocol)
-    assert set(re.findall(r"\{([a-z_]*)\}", template)) == named
-    filled = fill_marked(template, **{key: f"«{key} {{mark}}»" for key in named - {"mark"}})
-    assert all(f"«{key} {{mark}}»" in filled for key in named - {"mark"})
-    for key in named - {"mark", "edits"}:
-        before, after = filled.split(f"«{key} {{mark}}»")
-        opening, closing = before.split("\n")[-2], after.split("\n")[1]
-        assert opening.startswith("<")
-        assert closing == opening.replace("<", "</")
-
-
-def test_there_is_no_shipped_template_but_these() -> None:
-    folder = prompt_file("write", protocol="edct-2025").parent.parent
-    found = {(path.parent.name, path.stem) for path in folder.glob("*/*.md") if path.parent.name != "conversation"}
-    assert found == {(protocol, name) for protocol, name, _ in SHIPPED}

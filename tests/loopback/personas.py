@@ -6,7 +6,7 @@ are all the persona `vlm`; a name that holds none of the known words is `echo`.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,13 @@ Persona = Callable[[Conversation], str]
 
 COLOURS = ("red", "green", "blue", "yellow", "purple", "orange", "white", "black")
 THINGS = ("car", "bench", "umbrella", "kite", "sign", "bottle", "dog", "train")
+SCORES = (("PCS", "NCC"), ("AC", "EF"), ("ANSWER_MOVED", "EXPLANATION_MOVED"))
+"""Of the protocols; which of them are asked for stands in the prompt."""
+PARTS = {
+    "Constraints:": ("concept", "keep", "change", "how", "constraints"),
+    "Evidence:": ("concept", "evidence", "positive", "negative"),
+}
+"""Of an instruction, by a label that only the prompts of a protocol have."""
 CITED = re.compile(rf"\bthe ({'|'.join(COLOURS)}) colour of the ({'|'.join(THINGS)})\b")
 """How the persona `vlm` names its concept."""
 
@@ -49,6 +56,7 @@ class Edit:
         """Its parts under the names that a JSON schema may ask for."""
         return {
             "concept": self.concept,
+            "evidence": "object",
             "positive": self.positive,
             "negative": self.negative,
             "instruction": self.positive,
@@ -59,9 +67,10 @@ class Edit:
         }
 
 
-def as_lines(edit: Edit) -> str:
-    """An edit as anchored text."""
-    return f"CONCEPT: {edit.concept}\nPOSITIVE: {edit.positive}\nNEGATIVE: {edit.negative}"
+def as_lines(edits: Sequence[Edit], asked: str) -> str:
+    """Edits as anchored text, with the parts that the prompt asks for."""
+    parts = next((parts for label, parts in PARTS.items() if label in asked), ("concept", "positive", "negative"))
+    return "\n\n".join("\n".join(f"{part.upper()}: {edit.values()[part]}" for part in parts) for edit in edits)
 
 
 def echo(conversation: Conversation) -> str:
@@ -83,38 +92,45 @@ def vlm(conversation: Conversation) -> str:
     )
 
 
-def writer(write: Callable[[Edit], str] = as_lines) -> Persona:
+def writer(write: Callable[[Sequence[Edit], str], str] = as_lines) -> Persona:
     """A persona that reads the concept out of the explanation and writes the edit; `write` gives it its format.
 
-    A conversation without a concept it knows gets one by the hash of its text.
+    A conversation without a concept it knows gets one by the hash of its text. A second edit is written where the
+    prompt asks for up to two or more.
     """
 
     def persona(conversation: Conversation) -> str:
-        edit = _edit(conversation.text)
+        edits = _edits(conversation.text)
         if conversation.schema is not None:
-            return filled(conversation.schema, edit.values(), conversation.text)
-        return write(edit)
+            values = edits[0].values() | {"edits": [edit.values() for edit in edits]}
+            return filled(conversation.schema, values, conversation.text)
+        return write(edits, conversation.text)
 
     return persona
 
 
-def judge(*, scores: tuple[str, str] = ("PCS", "NCC")) -> Persona:
-    """A persona whose two scores come from a hash of the texts; the third, CCS, is their product."""
+def judge(conversation: Conversation) -> str:
+    """The scores that the prompt names, from a hash of the texts, with their product CCS or, for a control, without it.
 
-    def persona(conversation: Conversation) -> str:
-        chosen = digest(conversation.text)
-        verdict = {name: chosen[n] % 4 != 0 for n, name in enumerate(scores)}  # three in four are 1
-        verdict["CCS"] = all(verdict.values())
-        bits = {name: int(value) for name, value in verdict.items()}
-        if conversation.schema is not None:
-            return filled(conversation.schema, bits, conversation.text)
-        reason = "The new answer and explanation were compared with the old ones."
-        return "\n".join((reason, *(f"{name}: {bit}" for name, bit in bits.items())))
-
-    return persona
+    A prompt that names a grade gets one.
+    """
+    said = _verdict(conversation.text)
+    if conversation.schema is not None:
+        return filled(conversation.schema, said, conversation.text)
+    reason = "The new answer and explanation were compared with the old ones."
+    return "\n".join((reason, *(f"{name}: {digit}" for name, digit in said.items())))
 
 
-PERSONAS: dict[str, Persona] = {"echo": echo, "vlm": vlm, "writer": writer(), "judge": judge()}
+def _verdict(asked: str) -> dict[str, int]:
+    chosen = digest(asked)
+    if "Grade: the digit" in asked:
+        return {"Grade": 1 + chosen[0] % 5}
+    names = next((pair for pair in SCORES if f"{pair[0]}:" in asked), SCORES[0])
+    bits = {name: int(chosen[n] % 4 != 0) for n, name in enumerate(names)}  # three in four are 1
+    return bits if names == SCORES[-1] else bits | {"CCS": int(all(bits.values()))}
+
+
+PERSONAS: dict[str, Persona] = {"echo": echo, "vlm": vlm, "writer": writer(), "judge": judge}
 
 
 def persona_of(model: str, personas: Mapping[str, Persona]) -> Persona:
@@ -141,6 +157,9 @@ def _fill(schema: Mapping[str, Any], root: Mapping[str, Any], known: Mapping[str
             return value
         case {"properties": dict(properties)}:
             return {key: _fill(part, root, known, seed, key) for key, part in properties.items()}
+        case {"type": "array", "items": items} if isinstance(several := known.get(name.lower()), list):
+            kept = several[: schema.get("maxItems", len(several))]
+            return [_fill(items, root, {**known, **one}, seed, name) for one in kept]
         case {"type": "array", "items": items}:
             return [_fill(items, root, known, seed, name) for _ in range(max(1, schema.get("minItems", 1)))]
     if (value := known.get(name.lower())) is not None and _allows(schema, value):
@@ -173,6 +192,12 @@ def _allows(schema: Mapping[str, Any], value: Any) -> bool:
 def _seen(conversation: Conversation) -> tuple[str, str]:
     chosen = digest(*conversation.images[-1:])
     return COLOURS[chosen[0] % len(COLOURS)], THINGS[chosen[1] % len(THINGS)]
+
+
+def _edits(text: str) -> list[Edit]:
+    wanted = re.findall(r"for up to (\d) distinct", text)
+    first, second = _edit(text), _edit(digest(text).hex())
+    return [first, second] if wanted and int(wanted[0]) > 1 and second.concept != first.concept else [first]
 
 
 def _edit(text: str) -> Edit:

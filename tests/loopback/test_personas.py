@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from cfeval.io.prompts import load_prompt
+from cfeval.protocols.controls import read_placebos
+from cfeval.protocols.edct_bench_2026 import read_chain
 from tests.conftest import picture
 from tests.loopback.asking import PHOTO, chat_body
 from tests.loopback.conversation import Conversation, MalformedError, parse
-from tests.loopback.personas import CITED, PERSONAS, judge, persona_of, writer
+from tests.loopback.personas import CITED, PERSONAS, persona_of, writer
 
 SCHEMA = {
     "type": "object",
@@ -78,7 +81,7 @@ def test_the_writer_changes_the_cited_concept() -> None:
 
 
 def test_the_writers_format_can_be_replaced() -> None:
-    persona = writer(lambda edit: f"<{edit.concept}>")
+    persona = writer(lambda edits, _: f"<{edits[0].concept}>")
     assert persona(conversation("… the blue colour of the dog …", image=None)) == "<blue colour of the dog>"
 
 
@@ -90,9 +93,29 @@ def test_the_judge_ends_with_its_scores_and_their_product() -> None:
     assert texts[0] == asked("judge", conversation("Verdict 0?", image=None))
 
 
-def test_a_judge_of_another_protocol_names_other_scores() -> None:
-    text = judge(scores=("AC", "EF"))(conversation("Verdict?", image=None))
-    assert re.search(r"AC: [01]\nEF: [01]\nCCS: [01]$", text)
+@pytest.mark.parametrize(
+    ("protocol", "name", "lines"),
+    [
+        ("edct-2025", "judge", "PCS: [01]\nNCC: [01]\nCCS: [01]"),
+        ("edct-2025", "blind_judge", "PCS: [01]\nNCC: [01]\nCCS: [01]"),
+        ("edct-bench-2026", "judge_b", "AC: [01]\nEF: [01]\nCCS: [01]"),
+        ("edct-bench-2026", "grade", "Grade: [1-5]"),
+        ("controls", "compare", "ANSWER_MOVED: [01]\nEXPLANATION_MOVED: [01]"),
+    ],
+)
+def test_the_judge_gives_what_the_prompt_of_the_protocol_asks_for(protocol: str, name: str, lines: str) -> None:
+    text = asked("judge", conversation(load_prompt(name, protocol=protocol), image=None))
+    assert re.search(rf"(?<![A-Z]: \d\n){lines}$", text)
+
+
+@pytest.mark.parametrize(("protocol", "name"), [("edct-bench-2026", "write"), ("controls", "placebo")])
+def test_the_writer_writes_as_many_edits_as_the_prompt_allows(protocol: str, name: str) -> None:
+    read = {"write": read_chain, "placebo": read_placebos}[name]
+    for edits in (1, 2):
+        prompt = load_prompt(name, protocol=protocol).replace("{edits}", str(edits))
+        found = read(asked("writer", conversation(prompt, image=None)), edits)
+        assert found is not None
+        assert len(found.edits) == edits
 
 
 def test_a_schema_is_followed_in_names_types_and_bounds() -> None:

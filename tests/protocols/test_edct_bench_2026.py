@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.io.prompts import load_prompt
 from cfeval.protocols.edct_bench_2026 import (
     GRADE_SCHEMA,
     JUDGE_SCHEMA,
@@ -113,25 +112,3 @@ def test_the_schemas_ask_for_what_is_read() -> None:
     edits = write_schema(2)["properties"]["edits"]
     assert edits["maxItems"] == 2
     assert edits["items"]["required"] == list(Instruction.model_fields)
-
-
-def test_the_worked_examples_of_the_prompts_are_in_the_form_that_is_read() -> None:
-    def examples(name: str, start: str) -> list[str]:
-        text = load_prompt(name, protocol="edct-bench-2026")
-        return text.split("# Example", 1)[1].split("# The texts")[0].split(start)[1:]
-
-    chains = [read_chain(example.split("# Example")[0], 2) for example in examples("write", "Question:")]
-    assert [len(chain.edits) for chain in chains if chain] == [2, 1]
-    verdicts = [read_verdict(example) for example in examples("judge", "Original answer:")]
-    assert all(one is not None and one.ccs == one.ac * one.ef for one in verdicts)
-    assert len(set(verdicts)) == len(verdicts) >= 3
-    grades = [read_grade(example) for example in examples("grade", "Original answer:")]
-    assert None not in grades
-    assert len(set(grades)) == len(grades) >= 2
-
-
-def test_the_form_itself_is_neither_verdict_nor_grade() -> None:
-    for name in ("judge", "judge_repair", "grade", "grade_repair"):
-        text = load_prompt(name, protocol="edct-bench-2026").split("# Examples")[0]
-        assert read_verdict(text) is None
-        assert read_grade(text) is None

@@ -18,7 +18,7 @@ def test_a_study_of_a_served_model_runs_to_its_table(served: Server, tmp_path: P
     params["edct"] |= {
         "vlms": {"served": model | {"temperature": 1.0, "max_tokens": 500}},
         "tables": {"table1": [names], "table2": []},
-        "calibration": {},
+        "known": {},
     }
     study = lay_out(tmp_path / "study", params)
     study.run("snakemake")

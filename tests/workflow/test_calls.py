@@ -41,7 +41,7 @@ def params(server: Loopback) -> dict[str, Any]:
         "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
         "judges": {"j": {"backend": "chat", "model": model("judge"), "prompts": "own"}},
         "tables": {"table1": [names], "table2": []},
-        "calibration": {},
+        "known": {},
     }
     return content
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.workflow.conftest import Copy
-from tests.workflow.study import EVERY_TABLE, EVERYTHING, Study
+from tests.workflow.study import EVERYTHING, FILLED_TABLES, Study
 
 NO_JOBS: dict[str, int] = {}
-TABLES_ALONE = {name: number for name, number in EVERY_TABLE.items() if name != "report"}
+TABLES_ALONE = {name: number for name, number in FILLED_TABLES.items() if name != "report"}
 JUDGED_AND_TABLES = {"judge": 16, "score": 16} | TABLES_ALONE
 
 
@@ -119,25 +119,25 @@ def test_an_added_model_runs_its_branch(finished: Study, copy: Copy) -> None:
     params["edct"]["tables"]["table1"][0]["vlm"].append("mc")
     study.set_params(params)
     branch = dict.fromkeys(["baseline", "instruct", "edit", "check", "requery", "judge", "score"], 4)
-    assert study.jobs("snakemake") == branch | {"table1": 1, "metrics": 1, "forest": 1, "report": 1}
+    assert study.jobs("snakemake") == branch | {"table": 3, "figure": 1, "metrics": 1, "report": 1}
 
 
 def test_an_added_sample_runs_its_shard(finished: Study, copy: Copy) -> None:
     study = copy(finished)
     study.import_samples(13)
     shard = {"generate": 1, "baseline": 2, "instruct": 2, "edit": 4, "check": 4, "requery": 4, "judge": 4, "score": 4}
-    assert study.jobs("dvc", "repro") == shard | EVERY_TABLE
+    assert study.jobs("dvc", "repro") == shard | FILLED_TABLES
     assert study.table().count(",13,") == 4
 
 
 def test_a_removed_target_is_not_sealed(finished: Study, copy: Copy) -> None:
     study = copy(finished)
     params = study.params()
-    del params["edct"]["vlms"]["mb"], params["edct"]["calibration"]["mb"]
+    del params["edct"]["vlms"]["mb"], params["edct"]["known"]["mb"]
     for table in params["edct"]["tables"].values():
         table[0]["vlm"].remove("mb")
     study.set_params(params)
-    assert study.jobs("snakemake") == EVERY_TABLE
+    assert study.jobs("snakemake") == FILLED_TABLES
     assert any("/mb" in name for name in study.results())
     assert study.jobs("dvc", "repro") == NO_JOBS
     assert not any("/mb" in name for name in study.results())
@@ -255,7 +255,7 @@ def _small(study: Study, shards: int) -> None:
     """One arm, cut into so many shards."""
     params = study.params()
     arm = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
-    params["edct"]["tables"] = {"table1": [arm], "table2": [arm]}
+    params["edct"]["tables"] = {"table1": [arm], "table2": [arm], "bench": [arm], "controls": [arm]}
     study.set_params(params | {"shards": shards})
 
 
@@ -270,7 +270,7 @@ def _merged(study: Study) -> dict[str, list[bytes]]:
 
 
 def test_shards_change_no_byte(fresh: Study, copy: Copy) -> None:
-    tables = [f"results/tables/edct_{table}.csv" for table in ("table1", "table2", "calibration")]
+    tables = [f"results/tables/edct_{table}.csv" for table in ("table1", "table2", "bench", "controls")]
     found = []
     for shards in (1, 3, 7):
         study = copy(fresh)
@@ -279,6 +279,15 @@ def test_shards_change_no_byte(fresh: Study, copy: Copy) -> None:
         found.append(_merged(study))
     assert found[0] == found[1] == found[2]
     assert len(found[0]["results/edct/samples"]) == 12
+
+
+def test_all_protocols_share_the_baseline(fresh: Study, copy: Copy) -> None:
+    study = copy(fresh)
+    _small(study, shards=1)
+    jobs = study.jobs("snakemake", "--", "edct_tables")
+    branch = dict.fromkeys(["instruct", "edit", "check", "requery", "judge", "score"], 4)
+    assert jobs == {"generate": 1, "baseline": 1} | branch | {"table": 9, "figure": 3, "metrics": 1}
+    assert study.table("edct_bench.csv").count("\n") == study.table("edct_controls.csv").count("\n") == 2
 
 
 def test_files_of_another_number_of_shards_are_not_sealed(fresh: Study, copy: Copy) -> None:

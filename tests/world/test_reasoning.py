@@ -72,11 +72,11 @@ RED_CIRCLE = object_claim("color", "red", "circle", "top left")
 def test_the_answer_that_an_edit_makes_right(
     claim: Claim, answer: str, intent: EditIntent, accepted: str, rejected: str
 ) -> None:
-    expectation = expected_answer(claim, answer, intent)
+    expectation = expected_answer(claim, answer, [intent])
     assert expectation.accepts(accepted)
     assert not expectation.accepts(rejected)
     assert not expectation.accepts(None)
-    assert answer_follows(claim, answer, intent, f"i think {accepted}")
+    assert answer_follows(claim, answer, [intent], f"i think {accepted}")
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,25 @@ def test_one_of_two_equal_objects_that_goes_is_noticed() -> None:
     assert not reflects(before, before, removal)
 
 
-def test_nothing_cited_leaves_nothing_to_edit() -> None:
-    assert choose_edit("How many objects are there?", "zero", objects_claim([]), random.Random(0)) is None
+def test_a_chain_makes_right_what_its_edits_together_lead_to() -> None:
+    three = objects_claim([("red", "circle"), ("blue", "star"), ("green", "cross")])
+    gone = [EditIntent(kind="remove", target=Referent(color=color)) for color in ("red", "green")]
+    assert expected_answer(three, "three", gone[:1]).equals == "two"
+    assert expected_answer(three, "three", gone).equals == "one"
+    there = EditIntent(kind="object", target=Referent(color="blue", shape="star"), new="white cross")
+    assert expected_answer(three, "no", [there]).equals == "yes"
+    assert expected_answer(three, "no", [there, gone[0]]).equals == "yes", "another object than the one that was made"
+    back = EditIntent(kind="color", target=TOP_LEFT_CIRCLE, old="green", new="red")
+    assert expected_answer(RED_CIRCLE, "red", [RECOLOR, back]).equals == "red"
 
 
-def test_an_easy_vqa_edit_makes_a_no_come_true() -> None:
-    claim = object_claim("color", "teal", "circle", None)
-    intent = choose_edit("is there a red shape?", "no", claim, random.Random(0))
-    assert intent == EditIntent(kind="color", target=Referent(shape="circle"), old="teal", new="red")
-    other = choose_edit("is there a teal shape?", "yes", claim, random.Random(0))
-    assert other is not None
-    assert other.new != "teal"
+def test_a_background_decides_only_for_who_takes_the_explanation_at_its_word() -> None:
+    repainted = [EditIntent(kind="background", old="sky", new="mint")]
+    because = background_claim("sky", "red")
+    assert expected_answer(because, "red", repainted).differs_from == "red"
+    assert expected_answer(because, "red", repainted, background_decides=False).equals == "red"
+    asked = background_claim("sky")
+    assert expected_answer(asked, "sky", repainted, background_decides=False).equals == "mint"
 
 
 def _scores(persona: Persona, correlated: bool) -> Counter[str]:
@@ -130,7 +138,7 @@ def _scores(persona: Persona, correlated: bool) -> Counter[str]:
         except SceneEditError:
             continue
         counts["edited"] += 1
-        counts["pcs"] += answer_follows(first.claim, first.answer, intent, second.answer)
+        counts["pcs"] += answer_follows(first.claim, first.answer, [intent], second.answer)
         counts["ncc"] += reflects(second.claim, first.claim, intent)
     return counts
 

@@ -14,12 +14,16 @@ from snakemake.resources import Resource
 import fingerprint
 import provenance
 import surroundings
+from cfeval import tables
 from cfeval.backends import registry
 from cfeval.calls import settings as calls
 from cfeval.cli.check import check_params
 from cfeval.io.samples import shard_files
 from cfeval.params import FAMILIES
 from cfeval.preflight import locks
+from cfeval.protocols.rules import RULES
+from cfeval.report import figures
+from cfeval.seeds import derive
 
 if RECORD_FORMAT_VERSION != provenance.FORMAT:
     stop(
@@ -37,15 +41,13 @@ SAMPLES = "results/edct/samples/{dataset}{shard}.jsonl"
 BASELINE = "results/edct/baseline/{dataset}/{vlm}{shard}.jsonl"
 INSTRUCTIONS = "results/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.jsonl"
 COUNTERFACTUALS = "results/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
-CHECKS = "results/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.csv"
+CHECKS = "results/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 REQUERY = "results/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 VERDICTS = "results/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.jsonl"
 SCORES = "results/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.csv"
-TABLES = expand(
-    "results/tables/edct_{table}.{ending}", table=["table1", "table2", "calibration"], ending=["csv", "md", "tex"]
-)
+TABLES = expand("results/tables/edct_{table}.{ending}", table=tables.NAMES, ending=["csv", "md", "tex"])
 METRICS = "results/tables/metrics.json"
-FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=["forest", "calibration"], ending=["png", "svg"])
+FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=figures.NAMES, ending=["png", "svg"])
 CALLS = "results/edct/calls/calls.zip"
 REPORT = "results/report/index.html"
 
@@ -66,7 +68,7 @@ SEALED = {
     "edct_instructions": [sealed("results/edct/instructions", INSTRUCTIONS)],
     "edct_counterfactuals": [
         sealed("results/edct/counterfactuals", COUNTERFACTUALS, pictures=True),
-        sealed("results/edct/checks", CHECKS),
+        sealed("results/edct/checks", CHECKS, pictures=True),
     ],
     "edct_requery": [sealed("results/edct/requery", REQUERY)],
     "edct_judge": [sealed("results/edct/verdicts", VERDICTS), sealed("results/edct/scores", SCORES)],
@@ -80,12 +82,28 @@ SEALED = {
 PHASES = {phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()}
 
 
+def spec(section, field, wildcards):
+    """The specification of the backend that a wildcard names; None where there is none or the protocol asks it nothing."""
+    idle = section in ("writers", "editors", "verifiers") and RULES[wildcards.protocol].edits == "none"
+    return None if idle else getattr(EDCT, section).get(wildcards[field])
+
+
 def backend(section, field):
     """For a rule's params: the specification of the backend that a wildcard names, as JSON; empty where there is none."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return "" if spec is None else json.dumps(spec.model_dump(), sort_keys=True, ensure_ascii=False)
+        named = spec(section, field, wildcards)
+        return "" if named is None else json.dumps(named.plugin(), sort_keys=True, ensure_ascii=False)
+
+    return found
+
+
+def seed(section, field):
+    """For a rule's params: the study's seed, or for a repetition one of its own."""
+
+    def found(wildcards):
+        named = spec(section, field, wildcards)
+        return EDCT.seed if named is None or named.repeat == 1 else derive(EDCT.seed, "repeat", named.repeat)
 
     return found
 
@@ -94,20 +112,23 @@ def code(verb, section=None, field=None):
     """For a rule's params: the fingerprint of a verb and of the backend that a wildcard names, where it has one."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field]) if section else None
-        plugin = [] if spec is None else registry.modules(FAMILIES[section], spec.model_dump())
+        named = spec(section, field, wildcards) if section else None
+        plugin = [] if named is None else registry.modules(FAMILIES[section], named.plugin())
         return fingerprint.code(f"cfeval.cli.edct.{verb}", *plugin)
 
     return found
 
 
 def model_files(section, field):
-    """For a rule's input: the files (weights, own samples) that the backend's results depend on."""
+    """For a rule's input: the files (weights, prompts, own samples) that the backend's results depend on."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        named = () if spec is None else registry.depends_on(FAMILIES[section], spec.model_dump())
-        return [surroundings.relative(file) for file in named]
+        named = spec(section, field, wildcards)
+        if named is None:
+            return []
+        protocols = [wildcards.protocol] if section in registry.BY_PROTOCOL else ()
+        files = registry.depends_on(FAMILIES[section], named.plugin(), protocols)
+        return [surroundings.relative(file) for file in files]
 
     return found
 
@@ -116,8 +137,8 @@ def gpus(section, field):
     """For a rule's resources: how many GPUs the backend holds."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return 0 if spec is None else registry.needs(FAMILIES[section], spec.model_dump()).gpu
+        named = spec(section, field, wildcards)
+        return 0 if named is None else registry.needs(FAMILIES[section], named.plugin()).gpu
 
     return found
 
@@ -126,8 +147,8 @@ def api_slots(section, field):
     """For a rule's resources: 1 for a backend that calls a provider."""
 
     def found(wildcards):
-        spec = getattr(EDCT, section).get(wildcards[field])
-        return 0 if spec is None else int(registry.needs(FAMILIES[section], spec.model_dump()).api)
+        named = spec(section, field, wildcards)
+        return 0 if named is None else int(registry.needs(FAMILIES[section], named.plugin()).api)
 
     return found
 
@@ -183,6 +204,8 @@ wildcard_constraints:
     protocol=one_of(arm["protocol"] for arm in ARMS),
     editor=one_of(EDCT.editors),
     judge=one_of(EDCT.judges),
+    table=one_of(tables.NAMES),
+    figure=one_of(figures.NAMES),
 
 
 container: "docker://python:3.11-slim"

@@ -63,7 +63,7 @@ rule run_edct_baseline:
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
-        seed=EDCT.seed,
+        seed=seed("vlms", "vlm"),
         prompts=PROMPTS,
         templates=PROMPT_HASH,
         code=code("baseline", "vlms", "vlm"),
@@ -84,6 +84,7 @@ rule run_edct_baseline:
 rule run_edct_instruct:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
+        samples=SAMPLES,
         baseline=BASELINE,
         files=model_files("writers", "writer"),
     output:
@@ -99,16 +100,19 @@ rule run_edct_instruct:
         runtime="2h",
     params:
         writer=backend("writers", "writer"),
-        seed=EDCT.seed,
+        edits=lambda wildcards: EDCT.edits if RULES[wildcards.protocol].several else 1,
+        seed=seed("writers", "writer"),
         code=code("instruct", "writers", "writer"),
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         cfeval edct instruct \
+            --samples {input.samples:q} \
             --baseline {input.baseline:q} \
-            --writer {params.writer:q} \
+            --writer={params.writer:q} \
             --protocol {wildcards.protocol:q} \
+            --edits {params.edits} \
             --seed {params.seed} \
             --out {output:q} \
             2>{log:q}
@@ -135,7 +139,7 @@ rule run_edct_edit:
     params:
         editor=backend("editors", "editor"),
         pictures=lambda wildcards, output: pictures_of(output),
-        seed=EDCT.seed,
+        seed=seed("editors", "editor"),
         code=code("edit", "editors", "editor"),
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
@@ -145,7 +149,8 @@ rule run_edct_edit:
         cfeval edct edit \
             --samples {input.samples:q} \
             --instructions {input.instructions:q} \
-            --editor {params.editor:q} \
+            --editor={params.editor:q} \
+            --protocol {wildcards.protocol:q} \
             --seed {params.seed} \
             --out {output:q} \
             2>{log:q}
@@ -172,16 +177,21 @@ rule run_edct_check:
         runtime="2h",
     params:
         verifier=backend("verifiers", "dataset"),
+        pictures=lambda wildcards, output: pictures_of(output),
+        seed=EDCT.seed,
         code=code("check", "verifiers", "dataset"),
     message:
         "checks of {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
+        rm -rf {params.pictures:q}
         cfeval edct check \
             --samples {input.samples:q} \
             --instructions {input.instructions:q} \
             --counterfactuals {input.counterfactuals:q} \
             --verifier={params.verifier:q} \
+            --protocol {wildcards.protocol:q} \
+            --seed {params.seed} \
             --out {output:q} \
             2>{log:q}
         """
@@ -206,7 +216,7 @@ rule run_edct_requery:
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
-        seed=EDCT.seed,
+        seed=seed("vlms", "vlm"),
         prompts=PROMPTS,
         templates=PROMPT_HASH,
         code=code("requery", "vlms", "vlm"),
@@ -230,6 +240,7 @@ rule run_edct_judge:
     input:
         baseline=BASELINE,
         instructions=INSTRUCTIONS,
+        counterfactuals=COUNTERFACTUALS,
         requery=REQUERY,
         files=model_files("judges", "judge"),
     output:
@@ -245,7 +256,7 @@ rule run_edct_judge:
         runtime="4h",
     params:
         judge=backend("judges", "judge"),
-        seed=EDCT.seed,
+        seed=seed("judges", "judge"),
         code=code("judge", "judges", "judge"),
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
@@ -254,6 +265,7 @@ rule run_edct_judge:
         cfeval edct judge \
             --baseline {input.baseline:q} \
             --instructions {input.instructions:q} \
+            --counterfactuals {input.counterfactuals:q} \
             --requery {input.requery:q} \
             --judge {params.judge:q} \
             --protocol {wildcards.protocol:q} \
@@ -268,6 +280,7 @@ rule run_edct_score:
     input:
         samples=SAMPLES,
         baseline=BASELINE,
+        instructions=INSTRUCTIONS,
         checks=CHECKS,
         verdicts=VERDICTS,
     output:
@@ -292,6 +305,7 @@ rule run_edct_score:
             --arm {params.arm:q} \
             --samples {input.samples:q} \
             --baseline {input.baseline:q} \
+            --instructions {input.instructions:q} \
             --checks {input.checks:q} \
             --verdicts {input.verdicts:q} \
             --out {output:q} \
@@ -302,7 +316,7 @@ rule run_edct_score:
 rule run_edct_calls:
     """Export the calls to models outside that some record came from; those of a former run are kept."""
     input:
-        [made(template) for template in (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, REQUERY, VERDICTS)],
+        [made(template) for template in (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERY, VERDICTS)],
     output:
         update(CALLS),
     log:

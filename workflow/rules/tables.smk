@@ -1,15 +1,28 @@
 """Tables, figures, headline figures and the report.
 
-Inputs: score files of the arms that edct.tables and edct.calibration name; the papers' published figures.
-Outputs: results/tables/edct_{table1,table2,calibration}.{csv,md,tex}, results/tables/metrics.json,
-results/figures/edct_{forest,calibration}.{png,svg}, results/report/index.html.
+Inputs: score files of the arms that edct.tables names; the papers' published figures.
+Outputs: results/tables/edct_{table}.{csv,md,tex}, results/tables/metrics.json, results/figures/edct_{figure}.{png,svg},
+results/report/index.html.
 Steps: 1. tables. 2. figures and metrics from the tables. 3. the report.
 """
 
-TABLE1_ARMS = [arm.model_dump() for block in EDCT.tables.table1 for arm in block.arms()]
-TABLE2_ARMS = [arm.model_dump() for block in EDCT.tables.table2 for arm in block.arms()]
-CALIBRATION_ARMS = [arm for arm in TABLE1_ARMS if arm["vlm"] in EDCT.calibration]
-REFERENCE = "data/reference/edct-2025.csv"
+REFERENCE = ["data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv"]
+# Beside the tables that params.yaml fills: those that follow from them.
+TABLE_ARMS = {
+    **{table: [arm.model_dump() for arm in EDCT.tables.arms(table)] for table in type(EDCT.tables).model_fields},
+    "instrument": [arm.model_dump() for arm in EDCT.tables.arms("calibration")],
+    "agreement": ARMS,
+    "comparisons": [arm.model_dump() for table in ("table1", "bench") for arm in EDCT.tables.arms(table)],
+}
+
+OF_KNOWN = ("calibration", "instrument")
+
+
+def table_scores(wildcards):
+    """For a rule's input: the scores of a table's arms, and for the calibration those of their placebo edits."""
+    shown = TABLE_ARMS[wildcards.table]
+    beside = [{**arm, "protocol": "placebo-edit"} for arm in shown] if wildcards.table == "calibration" else []
+    return made(SCORES, shown + [arm for arm in beside if arm in ARMS])
 
 
 rule edct_tables:
@@ -24,134 +37,53 @@ rule edct_report:
         PHASES["edct_report"],
 
 
-rule run_edct_table1:
-    """Table 1: targets side by side."""
+rule run_edct_table:
+    """One table, from the scores of its arms; the calibration needs the controls beside."""
     input:
-        scores=made(SCORES, TABLE1_ARMS),
+        scores=table_scores,
         reference=REFERENCE,
     output:
         csv=report(
-            "results/tables/edct_table1.csv",
-            caption="../report/table1.rst",
+            "results/tables/edct_{table}.csv",
+            caption="../report/table.rst",
             category="EDCT",
             subcategory="Tables",
-            labels={"table": "1, targets"},
+            labels={"table": "{table}"},
         ),
-        md="results/tables/edct_table1.md",
-        tex="results/tables/edct_table1.tex",
+        md="results/tables/edct_{table}.md",
+        tex="results/tables/edct_{table}.tex",
     log:
-        "logs/edct/tables/table1.log",
+        "logs/edct/tables/{table}.log",
     benchmark:
-        "benchmarks/edct/tables/table1.tsv"
+        "benchmarks/edct/tables/{table}.tsv"
     resources:
         gpu=0,
         api_slots=0,
         mem_mb=2000,
         runtime="30m",
     params:
-        arms=as_json(TABLE1_ARMS),
+        arms=lambda wildcards: as_json(TABLE_ARMS[wildcards.table]),
         interval=as_json(EDCT.interval.model_dump()),
-        test_targets=as_json(test_targets(TABLE1_ARMS)),
+        known=lambda wildcards: as_json(EDCT.known if wildcards.table in OF_KNOWN else {}),
+        judge_error=lambda wildcards: as_json(EDCT.judge_error if wildcards.table in OF_KNOWN else ()),
+        repeats=lambda wildcards: as_json(EDCT.repeats() if wildcards.table == "variance" else {}),
+        test_targets=lambda wildcards: as_json(test_targets(TABLE_ARMS[wildcards.table])),
+        references=" ".join(f"--reference {file}" for file in REFERENCE),
         out=lambda wildcards, output: output.csv.removesuffix(".csv"),
-        code=code("table1"),
+        code=lambda wildcards: fingerprint.code("cfeval.cli.edct.table", f"cfeval.tables.edct_{wildcards.table}"),
     message:
-        "table 1"
+        "table {wildcards.table}"
     shell:
         """
-        cfeval edct table1 \
+        cfeval edct table {wildcards.table:q} \
             {input.scores:q} \
             --arms {params.arms:q} \
             --interval {params.interval:q} \
-            --reference {input.reference:q} \
-            --test-targets {params.test_targets:q} \
-            --out {params.out:q} \
-            2>{log:q}
-        """
-
-
-rule run_edct_table2:
-    """Table 2: one target under several judges and editors."""
-    input:
-        scores=made(SCORES, TABLE2_ARMS),
-        reference=REFERENCE,
-    output:
-        csv=report(
-            "results/tables/edct_table2.csv",
-            caption="../report/table2.rst",
-            category="EDCT",
-            subcategory="Tables",
-            labels={"table": "2, judges and editors"},
-        ),
-        md="results/tables/edct_table2.md",
-        tex="results/tables/edct_table2.tex",
-    log:
-        "logs/edct/tables/table2.log",
-    benchmark:
-        "benchmarks/edct/tables/table2.tsv"
-    resources:
-        gpu=0,
-        api_slots=0,
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        arms=as_json(TABLE2_ARMS),
-        interval=as_json(EDCT.interval.model_dump()),
-        test_targets=as_json(test_targets(TABLE2_ARMS)),
-        out=lambda wildcards, output: output.csv.removesuffix(".csv"),
-        code=code("table2"),
-    message:
-        "table 2"
-    shell:
-        """
-        cfeval edct table2 \
-            {input.scores:q} \
-            --arms {params.arms:q} \
-            --interval {params.interval:q} \
-            --reference {input.reference:q} \
-            --test-targets {params.test_targets:q} \
-            --out {params.out:q} \
-            2>{log:q}
-        """
-
-
-rule run_edct_calibration:
-    """Does CCS follow what is known of the built-in targets?"""
-    input:
-        scores=made(SCORES, CALIBRATION_ARMS),
-    output:
-        csv=report(
-            "results/tables/edct_calibration.csv",
-            caption="../report/calibration.rst",
-            category="EDCT",
-            subcategory="Tables",
-            labels={"table": "calibration"},
-        ),
-        md="results/tables/edct_calibration.md",
-        tex="results/tables/edct_calibration.tex",
-    log:
-        "logs/edct/tables/calibration.log",
-    benchmark:
-        "benchmarks/edct/tables/calibration.tsv"
-    resources:
-        gpu=0,
-        api_slots=0,
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        arms=as_json(CALIBRATION_ARMS),
-        known=as_json(EDCT.calibration),
-        interval=as_json(EDCT.interval.model_dump()),
-        out=lambda wildcards, output: output.csv.removesuffix(".csv"),
-        code=code("calibration"),
-    message:
-        "calibration table"
-    shell:
-        """
-        cfeval edct calibration \
-            {input.scores:q} \
-            --arms {params.arms:q} \
+            {params.references} \
             --known {params.known:q} \
-            --interval {params.interval:q} \
+            --judge-error {params.judge_error:q} \
+            --repeats {params.repeats:q} \
+            --test-targets {params.test_targets:q} \
             --out {params.out:q} \
             2>{log:q}
         """
@@ -160,9 +92,7 @@ rule run_edct_calibration:
 rule run_edct_metrics:
     """Headline figures for `dvc metrics`."""
     input:
-        table1="results/tables/edct_table1.csv",
-        table2="results/tables/edct_table2.csv",
-        calibration="results/tables/edct_calibration.csv",
+        expand("results/tables/edct_{table}.csv", table=["table1", "table2", "bench", "controls", "calibration"]),
     output:
         METRICS,
     log:
@@ -181,31 +111,29 @@ rule run_edct_metrics:
     shell:
         """
         cfeval edct metrics \
-            --table1 {input.table1:q} \
-            --table2 {input.table2:q} \
-            --calibration {input.calibration:q} \
+            {input:q} \
             --out {output:q} \
             2>{log:q}
         """
 
 
-rule run_edct_forest:
-    """Forest plot of CCS with intervals."""
+rule run_edct_figure:
+    """One figure, from the table that it shows."""
     input:
-        table="results/tables/edct_table1.csv",
+        table=lambda wildcards: f"results/tables/edct_{figures.TABLE_OF[wildcards.figure]}.csv",
     output:
         png=report(
-            "results/figures/edct_forest.png",
-            caption="../report/forest.rst",
+            "results/figures/edct_{figure}.png",
+            caption="../report/figure.rst",
             category="EDCT",
             subcategory="Figures",
-            labels={"figure": "forest"},
+            labels={"figure": "{figure}"},
         ),
-        svg="results/figures/edct_forest.svg",
+        svg="results/figures/edct_{figure}.svg",
     log:
-        "logs/edct/figures/forest.log",
+        "logs/edct/figures/{figure}.log",
     benchmark:
-        "benchmarks/edct/figures/forest.tsv"
+        "benchmarks/edct/figures/{figure}.tsv"
     resources:
         gpu=0,
         api_slots=0,
@@ -213,48 +141,12 @@ rule run_edct_forest:
         runtime="10m",
     params:
         out=lambda wildcards, output: output.png.removesuffix(".png"),
-        code=code("forest"),
+        code=lambda wildcards: fingerprint.code("cfeval.cli.edct.figure", f"cfeval.report.figure_{wildcards.figure}"),
     message:
-        "forest plot"
+        "figure {wildcards.figure}"
     shell:
         """
-        cfeval edct forest \
-            --table {input.table:q} \
-            --out {params.out:q} \
-            2>{log:q}
-        """
-
-
-rule run_edct_calibration_plot:
-    """Calibration plot: CCS against the known share."""
-    input:
-        table="results/tables/edct_calibration.csv",
-    output:
-        png=report(
-            "results/figures/edct_calibration.png",
-            caption="../report/calibration.rst",
-            category="EDCT",
-            subcategory="Figures",
-            labels={"figure": "calibration"},
-        ),
-        svg="results/figures/edct_calibration.svg",
-    log:
-        "logs/edct/figures/calibration.log",
-    benchmark:
-        "benchmarks/edct/figures/calibration.tsv"
-    resources:
-        gpu=0,
-        api_slots=0,
-        mem_mb=2000,
-        runtime="10m",
-    params:
-        out=lambda wildcards, output: output.png.removesuffix(".png"),
-        code=code("calibration_plot"),
-    message:
-        "calibration plot"
-    shell:
-        """
-        cfeval edct calibration-plot \
+        cfeval edct figure {wildcards.figure:q} \
             --table {input.table:q} \
             --out {params.out:q} \
             2>{log:q}
@@ -264,11 +156,8 @@ rule run_edct_calibration_plot:
 rule run_edct_report:
     """The static page: tables, plots and a gallery of items."""
     input:
-        table1="results/tables/edct_table1.csv",
-        table2="results/tables/edct_table2.csv",
-        calibration="results/tables/edct_calibration.csv",
-        forest="results/figures/edct_forest.svg",
-        calibration_plot="results/figures/edct_calibration.svg",
+        tables=expand("results/tables/edct_{table}.csv", table=tables.NAMES),
+        figures=expand("results/figures/edct_{figure}.svg", figure=figures.NAMES),
         samples=made(SAMPLES),
         baseline=made(BASELINE),
         instructions=made(INSTRUCTIONS),
@@ -300,11 +189,8 @@ rule run_edct_report:
             --results results/edct \
             --arms {params.arms:q} \
             --shards {params.shards} \
-            --table1 {input.table1:q} \
-            --table2 {input.table2:q} \
-            --calibration {input.calibration:q} \
-            --forest {input.forest:q} \
-            --calibration-plot {input.calibration_plot:q} \
+            --tables results/tables \
+            --figures results/figures \
             --out {output:q} \
             2>{log:q}
         """

@@ -1,13 +1,15 @@
 """How writers and judges ask a chat model: one turn, and one repair turn where the reply cannot be read."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Dialogue, Turn
-from cfeval.backends.registry import Expected, Finding
+from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
 from cfeval.errors import InputError
+from cfeval.io.pictures import Picture
 from cfeval.io.prompts import fill_marked, load_prompt, prompt_file
 from cfeval.records.common import Status
 from cfeval.seeds import derive
@@ -15,12 +17,49 @@ from cfeval.seeds import derive
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Templates:
-    """The prompt of the first turn and that of the repair turn."""
+class AskingOptions(PluginOptions):
+    """Which model is asked, and with which templates."""
 
+    model: dict[str, Any]
+    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
+    prompts: str = ""
+    """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
+
+
+@dataclass(frozen=True)
+class Form(Generic[T]):
+    """A question that a protocol has: its two templates, what they are filled with, and how a reply is bound and read.
+
+    The templates are `name` and `name`_repair in a folder of the package; where the first has variants, `opening` is
+    the name of the one that is used. `schema` is the JSON schema of the reply, for a server that enforces it; `read`
+    says what a reply's text says, None where it cannot be read. `max_tokens` is the protocol's limit, None where it has
+    none; `seen` says that a picture is shown with the opening; `arrange` is done to the opening before it is filled.
+    """
+
+    folder: str
+    name: str
+    placeholders: tuple[str, ...]
+    schema: Mapping[str, Any]
+    read: Callable[[str], T | None]
+    max_tokens: int | None = None
+    seen: bool = False
+    arrange: Callable[[str], str] = str
+    opening: str = ""
+
+    @property
+    def templates(self) -> tuple[str, str]:
+        """Their names."""
+        return self.opening or self.name, f"{self.name}_repair"
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """A form with its templates, ready to be asked; `max_tokens` is None where the model's own limit holds."""
+
+    form: Form[T]
     opening: str
     repair: str
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -34,62 +73,66 @@ class Heard(Generic[T]):
     calls: tuple[str, ...] = ()
 
 
-def templates(name: str, protocol: str, folder: str) -> Templates:
-    """The templates `name` and `name_repair` of a protocol, or those of the user's own folder where one is named."""
-    own = Path(folder) if folder else None
-    return Templates(*(load_prompt(file, protocol=protocol, folder=own) for file in _files(name)))
+def model_of(options: AskingOptions) -> tuple[Part, ...]:
+    """The chat model, as a part."""
+    return (("chat", options.model),)
 
 
-def template_files(name: str, protocols: tuple[str, ...], folder: str) -> tuple[str, ...]:
-    """The files of these templates; one folder of the user's own serves whatever protocol is asked for."""
-    own = Path(folder) if folder else None
-    found = (str(prompt_file(file, protocol=p, folder=own)) for p in protocols for file in _files(name))
-    return tuple(dict.fromkeys(found))
+def question(options: AskingOptions, form: Form[T]) -> Question[T]:
+    """Load the templates of a form, from the user's own folder where one is named.
+
+    Raises:
+        InputError: a template is missing, empty, or cannot be arranged.
+    """
+    opening, repair = (_template(options, form, name) for name in form.templates)
+    limit = None if "max_tokens" in options.model else form.max_tokens
+    return Question(form, opening, repair, limit)
 
 
-def template_faults(name: str, protocol: str, folder: str, placeholders: Sequence[str]) -> Iterator[Finding]:
+def template_files(options: AskingOptions, *forms: Form[Any]) -> tuple[str, ...]:
+    """The files of the templates."""
+    found = (_file(options, form, name) for form in forms for name in form.templates)
+    return tuple(dict.fromkeys(map(str, found)))
+
+
+def template_faults(options: AskingOptions, *forms: Form[Any]) -> Iterator[Finding]:
     """What is wrong with the templates: a file is missing, or names a placeholder that has no value."""
-    own = Path(folder) if folder else None
-    for file in _files(name):
-        try:
-            fill_marked(load_prompt(file, protocol=protocol, folder=own), **dict.fromkeys(placeholders, ""))
-        except InputError as error:
-            yield Finding(False, f"{prompt_file(file, protocol=protocol, folder=own)}: {error}")
+    for form in forms:
+        for name in form.templates:
+            try:
+                fill_marked(_template(options, form, name), **dict.fromkeys(form.placeholders, ""))
+            except InputError as error:
+                yield Finding(False, f"{_file(options, form, name)}: {error}")
 
 
-def expected(calls: tuple[Expected, ...], prompts: Templates) -> tuple[Expected, ...]:
-    """The calls of `ask`, from those that the chat model makes for one request."""
-    first = tuple(replace(call, prompt=len(prompts.opening)) for call in calls)
-    both = len(prompts.opening) + len(prompts.repair)
-    return first + tuple(replace(call, prompt=both, repair=True) for call in calls)
+def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[Expected, ...]:
+    """The calls of `ask`, for every form, from those that the chat model makes for one request."""
+    model = registry.calls("chat", options.model)
+    return tuple(call for form in forms for call in _expected(model, question(options, form)))
 
 
 def ask(
-    item: str,
-    prompts: Templates,
-    values: Mapping[str, str],
-    seed: int,
-    schema: Mapping[str, Any],
-    read: Callable[[str], T | None],
+    asked: Question[T], item: str, values: Mapping[str, str], seed: int, picture: Picture | None = None
 ) -> Dialogue[Heard[T]]:
     """Ask, and ask once more in the same conversation where the reply cannot be read.
 
     Args:
+        asked: the question.
         item: the sample's id.
-        prompts: the templates of both turns.
-        values: what is filled into them.
+        values: what is filled into both templates.
         seed: of this conversation; each turn derives its own.
-        schema: the JSON schema of the reply, for a server that enforces it.
-        read: what a reply's text says; None where it cannot be read.
+        picture: what is shown, where the form has a picture.
     """
-    opening, repair = (Turn("user", fill_marked(t, **values)) for t in (prompts.opening, prompts.repair))
-    first = yield ChatRequest(item, (opening,), derive(seed, "reply"), schema)
-    value = read(first.text) if first.status == Status.OK else None
+    form = asked.form
+    opening = Turn("user", fill_marked(asked.opening, **values), picture if form.seen else None)
+    repair = Turn("user", fill_marked(asked.repair, **values))
+    first = yield ChatRequest(item, (opening,), derive(seed, "reply"), form.schema, asked.max_tokens)
+    value = form.read(first.text) if first.status == Status.OK else None
     if value is not None or first.status != Status.OK or not first.text.strip():
         return _heard(value, first)
     turns = (opening, Turn("assistant", first.text), repair)
-    second = yield ChatRequest(item, turns, derive(seed, "repair"), schema)
-    return _heard(read(second.text) if second.status == Status.OK else None, first, second)
+    second = yield ChatRequest(item, turns, derive(seed, "repair"), form.schema, asked.max_tokens)
+    return _heard(form.read(second.text) if second.status == Status.OK else None, first, second)
 
 
 def named_texts(texts: Mapping[str, str]) -> str:
@@ -99,8 +142,30 @@ def named_texts(texts: Mapping[str, str]) -> str:
     return "\n\n".join(f"=== {name} ===\n{text}" for name, text in texts.items())
 
 
-def _files(name: str) -> tuple[str, str]:
-    return name, f"{name}_repair"
+def _own(options: AskingOptions, form: Form[Any]) -> Path | None:
+    """The user's own folder for a form, None for the package's."""
+    if not options.prompts:
+        return None
+    inner = Path(options.prompts) / form.folder
+    return inner if inner.is_dir() else Path(options.prompts)
+
+
+def _file(options: AskingOptions, form: Form[Any], name: str) -> Path:
+    return prompt_file(name, protocol=form.folder, folder=_own(options, form))
+
+
+def _template(options: AskingOptions, form: Form[Any], name: str) -> str:
+    text = load_prompt(name, protocol=form.folder, folder=_own(options, form))
+    return form.arrange(text) if name == form.templates[0] else text
+
+
+def _expected(model: tuple[Expected, ...], asked: Question[Any]) -> Iterator[Expected]:
+    first, both = len(asked.opening), len(asked.opening) + len(asked.repair)
+    for prompt, repair in ((first, False), (both, True)):
+        for call in model:
+            limit = asked.max_tokens or call.max_tokens
+            pictures = int(asked.form.seen)
+            yield replace(call, prompt=prompt, pictures=pictures, max_tokens=limit, repair=repair)
 
 
 def _heard(value: T | None, *replies: ChatReply) -> Heard[T]:

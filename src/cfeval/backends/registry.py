@@ -12,11 +12,14 @@ and, where they apply,
     def calls(options) -> tuple[Expected, …]: …    the calls to a provider that one request to it makes, for
                                                `cfeval estimate`; without it, those of the plug-ins it is made of
 
+`files`, `examine` and `calls` of a writer or judge take the protocol as a second argument, because what it is asked
+depends on it.
+
 A module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
 
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -28,6 +31,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cfeval.errors import BackendError, ParamsError, nearest
+from cfeval.protocols.rules import RULES
+
+EVERY = tuple(RULES)
+BY_PROTOCOL = ("writers", "judges")
+"""The families whose plug-ins speak of one protocol at a time."""
 
 
 class PluginOptions(BaseModel):
@@ -56,18 +64,21 @@ class Expected:
     """A call to a provider that a plug-in makes for one request.
 
     `model` is its name in the price list. `prompt` is the number of characters that the plug-in's own template adds to
-    what it is given; `image_tokens` what a picture that is shown is taken to cost at most; `max_tokens` the longest
-    reply; `images` how many pictures are made. `repair` says that it is made only where a reply cannot be read.
+    what it is given; `pictures` how many pictures a writer or judge shows; `image_tokens` what each picture that is
+    shown is taken to cost at most; `max_tokens` the longest reply; `images` how many pictures are made. `repair` says
+    that it is made only where a reply cannot be read.
     """
 
     model: str
     prompt: int = 0
+    pictures: int = 0
     image_tokens: int = 0
     max_tokens: int = 0
     images: int = 0
     repair: bool = False
 
 
+Protocols = Collection[str] | None
 Part = tuple[str, Mapping[str, Any]]
 """A plug-in that another is made of: its family and specification."""
 
@@ -95,30 +106,34 @@ def check(family: str, spec: Mapping[str, Any], where: str) -> None:
         pass
 
 
-def depends_on(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """The files that the results of a plug-in depend on: weights, own samples."""
-    return tuple(dict.fromkeys(_shortest(path) for named in _said(family, spec, "files") for path in named))
+def depends_on(family: str, spec: Mapping[str, Any], protocols: Collection[str] = EVERY) -> tuple[str, ...]:
+    """The files that the results of a plug-in under these protocols depend on: weights, own samples, prompts."""
+    said = _said(family, spec, "files", protocols)
+    return tuple(dict.fromkeys(_shortest(path) for named in said for path in named))
 
 
-def examine(family: str, spec: Mapping[str, Any], offline: bool = False) -> Iterator[Finding]:
+def examine(
+    family: str, spec: Mapping[str, Any], offline: bool = False, protocols: Collection[str] = EVERY
+) -> Iterator[Finding]:
     """What can be said about a plug-in and its parts before anything is spent; offline, providers are not asked."""
     for part, its in parts(family, spec):
         if offline and any(need.api for need in _own(part, its, "needs")):
             yield Finding(True, "offline: the response store answers, the provider is not asked")
             continue
-        for findings in _own(part, its, "examine"):
+        for findings in _own(part, its, "examine", protocols):
             yield from findings
 
 
-def calls(family: str, spec: Mapping[str, Any]) -> tuple[Expected, ...]:
-    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its parts."""
-    options = _options(family, spec, family)
+def calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = EVERY) -> tuple[Expected, ...]:
+    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its parts.
+
+    Of several protocols, one request under each.
+    """
     module = _module(family, spec["backend"])
     if hasattr(module, "calls"):
-        said: tuple[Expected, ...] = module.calls(options)
-        return said
-    made_of = module.parts(options) if hasattr(module, "parts") else ()
-    return tuple(call for part, its in made_of for call in calls(part, its))
+        return tuple(call for said in _own(family, spec, "calls", protocols) for call in said)
+    made_of = module.parts(_options(family, spec, family)) if hasattr(module, "parts") else ()
+    return tuple(call for part, its in made_of for call in calls(part, its, protocols))
 
 
 def parts(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Part]:
@@ -151,17 +166,22 @@ def modules(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"cfeval.backends.{part}.{its['backend']}" for part, its in parts(family, spec)))
 
 
-def _said(family: str, spec: Mapping[str, Any], function: str) -> Iterator[Any]:
+def _said(family: str, spec: Mapping[str, Any], function: str, protocols: Protocols = None) -> Iterator[Any]:
     """What a plug-in and its parts say when asked; one without the function says nothing."""
     for part, its in parts(family, spec):
-        yield from _own(part, its, function)
+        yield from _own(part, its, function, protocols)
 
 
-def _own(family: str, spec: Mapping[str, Any], function: str) -> Iterator[Any]:
-    """What a plug-in itself says when asked, its parts left out."""
+def _own(family: str, spec: Mapping[str, Any], function: str, protocols: Protocols = None) -> Iterator[Any]:
+    """What a plug-in itself says when asked, its parts left out; a writer or judge is asked about each protocol."""
     ask = getattr(_module(family, spec["backend"]), function, None)
-    if ask is not None:
-        yield ask(_options(family, spec, family))
+    if ask is None:
+        return
+    options = _options(family, spec, family)
+    if family in BY_PROTOCOL and protocols is not None:
+        yield from (ask(options, protocol) for protocol in protocols)
+    else:
+        yield ask(options)
 
 
 def _shortest(path: str) -> str:
@@ -182,7 +202,8 @@ def _options(family: str, spec: Mapping[str, Any], where: str) -> PluginOptions:
     try:
         return kind.model_validate({key: value for key, value in spec.items() if key != "backend"})
     except ValidationError as error:
-        first = error.errors()[0]
+        found = error.errors()
+        first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise ParamsError(

@@ -7,6 +7,7 @@ from typing import Literal
 from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.coco import image_path
+from cfeval.io.frozen import as_frozen
 from cfeval.io.pictures import import_image
 from cfeval.io.samples import RawSample
 from cfeval.io.selection import chosen
@@ -23,7 +24,7 @@ class VqaOptions(PluginOptions):
     annotations: str | None = None
     """The annotations file, as released (JSON); without it, as for a test split, no right answer is known."""
     ids: str | None = None
-    """A text file with one question id a line: exactly those, in that order. Without it the seed draws."""
+    """A list of question ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
 
 
 def vqa_files(options: VqaOptions) -> tuple[str, ...]:
@@ -56,8 +57,8 @@ class Vqa:
         images = [image_path(Path(self.options.images), questions.split, question.image) for question in taken]
         known = self._annotations(questions, wanted)
         del questions
-        for question, image in zip(taken, images, strict=True):
-            yield self._sample(question, image, known.get(question.id))
+        opened = (self._sample(q, image, known.get(q.id)) for q, image in zip(taken, images, strict=True))
+        yield from as_frozen(opened, ids)
 
     def _annotations(self, questions: Questions, wanted: list[str]) -> dict[str, Annotation]:
         if not self.options.annotations:

@@ -8,6 +8,7 @@ from cfeval.backends import registry
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError, ParamsError
 from cfeval.params import FAMILIES, Params, load, named, parse
+from cfeval.preflight.used import used
 from cfeval.world.weights import models_dir
 
 
@@ -35,9 +36,11 @@ def check_params(content: Any, where: str = "params.yaml") -> Params:
 
 def check_backends(params: Params, where: str) -> Params:
     """Check what the classes of the parameters cannot: plug-ins, their options and files, the prompt folder."""
+    protocols = {(use.section, use.name): use.protocols for use in used(params.edct)}
     for section, family in FAMILIES.items():
         for name, spec in getattr(params.edct, section).items():
-            _check_backend(family, spec.model_dump(), f"{where}: edct.{section}.{name}")
+            place = f"{where}: edct.{section}.{name}"
+            _check_backend(family, spec.plugin(), place, protocols.get((section, name), ()))
     if params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     return params
@@ -52,9 +55,9 @@ def _check_prompts(folder: str, place: str) -> None:
         raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
 
 
-def _check_backend(family: str, spec: dict[str, Any], place: str) -> None:
+def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
     registry.check(family, spec, place)
-    for file in registry.depends_on(family, spec):
+    for file in registry.depends_on(family, spec, protocols):
         if not Path(file).is_file():
             shipped = Path(file).resolve().parent == models_dir()
             advice = "it is part of cfeval; restore it" if shipped else "correct the path, or put the file there"

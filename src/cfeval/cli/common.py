@@ -9,18 +9,25 @@ from typing import Annotated, Any
 import typer
 
 from cfeval.backends import registry
-from cfeval.errors import InputError
+from cfeval.errors import InputError, nearest
 from cfeval.io import pictures
 from cfeval.io.atomic import ensure_writable
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import load_prompt
 from cfeval.io.records import read_jsonl
+from cfeval.protocols.rules import RULES
 from cfeval.records.edct import Baseline, Counterfactual, Instruction, Sample
 
 
 def _writable(path: Path) -> Path:
     ensure_writable(path)
     return path
+
+
+def _known_protocol(name: str) -> str:
+    if name not in RULES:
+        raise InputError(f"--protocol: unknown protocol '{name}'; {nearest(name, RULES)}")
+    return name
 
 
 PARAMS = Path("params.yaml")
@@ -41,7 +48,14 @@ ParamsFiles = Annotated[
     typer.Option("--params", help="Parameter file (params.yaml); several are merged in order, as by --configfile."),
 ]
 PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
-Protocol = Annotated[str, typer.Option("--protocol", help="The protocol: edct-2025.")]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        "--protocol",
+        callback=_known_protocol,
+        help="The protocol: edct-2025, edct-bench-2026, null-edit or placebo-edit.",
+    ),
+]
 Offline = Annotated[
     bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
 ]
@@ -61,6 +75,11 @@ def build(family: str, text: str, option: str) -> Any:
     if not isinstance(content, dict) or not isinstance(content.get("backend"), str):
         raise InputError(f"""{option}: a backend is JSON such as '{{"backend": "world", "persona": "grounded"}}'""")
     return registry.build(family, content)
+
+
+def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
+    """The same for a writer or editor; None under a protocol that edits nothing and asks neither."""
+    return None if RULES[protocol].edits == "none" else build(family, text, option)
 
 
 def heed(offline: bool) -> None:
@@ -94,6 +113,11 @@ def baselines_by_id(path: Path) -> dict[str, Baseline]:
 def instructions_by_edit(path: Path) -> dict[tuple[str, int], Instruction]:
     """The instructions of a file by item and edit."""
     return {(record.id, record.edit): record for record in read_jsonl(path, Instruction)}
+
+
+def made_by_edit(path: Path) -> dict[tuple[str, int], Counterfactual]:
+    """The counterfactuals of a file by item and edit."""
+    return {(record.id, record.edit): record for record in read_jsonl(path, Counterfactual)}
 
 
 def originals(samples: Path) -> Callable[[Sample], Picture]:

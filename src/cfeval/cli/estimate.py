@@ -20,6 +20,7 @@ from cfeval.params import Params, load, named
 from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, budget, by_model, lines
 from cfeval.preflight.used import used
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
+from cfeval.protocols.rules import RULES
 
 WIDTH = 140
 """Columns of the tables where there is no terminal."""
@@ -62,11 +63,16 @@ def _estimate(params: Params, where: str) -> Estimate:
     prompts = conversation_prompts(params.edct.prompts or "")
     remote = any(use.needs.api for use in used(params.edct))
     items, notes = _items(params) if remote else ({}, [])
-    found, silent = lines(params.edct, items, *prompts) if remote else ([], [])
+    found, silent = lines(params.edct, items, *prompts, edits=_edits(params)) if remote else ([], [])
     notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.store))
     models = by_model(found, prices, held)
     return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
+
+
+def _edits(params: Params) -> dict[str, int]:
+    """How many edits an explanation has at most, under the protocols that have several."""
+    return {protocol: params.edct.edits for protocol, rules in RULES.items() if rules.several}
 
 
 def _items(params: Params) -> tuple[dict[str, int], list[str]]:

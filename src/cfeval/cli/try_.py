@@ -24,6 +24,7 @@ from cfeval.io.pictures import Picture, import_image
 from cfeval.io.progress import track
 from cfeval.metrics.ccs import ccs
 from cfeval.params import Calls, Edct, Spec
+from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.common import Outcome
 from cfeval.records.edct import Sample, Verdict
 from cfeval.studies.edct.baseline import baseline
@@ -35,7 +36,7 @@ from cfeval.studies.edct.verdicts import verdicts
 
 T = TypeVar("T")
 ITEM = "try"
-PROTOCOL = "edct-2025"
+PROTOCOL = EDCT_2025
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,16 @@ def _go_through(
 ) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
     """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
     before = _first("baseline", baseline([sample], lambda _: picture, backends.vlm, prompts, seed))
-    wanted = _first("instruction", instructions([before], backends.writer, PROTOCOL, seed))
     samples = {ITEM: sample}
-    made, edited = _first(
-        "counterfactual", counterfactuals([wanted], samples, lambda _: picture, backends.editor, seed)
-    )
+    written = instructions([before], samples, lambda _: picture, backends.writer, PROTOCOL, seed)
+    wanted = _first("instruction", written)
+    drawn = counterfactuals([wanted], samples, lambda _: picture, backends.editor, PROTOCOL, seed)
+    made, pictures = _first("counterfactual", drawn)
+    edited = pictures[made.image.path] if made.image else None
     after = _first("requery", requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed))
-    verdict = _first("verdict", verdicts([after], {ITEM: before}, {(ITEM, 1): wanted}, backends.judge, PROTOCOL, seed))
+    by_edit = {(ITEM, 1): wanted}
+    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or picture, backends.judge, PROTOCOL, seed)
+    verdict = _first("verdict", judged)
     steps = [
         ("question", sample.question),
         ("answer", before.answer),
@@ -129,9 +133,10 @@ def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
 
 
 def _verdict(verdict: Verdict) -> str:
-    if verdict.pcs is None or verdict.ncc is None:
+    if not verdict.scores:
         return f"not scored: {_why(verdict)}"
-    return f"PCS {verdict.pcs}   NCC {verdict.ncc}   CCS {ccs(verdict.pcs, verdict.ncc)}"
+    pcs, ncc = (verdict.scores[name] for name in RULES[PROTOCOL].scores)
+    return f"PCS {pcs}   NCC {ncc}   CCS {ccs(pcs, ncc)}"
 
 
 def _why(outcome: Outcome) -> str:
@@ -143,7 +148,7 @@ def _named(section: dict[str, Spec], name: str, where: str) -> dict[str, Any]:
     chosen = name or next(iter(section))
     if chosen not in section:
         raise InputError(f"edct.{where} has no '{chosen}'; {nearest(chosen, section)}")
-    return section[chosen].model_dump()
+    return section[chosen].plugin()
 
 
 def _editor(study: Edct, vlm: str, name: str) -> Editor:

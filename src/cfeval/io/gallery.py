@@ -1,6 +1,6 @@
 """A record file with its pictures: `X.jsonl` and the folder `X/`, both there or neither."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,14 +8,14 @@ from cfeval.errors import OutputError
 from cfeval.io.atomic import fresh_folder, write_text
 from cfeval.io.pictures import Picture, folder_of
 from cfeval.io.records import record_line
-from cfeval.records.common import ImageRef, Record
+from cfeval.records.common import Record
 
-Add = Callable[[Record, ImageRef | None, Picture | None], None]
+Add = Callable[[Record, Mapping[str, Picture]], None]
 
 
 @contextmanager
 def gallery(path: Path) -> Iterator[Add]:
-    """Yields the function that adds a record and its picture; both appear when the block ends well.
+    """Yields the function that adds a record and its pictures, by their paths; all appear when the block ends well.
 
     The record file comes last: where it stands, all its pictures do.
 
@@ -28,9 +28,9 @@ def gallery(path: Path) -> Iterator[Add]:
     lines: list[str] = []
     with fresh_folder(folder) as building:
 
-        def add(record: Record, ref: ImageRef | None, picture: Picture | None) -> None:
-            if ref is not None and picture is not None:
-                (building / ref.path).write_bytes(picture.png)
+        def add(record: Record, pictures: Mapping[str, Picture]) -> None:
+            for name, picture in pictures.items():
+                (building / name).write_bytes(picture.png)
             lines.append(record_line(record))
 
         yield add

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -51,6 +52,13 @@ class Picture:
                 np.asarray(image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS))
             )
 
+    def reencoded(self, quality: int = 95) -> "Picture":
+        """The picture after one passage through JPEG, without chroma subsampling."""
+        buffer = io.BytesIO()
+        Image.fromarray(self.pixels).save(buffer, format="JPEG", quality=quality, subsampling=0)
+        with Image.open(buffer) as image:
+            return Picture.from_pixels(np.asarray(image.convert("RGB")))
+
     def ref(self, path: str) -> ImageRef:
         """A reference to this picture under a relative path."""
         return ImageRef(path=path, sha256=self.sha256)
@@ -97,32 +105,40 @@ def import_image(path: Path) -> Picture:
     Raises:
         InputError: missing, empty, truncated, not an image, animated, or over `MAX_PIXELS`.
     """
+    return _imported(path, path, lambda: path.stat().st_size == 0)
+
+
+def import_encoded(content: bytes, name: str) -> Picture:
+    """Like `import_image`, for the bytes of an image file; `name` is what an error calls it."""
+    return _imported(io.BytesIO(content), name, lambda: not content)
+
+
+def _imported(source: Path | io.BytesIO, name: object, is_empty: Callable[[], bool]) -> Picture:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(path) as image:
-                _refuse_unusable(path, image)
+            with Image.open(source) as image:
+                _refuse_unusable(name, image)
                 return Picture.from_pixels(np.asarray(on_white(ImageOps.exif_transpose(image))))
     except FileNotFoundError:
-        raise InputError(f"{path}: no such image file") from None
+        raise InputError(f"{name}: no such image file") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, an image file is needed") from None
+        raise InputError(f"{name}: is a folder, an image file is needed") from None
     except Image.DecompressionBombError:
-        raise InputError(f"{path}: over {MAX_PIXELS:,} pixels; make it smaller") from None
+        raise InputError(f"{name}: over {MAX_PIXELS:,} pixels; make it smaller") from None
     except UnidentifiedImageError:
-        empty = path.stat().st_size == 0
-        what = "the file is empty" if empty else "not an image in a format Pillow reads (PNG, JPEG, WebP, …)"
-        raise InputError(f"{path}: {what}") from None
+        what = "the file is empty" if is_empty() else "not an image in a format Pillow reads (PNG, JPEG, WebP, …)"
+        raise InputError(f"{name}: {what}") from None
     except (OSError, SyntaxError, ValueError) as error:
-        raise InputError(f"{path}: broken or truncated image ({error})") from None
+        raise InputError(f"{name}: broken or truncated image ({error})") from None
 
 
-def _refuse_unusable(path: Path, image: Image.Image) -> None:
+def _refuse_unusable(name: object, image: Image.Image) -> None:
     width, height = image.size
     if width * height > MAX_PIXELS:
-        raise InputError(f"{path}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
+        raise InputError(f"{name}: {width} × {height} pixels; at most {MAX_PIXELS:,} are allowed: make it smaller")
     if (frames := getattr(image, "n_frames", 1)) > 1:
-        raise InputError(f"{path}: an animation of {frames} frames; save the frame you mean as a still image")
+        raise InputError(f"{name}: an animation of {frames} frames; save the frame you mean as a still image")
 
 
 def on_white(image: Image.Image) -> Image.Image:

@@ -51,7 +51,7 @@ def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None
         add = [stack.enter_context(gallery(file)) for file in shard_files(path, shards)]
         some = False
         for sample, picture in _unique(raws):
-            add[shard_of(sample.id, shards)](sample, sample.image, picture)
+            add[shard_of(sample.id, shards)](sample, {sample.image.path: picture})
             some = True
         if not some:
             raise InputError(f"{path}: the data set has no samples")

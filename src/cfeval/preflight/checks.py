@@ -58,10 +58,10 @@ def of_backend(use: Used, offline: bool) -> Check:
 
     def about() -> Iterator[Finding]:
         registry.check(use.family, use.spec, use.place)
-        for file in registry.depends_on(use.family, use.spec):
+        for file in registry.depends_on(use.family, use.spec, use.protocols):
             if not Path(file).is_file():
                 yield Finding(False, f"the file {file} is missing; correct the path, or put the file there")
-        yield from registry.examine(use.family, use.spec, offline)
+        yield from registry.examine(use.family, use.spec, offline, use.protocols)
 
     return Check(use.place, about)
 

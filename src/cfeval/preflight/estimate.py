@@ -10,6 +10,7 @@ from cfeval.calls.prices import Price, Prices
 from cfeval.params import Calls, Edct
 from cfeval.preflight.used import Used, used
 from cfeval.preflight.workload import TYPICAL, Lengths, Request, Stage, jobs, longest, requests
+from cfeval.protocols.rules import RULES
 
 LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST = 4, 3
 
@@ -81,7 +82,7 @@ class ModelLine:
 
 
 def lines(
-    study: Edct, items: Mapping[str, int], answer_prompt: str, explain_prompt: str
+    study: Edct, items: Mapping[str, int], answer_prompt: str, explain_prompt: str, edits: Mapping[str, int]
 ) -> tuple[list[Line], list[str]]:
     """What every backend that calls a provider takes at every stage, and the places of those that do not say.
 
@@ -90,21 +91,26 @@ def lines(
         items: how many items each data set has.
         answer_prompt: the template of the first turn.
         explain_prompt: the template of the second turn.
+        edits: how many an explanation has under each protocol, one where it is not named.
     """
-    backends = {(use.section, use.name): use for use in used(study)}
-    expected = {key: registry.calls(use.family, use.spec) for key, use in backends.items()}
+    backends = used(study)
+    expected = {
+        (use.section, use.name, protocol): registry.calls(use.family, use.spec, [protocol])
+        for use in backends
+        for protocol in use.protocols
+    }
     found: dict[tuple[str, str, str], Line] = {}
     for stage, arm in jobs(study.arms()):
-        calls_of = {field: expected[f"{field}s", getattr(arm, field)] for field in ("vlm", "writer", "editor", "judge")}
+        calls_of = {f: expected[f"{f}s", getattr(arm, f), arm.protocol] for f in ("vlm", "writer", "editor", "judge")}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         for call in calls_of[stage.field]:
             key = stage.name, getattr(arm, stage.field), call.model
-            typical = _amount(stage, TYPICAL, call, (answer_prompt, explain_prompt), most=False)
-            most = _amount(stage, longest(limits), call, (answer_prompt, explain_prompt), most=True)
+            asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
+            typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
             count = items[arm.dataset]
             found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
-    return list(found.values()), [use.place for key, use in backends.items() if _silent(use, expected[key])]
+    return list(found.values()), [use.place for use in backends if _silent(use)]
 
 
 def by_model(found: Iterable[Line], prices: Prices, held: Mapping[str, Held]) -> list[ModelLine]:
@@ -150,23 +156,34 @@ def _verdict(
     return True, f"{name} = {limit:g} suffices: {so_far}"
 
 
-def _silent(use: Used, calls: tuple[Expected, ...]) -> bool:
-    """Whether a backend calls a provider and does not say how often."""
-    return use.needs.api and not calls
+def _silent(use: Used) -> bool:
+    """Whether a backend calls a provider and does not say how often; where nothing is edited, nothing is written."""
+    edited = [protocol for protocol in use.protocols if RULES[protocol].edits != "none"]
+    return use.needs.api and bool(edited) and not registry.calls(use.family, use.spec, edited)
 
 
-def _amount(stage: Stage, has: Lengths, call: Expected, prompts: tuple[str, str], most: bool) -> Amount:
-    """What one call for one item uses at a stage; a repair counts only at most."""
-    if call.repair and not most:
-        return Amount()
-    letters = LETTERS_A_TOKEN_AT_LEAST if most else LETTERS_A_TOKEN
-    answer_prompt, explain_prompt = (-(-len(prompt) // letters) for prompt in prompts)
-    asked = requests(stage, has, answer_prompt, explain_prompt)
-    return sum((_of(request, call, -(-call.prompt // letters), most) for request in asked), Amount())
+@dataclass(frozen=True)
+class _Asking:
+    """One of the calls that a backend makes at a stage."""
+
+    stage: Stage
+    call: Expected
+    prompts: tuple[str, str]
+    protocol: str
+    edits: int
+
+    def amount(self, has: Lengths, most: bool) -> Amount:
+        """What it uses for one item; a repair counts only at most."""
+        if self.call.repair and not most:
+            return Amount()
+        letters = LETTERS_A_TOKEN_AT_LEAST if most else LETTERS_A_TOKEN
+        answer_prompt, explain_prompt = (-(-len(prompt) // letters) for prompt in self.prompts)
+        asked = requests(self.stage, has, answer_prompt, explain_prompt, RULES[self.protocol], self.edits)
+        return sum((_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
 
 
 def _of(request: Request, call: Expected, prompt: int, most: bool) -> Amount:
     first_reply = call.max_tokens if call.repair else 0
-    shown = request.shown + prompt + request.pictures * call.image_tokens + first_reply
+    shown = request.shown + prompt + (request.pictures + call.pictures) * call.image_tokens + first_reply
     reply = call.max_tokens if most else min(request.reply, call.max_tokens)
     return Amount(1, shown, reply, call.images)

@@ -68,7 +68,7 @@ def store(calls: Calls, provided: bool) -> Iterator[Finding]:
 def prices(calls: Calls, uses: Sequence[Used]) -> Iterator[Finding]:
     """Whether the price list can be read, and where there is a budget in USD, whether it has every model."""
     known = load_prices(calls.prices)
-    models = {call.model for use in uses for call in registry.calls(use.family, use.spec)}
+    models = {call.model for use in uses for call in registry.calls(use.family, use.spec, use.protocols)}
     for model in sorted(model for model in models if known.of(model) is None):
         if calls.max_cost_usd is not None:
             yield Finding(

@@ -18,6 +18,8 @@ class Used:
     name: str
     family: str
     spec: dict[str, Any]
+    protocols: tuple[str, ...]
+    """Under which it is used."""
 
     @property
     def place(self) -> str:
@@ -41,9 +43,12 @@ class Used:
 
 def used(study: Edct) -> list[Used]:
     """The backends in use, in the order of params.yaml."""
-    wanted = {(section, name) for arm in study.arms() for section, name in _named(arm)}
+    wanted: dict[tuple[str, str], dict[str, None]] = {}
+    for arm in study.arms():
+        for named in _named(arm):
+            wanted.setdefault(named, {})[arm.protocol] = None
     return [
-        Used(section, name, family, spec.model_dump())
+        Used(section, name, family, spec.plugin(), tuple(wanted[section, name]))
         for section, family in FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted

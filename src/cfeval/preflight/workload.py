@@ -7,6 +7,7 @@ typically is, and once as long as `max_tokens` lets the models speak.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from cfeval.protocols.rules import RULES, Rules
 from cfeval.records.edct import Arm
 
 
@@ -48,22 +49,25 @@ class Stage:
     name: str
     field: str
     fields: tuple[str, ...]
+    every_edit: bool = False
+    """It has requests for every edit of an item."""
 
 
 _UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 STAGES = (
     Stage("baseline", "vlm", _UP_TO[:2]),
     Stage("instructions", "writer", _UP_TO[:4]),
-    Stage("counterfactuals", "editor", _UP_TO[:5]),
-    Stage("requery", "vlm", _UP_TO[:5]),
-    Stage("verdicts", "judge", _UP_TO),
+    Stage("counterfactuals", "editor", _UP_TO[:5], every_edit=True),
+    Stage("requery", "vlm", _UP_TO[:5], every_edit=True),
+    Stage("verdicts", "judge", _UP_TO, every_edit=True),
 )
 
 
 def jobs(arms: list[Arm]) -> Iterator[tuple[Stage, Arm]]:
-    """Every job of the study, with an arm that it is for."""
+    """Every job of the study, with an arm that it is for; where nothing is edited, writer and editor have none."""
     for stage in STAGES:
-        yield from ((stage, arm) for arm in {tuple(getattr(a, f) for f in stage.fields): a for a in arms}.values())
+        asked = [a for a in arms if stage.field not in ("writer", "editor") or RULES[a.protocol].edits != "none"]
+        yield from ((stage, arm) for arm in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values())
 
 
 def longest(limits: Mapping[str, int]) -> Lengths:
@@ -72,22 +76,28 @@ def longest(limits: Mapping[str, int]) -> Lengths:
     return Lengths(LONGEST_QUESTION, said["vlm"], said["vlm"], said["writer"], said["judge"])
 
 
-def requests(stage: Stage, has: Lengths, answer_prompt: int, explain_prompt: int) -> list[Request]:
-    """The requests for one item; k = 1 edit an explanation.
+def requests(
+    stage: Stage, has: Lengths, answer_prompt: int, explain_prompt: int, rules: Rules, edits: int
+) -> list[Request]:
+    """The requests for one item.
 
     Args:
         stage: which one.
         has: the lengths of the texts.
         answer_prompt: tokens of the template of the first turn.
         explain_prompt: tokens of the template of the second turn, which repeats the first.
+        rules: of the protocol.
+        edits: how many there are of an explanation.
     """
+    numbers = range(1, edits + 1) if stage.every_edit else [1]
+    said = has.answer + has.explanation
     if stage.field == "vlm":
         opening = answer_prompt + has.question
         follow_up = opening + has.answer + explain_prompt
-        return [Request(opening, 1, has.answer), Request(follow_up, 1, has.explanation)]
-    said = has.answer + has.explanation
-    return {
-        "writer": [Request(has.question + said, 0, has.instruction)],
-        "editor": [Request(has.instruction, 1, 0)],
-        "judge": [Request(2 * said + has.instruction, 0, has.verdict)],
-    }[stage.field]
+        return [Request(opening, 1, has.answer), Request(follow_up, 1, has.explanation)] * len(numbers)
+    if stage.field == "writer":
+        return [Request(has.question + said, 0, edits * has.instruction)]
+    if stage.field == "editor":
+        return [Request(has.instruction, 1, 0)] * len(numbers)
+    told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
+    return [Request(2 * said + count * has.instruction, 0, has.verdict) for count in told]

@@ -1,20 +1,12 @@
 """Protocol `edct-2025`: one concept, two parts; PCS, NCC and CCS (EDCT 2025, Section 3 and Appendix A)."""
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.protocols.reading import Text, json_objects, last_verdict, object_schema, text_groups
+from cfeval.protocols.reading import BIT, TEXT, Bit, Text, json_objects, last_verdict, object_schema, text_groups
 
-NAME = "edct-2025"
-Bit = Literal[0, 1]
-
-_TEXT = {"type": "string"}
-_BIT = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
-
-WRITE_SCHEMA = object_schema(concept=_TEXT, positive=_TEXT, negative=_TEXT)
+WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT)
 """A writer's reply."""
-JUDGE_SCHEMA = object_schema(analysis=_TEXT, pcs=_BIT, ncc=_BIT, ccs=_BIT)
+JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BIT, ncc=BIT, ccs=BIT)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
 
 

@@ -4,26 +4,20 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.protocols.reading import Text, json_objects, last_verdict, object_schema, text_groups
+from cfeval.protocols.reading import BIT, TEXT, Bit, Concept, Edits, Text, last_verdict, object_schema, read_edits
 
-NAME = "edct-bench-2026"
-Bit = Literal[0, 1]
+MAX_TOKENS, MAX_TOKENS_OF_A_GRADE = 4096, 8192
+"""Longest replies of writer and judge, where the model's own limit is not set."""
 
-_TEXT = {"type": "string"}
-_BIT = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
-
-JUDGE_SCHEMA = object_schema(analysis=_TEXT, ac=_BIT, ef=_BIT, ccs=_BIT)
+JUDGE_SCHEMA = object_schema(analysis=TEXT, ac=BIT, ef=BIT, ccs=BIT)
 """A judge's reply; the analysis comes first, so that the scores follow from it."""
-GRADE_SCHEMA = object_schema(analysis=_TEXT, grade={"type": "integer", "minimum": 1, "maximum": 5})
+GRADE_SCHEMA = object_schema(analysis=TEXT, grade={"type": "integer", "minimum": 1, "maximum": 5})
 """A grader's reply."""
 
 
-class Instruction(BaseModel):
+class Instruction(Concept):
     """A concept and the four parts of the instruction that changes it."""
 
-    model_config = ConfigDict(frozen=True)
-
-    concept: Text
     keep: Text
     change: Text
     how: Text
@@ -40,12 +34,8 @@ class Instruction(BaseModel):
         return self.constraints
 
 
-class Chain(BaseModel):
-    """Instructions, most important concept first; each is applied to the result of the one before."""
-
-    model_config = ConfigDict(frozen=True)
-
-    edits: tuple[Instruction, ...]
+Chain = Edits[Instruction]
+"""Instructions, most important concept first; each is applied to the result of the one before."""
 
 
 class Verdict(BaseModel):
@@ -68,22 +58,16 @@ class Grade(BaseModel):
 
 def write_schema(edits: int) -> dict[str, Any]:
     """A writer's reply: a chain of at most `edits`."""
-    edit = object_schema(**dict.fromkeys(Instruction.model_fields, _TEXT))
+    edit = object_schema(**dict.fromkeys(Instruction.model_fields, TEXT))
     return object_schema(edits={"type": "array", "items": edit, "minItems": 1, "maxItems": edits})
 
 
 def read_chain(text: str, edits: int) -> Chain | None:
-    """The one chain of a writer's reply: JSON, or lines `Concept:`, `Keep:`, `Change:`, `How:`, `Constraints:` an edit.
+    """The one chain of a writer's reply, or None: see `read_edits`.
 
-    None where there is none, where it has more than `edits`, where two edits name the same concept, or where several
-    chains differ.
+    It is JSON, or lines `Concept:`, `Keep:`, `Change:`, `How:`, `Constraints:` an edit; it has at most `edits`.
     """
-    chains = {one for _, one in json_objects(text, Chain)} | {Chain(edits=tuple(text_groups(text, Instruction)))}
-    found = [chain for chain in chains if chain.edits]
-    if len(found) != 1 or len(found[0].edits) > edits:
-        return None
-    distinct = {one.concept.casefold() for one in found[0].edits}
-    return found[0] if len(distinct) == len(found[0].edits) else None
+    return read_edits(text, Chain, Instruction, edits)
 
 
 def read_verdict(text: str) -> Verdict | None:

@@ -6,13 +6,37 @@ linear in the length of the text, whatever the text.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 M = TypeVar("M", bound=BaseModel)
+Bit = Literal[0, 1]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """A text that is not empty."""
+TEXT = {"type": "string"}
+BIT = {"type": "integer", "minimum": 0, "maximum": 1}  # Gemini refuses a list of integers (enum)
+"""JSON schemas."""
+
+
+class Concept(BaseModel):
+    """What an instruction changes; the instruction's parts come with each protocol."""
+
+    model_config = ConfigDict(frozen=True)
+
+    concept: Text
+
+
+E = TypeVar("E", bound=Concept)
+
+
+class Edits(BaseModel, Generic[E]):
+    """Several instructions."""
+
+    model_config = ConfigDict(frozen=True)
+
+    edits: tuple[E, ...]
+
 
 _BULLET = r"(?:(?:[-*•]|[0-9]{1,2}[.)]|#{1,6})[ \t]+)?"
 _MARKS = r"[*_`]{0,3}"
@@ -94,6 +118,25 @@ def _digits(text: str, labels: Sequence[str], digits: str) -> Iterator[tuple[int
         if len(run) == len(labels):
             yield number, tuple(run)
             run = []
+
+
+def read_edits(text: str, kind: type[Edits[E]], one: type[E], most: int) -> Edits[E] | None:
+    """The instructions of a writer's reply, or None.
+
+    None where there are none, where there are too many, where two name the same concept, or where several lists differ.
+
+    Args:
+        text: the reply: JSON, or a group of lines for each instruction.
+        kind: the list.
+        one: what stands in it.
+        most: how many there may be.
+    """
+    lists = {found for _, found in json_objects(text, kind)} | {kind(edits=tuple(text_groups(text, one)))}
+    written = [found for found in lists if found.edits]
+    if len(written) != 1 or len(written[0].edits) > most:
+        return None
+    distinct = {edit.concept.casefold() for edit in written[0].edits}
+    return written[0] if len(distinct) == len(written[0].edits) else None
 
 
 def text_groups(text: str, kind: type[M], labels: Sequence[str] = ()) -> list[M]:

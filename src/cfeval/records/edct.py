@@ -19,6 +19,10 @@ Scoring = Literal["contains", "vqa", "okvqa"]
 """How an answer is compared with the right one: see `Sample.scoring`."""
 
 
+ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "placebo-edit"]
+"""What each of them asks for: `cfeval.protocols.rules`."""
+
+
 class Arm(Record):
     """One way through the study; its parts are names from params.yaml."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from cfeval.protocols.rules import RULES
 from cfeval.records.edct import Arm, Baseline, Instruction, Requery, Sample, Score
 
 Key = tuple[str, int]
@@ -30,8 +31,10 @@ class Card:
     status: str
     stage: str
     reason: str
-    pcs: int | None
-    ncc: int | None
+    answer_score: int | None
+    """PCS, AC or whether the answer moved, as the arm's protocol has it."""
+    explanation_score: int | None
+    """NCC, EF or whether the explanation moved."""
     ccs: int | None
     verified: int | None
 
@@ -78,8 +81,8 @@ def _card(of: Evidence, score: Score) -> Card:
         status=score.status.value,
         stage=score.stage,
         reason=score.reason,
-        pcs=score.pcs,
-        ncc=score.ncc,
+        answer_score=getattr(score, RULES[of.arm.protocol].scores[0]),
+        explanation_score=getattr(score, RULES[of.arm.protocol].scores[1]),
         ccs=score.ccs,
         verified=score.verified,
     )

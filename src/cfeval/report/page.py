@@ -1,19 +1,16 @@
 """The report: one static HTML page without external resources, which works from the file system."""
 
-import base64
-import hashlib
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from cfeval.report.cards import Card
 from cfeval.report.colors import GRID, INK, MUTED, PAPER
 from cfeval.report.payload import payload
 from cfeval.report.showcase import showcase
+from cfeval.report.templating import rendered
 from cfeval.tables.formats import Sheet
 
 _THEMED = {INK: "currentColor", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "none"}
@@ -36,21 +33,16 @@ def page(sections: Sequence[Section], cards: Sequence[Card], left_out: int, test
         left_out: how many further items the gallery does not show.
         test_targets: targets that are built-in test models, to be said on the page.
     """
-    script = _template_text("gallery.js")
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            style=Markup(_template_text("report.css")),
-            script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            sections=[(section.sheet, themed(section.figure)) for section in sections],
-            showcase=showcase(cards),
-            data=payload(cards),
-            shown=len(cards),
-            left_out=left_out,
-            test_targets=test_targets,
-        )
+    return rendered(
+        "report.html.j2",
+        styles=["palette.css", "report.css"],
+        script="gallery.js",
+        sections=[(section.sheet, themed(section.figure)) for section in sections],
+        showcase=showcase(cards),
+        data=payload(cards),
+        shown=len(cards),
+        left_out=left_out,
+        test_targets=test_targets,
     )
 
 
@@ -61,18 +53,3 @@ def themed(svg: str) -> Markup:
     for color, own in _THEMED.items():
         body = body.replace(color, own)
     return Markup(body)
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("cfeval.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
-def _template_text(name: str) -> str:
-    return (resources.files("cfeval.report") / "templates" / name).read_text(encoding="utf-8")

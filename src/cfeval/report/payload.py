@@ -6,9 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from cfeval.protocols.rules import RULES
 from cfeval.report.cards import Card
 
-NUMBERS = ("edit", "pcs", "ncc", "ccs", "verified")
+NUMBERS = ("edit", "answer_score", "explanation_score", "ccs", "verified")
 TEXTS = (
     "id",
     "question",
@@ -27,6 +28,11 @@ TEXTS = (
     "stage",
     "reason",
 )
+SHOWN = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"} | {
+    "answer_moved": "answer moved",
+    "explanation_moved": "explanation moved",
+}
+"""How scores are called on the page."""
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
@@ -47,8 +53,16 @@ def payload(cards: Sequence[Card]) -> Markup:
         for card in cards
     ]
     fields = ["arm", *NUMBERS, *TEXTS]
-    content = {"arms": [arm.model_dump() for arm in arms], "fields": fields, "numbers": len(NUMBERS) + 1, "cards": rows}
-    return script_json({**content, "texts": list(places)})
+    named = {arm.protocol: [SHOWN.get(score, score) for score in RULES[arm.protocol].scores] for arm in arms}
+    content = {
+        "arms": [arm.model_dump() for arm in arms],
+        "scores": named,
+        "fields": fields,
+        "numbers": len(NUMBERS) + 1,
+        "cards": rows,
+        "texts": list(places),
+    }
+    return script_json(content)
 
 
 def script_json(content: Any) -> Markup:

@@ -1,38 +1,91 @@
-"""Percentile bootstrap of a mean: the interval of EDCT-Bench 2026 (Efron 1979)."""
+"""Bootstrap over clusters: percentile (Efron 1979; EDCT-Bench 2026) and BCa (Efron 1987).
 
-from collections.abc import Sequence
+Clusters (images) are drawn with replacement, each with all its items (Davison and Hinkley 1997, Section 3.8; Field and
+Welsh 2007); BCa takes its acceleration from leaving one cluster out at a time.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+from warnings import catch_warnings
 
 import numpy as np
 
+from cfeval.stats.clusters import Floats, Groups, has_clusters, ratio, sums_and_counts
+from cfeval.stats.constant import constant_limits
+from cfeval.stats.estimate import Estimate, described
+
+Kind = Literal["percentile", "BCa"]
 _DRAWS_AT_ONCE = 5_000_000
 
 
-def bootstrap(values: Sequence[float], level: float, resamples: int, seed: int) -> tuple[float, float]:
-    """The interval of the mean of `values`.
-
-    The order of the values does not matter, so a result is the same however they were cut into files.
+def bootstrap(
+    values: Sequence[float],
+    level: float,
+    resamples: int,
+    seed: int,
+    groups: Groups = None,
+    kind: Kind = "percentile",
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Estimate:
+    """The mean over all items with its interval. The order of the values does not matter.
 
     Args:
         values: at least one value.
         level: nominal coverage, in (0, 1).
         resamples: samples drawn with replacement.
         seed: seed of the drawing.
+        groups: the cluster (image) of each value.
+        bounds: the least and the greatest value possible; where nothing varies the interval rests on them
+            (`cfeval.stats.constant`).
 
-    Returns:
-        Lower and upper limit; both are the value itself where all values are equal.
+    Raises:
+        ValueError: a value is out of bounds, or there is none.
     """
-    data = np.sort(np.asarray(values, dtype=np.float64))
-    if data[0] == data[-1]:
-        return float(data[0]), float(data[0])
-    from scipy.stats import bootstrap as scipy_bootstrap  # slow to load, and most commands need none of it
+    outside = [value for value in values if not bounds[0] <= value <= bounds[1]]
+    if outside:
+        raise ValueError(f"`values` must lie in [{bounds[0]:g}, {bounds[1]:g}], but got {outside[0]}")
+    totals = sums_and_counts(values, groups)
+    mean, n, clustered = float(ratio(totals.sum(axis=0))), len(values), has_clusters(groups)
+    if no_variation(totals):
+        limits = constant_limits(mean, len(totals), level, bounds)
+        method = described("Wilson bound", level, clustered)
+        return Estimate(mean, *limits, method, n, "no variation: the bootstrap would have no width")
+    found = resampled(totals, ratio, level, resamples, seed, kind).confidence_interval
+    return Estimate(mean, float(found.low), float(found.high), described(f"{kind} bootstrap", level, clustered), n)
 
-    found = scipy_bootstrap(
-        (data,),
-        np.mean,
-        n_resamples=resamples,
-        batch=max(1, _DRAWS_AT_ONCE // len(data)),
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return float(found.low), float(found.high)
+
+def no_variation(totals: Floats) -> bool:
+    """Whether all clusters have the same mean, as a single one has.
+
+    Args:
+        totals: (K, 2), sums and counts by cluster.
+    """
+    return bool(np.ptp(ratio(totals)) < 1e-12)
+
+
+def resampled(
+    totals: Floats, statistic: Callable[[Floats], Floats], level: float, resamples: int, seed: int, kind: Kind
+) -> Any:
+    """scipy's bootstrap of a statistic of sums over clusters: `confidence_interval` and `bootstrap_distribution`.
+
+    Args:
+        totals: (K, q), a row of sums a cluster; K ≥ 2.
+        statistic: from sums over all clusters, shape (..., q), to (...).
+    """
+    from scipy.stats import DegenerateDataWarning  # slow to load, and most commands need none of it
+    from scipy.stats import bootstrap as scipy_bootstrap
+
+    def of(drawn: Any, axis: int) -> Floats:
+        return statistic(totals[drawn].sum(axis=axis - 1))
+
+    with catch_warnings(action="ignore", category=DegenerateDataWarning):  # callers see to resamples without a value
+        return scipy_bootstrap(
+            (np.arange(len(totals)),),
+            of,
+            n_resamples=resamples,
+            batch=max(1, _DRAWS_AT_ONCE // totals.size),
+            confidence_level=level,
+            method=kind,
+            vectorized=True,
+            rng=np.random.default_rng(seed),
+        )

@@ -3,33 +3,36 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from cfeval.stats.bootstrap import bootstrap
-from cfeval.stats.wilson import wilson
+from cfeval.stats.bootstrap import Kind, bootstrap
+from cfeval.stats.clusters import Groups
+from cfeval.stats.estimate import Estimate, described
+from cfeval.stats.wilson import share, wilson
 
-Method = Literal["bootstrap", "wilson"]
-DECIMALS = 4
-"""Limits are rounded, so that they are the same on any machine."""
+Method = Literal["bootstrap", "bca", "wilson"]
+_KINDS: dict[Method, Kind] = {"bootstrap": "percentile", "bca": "BCa", "wilson": "percentile"}
 
 
-def interval(values: Sequence[float], method: Method, level: float, resamples: int, seed: int) -> tuple[float, float]:
-    """Lower and upper limit of the mean of `values`, rounded to `DECIMALS`.
+def interval(
+    values: Sequence[float], method: Method, level: float, resamples: int, seed: int, groups: Groups = None
+) -> Estimate:
+    """The mean of `values` with its interval.
 
     Args:
-        values: at least one value; zeros and ones for `wilson`.
-        method: `bootstrap` (percentile, EDCT-Bench 2026) or `wilson` (Wilson 1927).
+        values: at least one, in [0, 1].
+        method: `bootstrap` (percentile, EDCT-Bench 2026), `bca` or `wilson`. Wilson's interval is for zeros and ones;
+            other values get the percentile bootstrap, and the estimate says so.
         level: nominal coverage, in (0, 1).
-        resamples, seed: of the bootstrap; `wilson` does not read them.
+        resamples, seed: of the bootstrap.
+        groups: the cluster (image) of each value.
 
     Raises:
-        ValueError: there are no values, or `wilson` got one that is neither 0 nor 1.
+        ValueError: there are no values, or one is out of bounds.
     """
-    if not values:
-        raise ValueError("`values` must not be empty: no interval can be given")
-    limits = wilson(values, level) if method == "wilson" else bootstrap(values, level, resamples, seed)
-    return round(limits[0], DECIMALS), round(limits[1], DECIMALS)
+    if method == "wilson" and all(value in (0, 1) for value in values):
+        return wilson(share(values, groups), level)
+    return bootstrap(values, level, resamples, seed, groups, _KINDS[method])
 
 
 def describe(method: Method, level: float) -> str:
-    """The method's name for a table: `percentile bootstrap 95 %`."""
-    name = {"bootstrap": "percentile bootstrap", "wilson": "Wilson"}[method]
-    return f"{name} {level * 100:g} %"
+    """What the estimates of a method are called, as long as nothing forces another: `percentile bootstrap 95 %`."""
+    return described("Wilson" if method == "wilson" else f"{_KINDS[method]} bootstrap", level)

@@ -1,25 +1,80 @@
-"""Wilson's score interval of a share (Wilson 1927; EDCT-Bench 2026 uses it for agreement rates)."""
+"""Wilson's score interval of a share, also where items come in clusters.
+
+Wilson 1927; EDCT-Bench 2026 uses it for agreement rates. With clusters the number of items is replaced by the effective
+one, n / design effect, corrected for the few clusters that the design effect is estimated from (Korn and Graubard 1998;
+compared with its rivals by Franco, Little, Louis and Slud 2019). Without clusters it is the textbook interval.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfeval.stats.clusters import Floats, Groups, has_clusters, ratio_variance, sums_and_counts
+from cfeval.stats.estimate import Estimate, described
 
 
-def wilson(values: Sequence[float], level: float) -> tuple[float, float]:
-    """The interval of the share of ones among `values`.
+@dataclass(frozen=True)
+class Share:
+    """A share of ones, and how much it is worth."""
+
+    value: float
+    n: int
+    """Items."""
+    size: float
+    """Independent items that would carry as much information."""
+    clustered: bool = False
+
+
+def share(values: Sequence[float], groups: Groups = None) -> Share:
+    """The share of ones among `values`, and its effective sample size.
+
+    Where all values are equal, nothing can be learned about how alike the items of a cluster are: then the clusters are
+    counted, not the items.
 
     Args:
         values: zeros and ones, at least one of them.
-        level: nominal coverage, in (0, 1).
-
-    Returns:
-        Lower and upper limit, in [0, 1].
+        groups: the cluster (image) of each value.
 
     Raises:
-        ValueError: a value is neither 0 nor 1.
+        ValueError: a value is neither 0 nor 1, or there is none.
     """
-    from statsmodels.stats.proportion import proportion_confint  # slow to load, and most commands need none of it
-
     odd = [value for value in values if value not in (0, 1)]
     if odd:
         raise ValueError(f"`values` must be zeros and ones for a Wilson interval, but got {odd[0]}")
-    low, high = proportion_confint(sum(values), len(values), alpha=1 - level, method="wilson")
-    return max(0.0, float(low)), min(1.0, float(high))
+    totals = sums_and_counts(values, groups)
+    return Share(sum(values) / len(values), len(values), effective_size(totals), has_clusters(groups))
+
+
+def wilson(of: Share, level: float) -> Estimate:
+    """A share with its interval in [0, 1].
+
+    Args:
+        level: nominal coverage, in (0, 1).
+    """
+    low, high = wilson_limits(of.value, of.size, level)
+    return Estimate(of.value, low, high, described("Wilson", level, of.clustered), of.n)
+
+
+def wilson_limits(value: float, size: float, level: float) -> tuple[float, float]:
+    """Lower and upper limit, in [0, 1], of a share among `size` items; that need not be a whole number."""
+    from statsmodels.stats.proportion import proportion_confint  # slow to load, and most commands need none of it
+
+    low, high = proportion_confint(value * size, size, alpha=1 - level, method="wilson")
+    return (0.0 if value == 0 else float(low)), (1.0 if value == 1 else float(high))
+
+
+def effective_size(totals: Floats) -> float:
+    """How many independent zeros and ones carry as much information as these.
+
+    The design effect is at least 1: with zeros and ones, less than that is chance.
+
+    Args:
+        totals: (K, 2), number of ones and of items by cluster.
+    """
+    from scipy.stats import t
+
+    clusters, (ones, items) = len(totals), totals.sum(axis=0)
+    if clusters == items or clusters == 1 or ones in (0, items):
+        return float(clusters)
+    independent = ones / items * (1 - ones / items) / (items - 1)
+    few = t.ppf(0.975, items - 1) / t.ppf(0.975, clusters - 1)
+    return float(items * independent / max(independent, ratio_variance(totals)) * few**2)

@@ -1,1 +1,8 @@
-"""Tables: one file a table of a paper; scores in, typed rows out, written as CSV, Markdown and LaTeX."""
+"""Tables, one file each: `edct_NAME.py` makes the rows of a table from scores and shows them.
+
+Such a file offers `ROW`, the record of a row, `rows(arms, material)` and `sheet(rows)`; `cfeval edct table NAME` writes
+it as CSV, Markdown and LaTeX.
+"""
+
+NAMES = ("table1", "table2", "bench", "controls", "calibration", "instrument", "agreement", "comparisons", "variance")
+"""The edct study's tables, in the order of the report."""

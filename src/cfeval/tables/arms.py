@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cfeval.errors import InputError
+from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Score
 
 NAMES = tuple(Arm.model_fields)
@@ -27,9 +28,22 @@ def label(arm: Arm) -> str:
     return "/".join(getattr(arm, name) for name in NAMES)
 
 
-def varying(arms: Sequence[Arm], always: str = "vlm") -> list[str]:
-    """The names by which these arms differ, and `always`."""
-    return [name for name in NAMES if name == always or len({getattr(arm, name) for arm in arms}) > 1]
+def arms_under(arms: Iterable[Arm], table: str, *protocols: str) -> list[Arm]:
+    """The arms, each once.
+
+    Raises:
+        InputError: one is under another protocol, whose scores must not stand in the same column.
+    """
+    for arm in arms:
+        if arm.protocol not in protocols:
+            allowed = " or ".join(protocols)
+            raise InputError(f"the table {table} is of {allowed}; the arm {label(arm)} belongs in another table")
+    return list(dict.fromkeys(arms))
+
+
+def varying(rows: Sequence[Record], always: Sequence[str] = ("vlm",), names: Sequence[str] = NAMES) -> list[str]:
+    """Those of the names by which rows differ, and `always`."""
+    return [name for name in names if name in always or len({getattr(row, name) for row in rows}) > 1]
 
 
 def short_labels(arms: Sequence[Arm]) -> list[str]:
@@ -52,14 +66,3 @@ def by_arm(scores: Iterable[Score]) -> dict[Arm, list[Score]]:
             raise InputError(f"two score rows for {where}; give each file once")
         rows[score.id, score.edit] = score
     return {arm: [rows[key] for key in sorted(rows)] for arm, rows in found.items()}
-
-
-def scores_of(arm: Arm, grouped: dict[Arm, list[Score]]) -> list[Score]:
-    """The scores of an arm that a table shows.
-
-    Raises:
-        InputError: there are none.
-    """
-    if arm not in grouped:
-        raise InputError(f"no scores of the arm {label(arm)}; give its score files, or take the arm out of the table")
-    return grouped[arm]

@@ -1,83 +1,140 @@
-"""Calibration: does CCS follow 1 − p for targets that answer a known share p of items unfaithfully?
+"""Calibration: do the figures follow what is known of the built-in targets, under either protocol? No paper has it.
 
-No paper has it. CCS should equal (1 − p) · CCS of the target with p = 0, all else equal, while accuracy says nothing.
+CCS should equal (1 − p) · CCS of the target with p = 0, all else equal, while accuracy says nothing. Scores of the two
+protocols stand side by side, never in one column.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from cfeval.params import Interval
-from cfeval.records.edct import Arm, Score
+from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
+from cfeval.records.edct import Arm
 from cfeval.records.tables import CalibrationRow
-from cfeval.stats.interval import DECIMALS
-from cfeval.tables.arm_rows import summary
-from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, named, shared, with_interval
-from cfeval.tables.arms import HEADINGS, NAMES, by_arm, scores_of, varying
+from cfeval.stats.estimate import DECIMALS
+from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
+from cfeval.tables.arms import HEADINGS, varying
+from cfeval.tables.edct_controls import completeness
 from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.items import Figures, accuracy, bounds, counts, estimate, figures_of, mean_of, rounded, values, ways
+from cfeval.tables.known_truth import Known, corrected_ccs, settings
+from cfeval.tables.material import Material
 
+ROW = CalibrationRow
+SETTING = ("dataset", "writer", "editor", "judge")
 TOLERANCE = 0.05
-NO_ARM_NOTE = "Empty: no target of Table 1 has a known share in params.yaml (edct.calibration)."
-_SHOWN = ("n", "n_scored", "ccs", "ccs_lo", "ccs_hi", "pcs", "ncc", "accuracy", "ci")
-_HEADINGS = ("p", "Scored", "Expected CCS", "CCS", "Difference", "Within .05", "PCS", "NCC", "Accuracy")
+NO_ARM_NOTE = "Empty: params.yaml names no arm of known share for this table (edct.tables.calibration, edct.known)."
+_TITLE = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
+_HEADINGS = (
+    *("Target", "p", "Scored", "CCS", "Expected", "Within .05", "Corrected CCS", "1 − p covered"),
+    *("2026: scored", "2026: CCS", "2026: graded", "2026: CCS − (1 − p)", "Completeness", "Accuracy", "Missing"),
+)
+_READING = (
+    "CCS, Expected and Corrected: edct-2025; 2026: edct-bench-2026. Expected: (1 − p) · CCS of the target with p = 0. "
+    "Corrected: for the judge's error as measured on the other half of the images. A great difference in the last 2026 "
+    "column is a blind spot of that protocol: an explanation that cites what does not matter passes as long as the "
+    "answer rightly stands. Completeness shows such a target up."
+)
 
 
-def rows(
-    arms: Sequence[Arm], scores: Iterable[Score], how: Interval, known: Mapping[str, float]
-) -> list[CalibrationRow]:
-    """A row for each arm whose target has a known share, in the order of `arms`.
-
-    Args:
-        known: share of unfaithful items, in [0, 1], by target.
+def rows(arms: Sequence[Arm], material: Material) -> list[CalibrationRow]:
+    """A row for each setting and target of known share, in the order of `arms`.
 
     Raises:
-        InputError: such an arm has no scores, or an item of it two.
+        InputError: an arm has no scores.
     """
-    grouped = by_arm(scores)
-    wanted = [arm for arm in dict.fromkeys(arms) if arm.vlm in known]
-    found = {arm: summary(scores_of(arm, grouped), how) for arm in wanted}
-    return [_row(arm, found, known) for arm in wanted]
+    by_protocol: dict[tuple[str, ...], dict[str, Known]] = {}
+    for known in settings(arms, material):
+        one = next(iter(known.arms.values()))
+        by_protocol.setdefault(_setting(one), {})[one.protocol] = known
+    return [_row(of, vlm, material) for of in by_protocol.values() for vlm in _targets(of)]
 
 
 def sheet(of: Sequence[CalibrationRow]) -> Sheet:
     """The table for readers."""
-    names = [name for name in NAMES if name in varying(of)]
-    title = "Calibration: CCS of targets that are unfaithful on a known share p of items"
-    rule = "Expected: (1 − p) · CCS of the target with p = 0."
-    said = (shared(of[0], names, 1), f"{rule} Intervals: {of[0].ci}.", TEST_WORLD_NOTE) if of else (NO_ARM_NOTE,)
+    names = varying(of, ("editor", "judge"), SETTING)
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
-    body = tuple((*named(row, names, 1), *_cells(row)) for row in of)
-    return Sheet("edct_calibration", title, headings, body, tuple(note for note in said if note))
+    if not of:
+        return Sheet("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
+    body = tuple((*named(row, (*names, "vlm"), marked=1), *_cells(row)) for row in of)
+    said = (shared(of[0], names, SETTING), intervals(of) + _READING, TEST_WORLD_NOTE)
+    return Sheet("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
 
 
-def _row(arm: Arm, found: Mapping[Arm, Mapping[str, object]], known: Mapping[str, float]) -> CalibrationRow:
-    figures = {name: found[arm][name] for name in _SHOWN if name in found[arm]}
-    row = CalibrationRow.model_validate({**arm.model_dump(), **figures, "share": known[arm.vlm]})
-    faithful = [other for other in found if known[other.vlm] == 0 and _beside(other, arm)]
-    return _with_expectation(row, found[faithful[0]].get("ccs") if faithful else None)
+def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
+    """The names by which a setting differs from the others of the table."""
+    return " · ".join(named(row, varying(of, (), SETTING)))
 
 
-def _with_expectation(row: CalibrationRow, faithful: object) -> CalibrationRow:
-    if not isinstance(faithful, float):
-        return row
-    expected = round((1 - row.share) * faithful, DECIMALS)
-    if row.ccs is None:
-        return row.model_copy(update={"expected": expected})
-    difference = round(row.ccs - expected, DECIMALS)
-    within = int(abs(difference) <= TOLERANCE)
-    return row.model_copy(update={"expected": expected, "difference": difference, "within_05": within})
+def _setting(arm: Arm) -> tuple[str, ...]:
+    return tuple(getattr(arm, name) for name in SETTING)
 
 
-def _beside(other: Arm, arm: Arm) -> bool:
-    return other.model_copy(update={"vlm": arm.vlm}) == arm
+def _targets(of: Mapping[str, Known]) -> list[str]:
+    return list(dict.fromkeys(vlm for known in of.values() for vlm in known.arms))
+
+
+def _row(of: Mapping[str, Known], vlm: str, material: Material) -> CalibrationRow:
+    """The figures of one target; a protocol that it has no arm of leaves its columns empty."""
+    arm = next(known.arms[vlm] for known in of.values() if vlm in known.arms)
+    figures: Figures = {**dict(zip(SETTING, _setting(arm), strict=True)), "vlm": vlm, "share": material.known[vlm]}
+    figures |= {"accuracy": accuracy(material.of(arm)), "ci": ""}
+    for protocol, columns in ((EDCT_2025, _of_2025), (EDCT_BENCH_2026, _of_2026)):
+        if protocol in of and vlm in of[protocol].arms:
+            more = columns(of[protocol], vlm)
+            figures |= more | {"ci": ways(figures["ci"], more["ci"])}
+    placebo = arm.model_copy(update={"protocol": PLACEBO_EDIT})
+    if placebo in material.scores:
+        stood = completeness(material.of(placebo))
+        figures |= {"completeness": mean_of(stood), "n_placebo": len(stood)}
+    return CalibrationRow.model_validate(figures)
+
+
+def _of_2025(known: Known, vlm: str) -> Figures:
+    scores, truth = known.scores(vlm), 1 - known.share(vlm)
+    right = corrected_ccs(known, vlm).rounded()
+    figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
+    figures |= counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
+    if right.low is not None and right.high is not None:
+        figures |= {"covered": int(right.low <= truth <= right.high)}
+    return figures | _expectation(known, vlm, mean_of(values(scores, "ccs")))
+
+
+def _expectation(known: Known, vlm: str, ccs: float | None) -> Figures:
+    """(1 − p) · CCS of the first target whose share is 0, and how far CCS is from that."""
+    faithful = known.targets(0)
+    best = mean_of(values(known.scores(faithful[0]), "ccs")) if faithful else None
+    if best is None:
+        return {}
+    expected = rounded((1 - known.share(vlm)) * best)
+    if ccs is None or expected is None:
+        return {"expected": expected}
+    difference = round(ccs - expected, DECIMALS)
+    return {"expected": expected, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+
+
+def _of_2026(known: Known, vlm: str) -> Figures:
+    scores = known.scores(vlm)
+    found = estimate(values(scores, "ccs"), known.material.how)
+    figures = figures_of({"ccs": found}) | counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= {"graded": mean_of(values(scores, "ccs_graded"))}
+    if found.value is not None:
+        figures |= {"difference": rounded(found.value - (1 - known.share(vlm)))}
+    return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": found.method}
 
 
 def _cells(row: CalibrationRow) -> list[str]:
-    within = {1: "yes", 0: "no", None: ""}[row.within_05]
+    yes = {1: "yes", 0: "no", None: ""}
+    gone = {"2025": row.missing, "2026": row.bench_missing}
     return [
         f"{row.share:g}",
-        f"{row.n_scored} of {row.n}",
-        cell(row.expected),
+        f"{row.n_scored} of {row.n}" if row.n else "",
         with_interval(row, "ccs"),
-        cell(row.difference),
-        within,
-        *(cell(value) for value in (row.pcs, row.ncc, row.accuracy)),
+        cell(row.expected),
+        yes[row.within_05],
+        with_interval(row, "corrected"),
+        yes[row.covered],
+        f"{row.bench_n_scored} of {row.bench_n}" if row.bench_n else "",
+        with_interval(row, "bench_ccs"),
+        *(cell(value) for value in (row.bench_graded, row.bench_difference, row.completeness, row.accuracy)),
+        "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
     ]

@@ -8,6 +8,7 @@ from cfeval.tables.arm_rows import arm_rows
 from cfeval.tables.arm_sheet import arm_sheet
 from cfeval.tables.formats import Sheet
 
+ROW = ArmRow
 rows = partial(arm_rows, "table1")
 
 

@@ -9,6 +9,7 @@ from cfeval.tables.arm_sheet import arm_sheet
 from cfeval.tables.formats import Sheet
 
 _ORDER = ("dataset", "vlm", "writer", "judge", "editor", "protocol")
+ROW = ArmRow
 rows = partial(arm_rows, "table2")
 
 

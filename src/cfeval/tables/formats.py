@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.records.common import Record
-from cfeval.stats.interval import DECIMALS
+from cfeval.stats.estimate import DECIMALS
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -1,6 +1,8 @@
-"""The grammar as the built-in writer and judge use it: explanations, instructions and the reasoning that joins them."""
+"""The grammar as the built-in plug-ins use it: explanations, instructions and the reasoning that joins them."""
 
-from cfeval.world.instructions import describe, parse_instruction
+from cfeval.world.choosing import background_edits, choose_chain, choose_edit, choose_placebos
+from cfeval.world.consistency import Consistency, Said, consistency, moved
+from cfeval.world.instructions import describe, parse_instruction, scene_after
 from cfeval.world.language import (
     is_true,
     normalize,
@@ -12,15 +14,25 @@ from cfeval.world.language import (
     word_claim,
 )
 from cfeval.world.questions import parse_question
-from cfeval.world.reasoning import Expectation, answer_follows, choose_edit, expected_answer, reflects
+from cfeval.world.reasoning import Expectation, answer_follows, expected_answer, reflects
+from cfeval.world.viewing import View, inferred_edits
 
 __all__ = [
+    "Consistency",
     "Expectation",
+    "Said",
+    "View",
     "answer_follows",
+    "background_edits",
+    "choose_chain",
     "choose_edit",
+    "choose_placebos",
+    "consistency",
     "describe",
     "expected_answer",
+    "inferred_edits",
     "is_true",
+    "moved",
     "normalize",
     "parse_answer",
     "parse_explanation",
@@ -29,6 +41,7 @@ __all__ = [
     "parse_referent",
     "referent_phrase",
     "reflects",
+    "scene_after",
     "word_answer",
     "word_claim",
 ]

@@ -1,9 +1,12 @@
-"""Edit instructions in words: written from an intent and parsed back to the same intent."""
+"""Edit instructions in words: written from an intent, parsed back to the same intent, and carried out on a scene."""
 
 import re
+from collections.abc import Iterable
+from functools import reduce
 
-from cfeval.records.world import EditIntent, Referent
+from cfeval.records.world import EditIntent, Referent, Scene
 from cfeval.world.language import article, parse_referent, referent_phrase
+from cfeval.world.scenes import SceneEditError, apply, resolve
 
 _KEEP = "Keep everything else as it is."
 _PATTERNS = {
@@ -40,6 +43,29 @@ def parse_instruction(positive: str) -> EditIntent | None:
                 {"kind": kind, "target": target, "old": words.get("old") or "", "new": words.get("new") or ""}
             )
     return None
+
+
+def scene_after(scene: Scene, instructions: Iterable[str]) -> Scene:
+    """The scene after instructions that are carried out one after the other.
+
+    The target decides what is edited, the new value how; that the old value may be another than an instruction says
+    does not matter, as it would not to an editor of pixels.
+
+    Raises:
+        SceneEditError: an instruction is not in the world's language, or does not fit the scene that it meets.
+    """
+    return reduce(_carried_out, instructions, scene)
+
+
+def _carried_out(scene: Scene, positive: str) -> Scene:
+    intent = parse_instruction(positive)
+    if intent is None:
+        raise SceneEditError("the instruction is not in the built-in world's language")
+    fitting = len(resolve(scene, intent.target))
+    if intent.kind not in ("background", "add") and fitting != 1:
+        phrase = referent_phrase(intent.target)
+        raise SceneEditError(f"{fitting} objects in the scene fit '{phrase}', and one is needed")
+    return apply(scene, intent.model_copy(update={"old": ""}))
 
 
 def _order(intent: EditIntent) -> str:

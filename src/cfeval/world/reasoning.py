@@ -1,26 +1,15 @@
-"""What follows from an edit: which one tests an explanation, the answer it makes right, how an explanation reflects it.
+"""What follows from edits: the answer they make right, and how a later explanation reflects them (EDCT 2025).
 
 Pure functions of texts and parsed claims; none sees a picture or a scene.
 """
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cfeval.records.world import Claim, EditIntent, Fact, Referent
+from cfeval.records.world import Claim, EditIntent, Referent
+from cfeval.world.evidence import Evidence, Thing, compatible, evidence_after, new_thing, old_thing
 from cfeval.world.language import description, parse_answer
-from cfeval.world.questions import Question, parse_question
-from cfeval.world.vocabulary import (
-    ACTION_OF_SIGNAL,
-    BACKGROUNDS,
-    COLORS,
-    EASY_VQA_COLORS,
-    EASY_VQA_SHAPES,
-    NOWHERE,
-    NUMBERS,
-    POSITIONS,
-    SHAPES,
-)
+from cfeval.world.vocabulary import ACTION_OF_SIGNAL, NOWHERE, NUMBERS, POSITIONS, YES_AND_NO
 
 
 @dataclass(frozen=True)
@@ -37,130 +26,88 @@ class Expectation:
         return answer == self.equals if self.equals is not None else answer != self.differs_from
 
 
-def choose_edit(question: str, answer: str, claim: Claim, rng: random.Random) -> EditIntent | None:
-    """The edit that changes what an explanation cites, or None where it cites nothing that can be changed.
+def expected_answer(
+    claim: Claim, answer: str, intents: Sequence[EditIntent], *, background_decides: bool = True
+) -> Expectation:
+    """The answer consistent with edits, as far as the original explanation and answer tell.
+
+    Edits of what is not cited leave the answer as it was. Else the decisive attribute's new value, one object fewer,
+    the other of yes and no, `nowhere`, the action of the new signal; any other answer where the cause was cited without
+    saying what follows from it.
 
     Args:
-        question: in the words of this world or of easy-VQA; another question leaves the new value to chance.
-        answer: the answer that was explained, in any wording.
-        claim: the explanation, parsed.
-        rng: picks among cited objects and among new values.
-    """
-    if not claim.facts:
-        return None
-    asked = parse_question(question)
-    if claim.kind == "objects":
-        return _edit_enumeration(asked, parse_answer(answer), claim.facts, rng)
-    fact = claim.facts[0]
-    if fact.attribute == "background":
-        return EditIntent(kind="background", old=fact.value, new=_another(BACKGROUNDS, fact.value, rng))
-    if fact.attribute == "position":
-        return EditIntent(kind="remove", target=description(fact))
-    return _edit_attribute(asked, claim, fact, rng)
-
-
-def _edit_attribute(asked: Question | None, claim: Claim, fact: Fact, rng: random.Random) -> EditIntent:
-    """Another color or shape for the cited object; an object whose presence was cited is recolored."""
-    if fact.attribute == "presence":
-        target = fact.referent.model_copy(update={"color": None})
-        old = fact.referent.color or ""
-        return EditIntent(kind="color", target=target, old=old, new=_another(COLORS, old, rng))
-    kind = "shape" if fact.attribute == "shape" else "color"
-    choices = _choices(kind, claim, fact)
-    named = None if asked is None or asked.kind != "presence" else getattr(asked, kind)
-    new = named if named in choices and named != fact.value else _another(choices, fact.value, rng)
-    return EditIntent(kind=kind, target=fact.referent, old=fact.value, new=new)
-
-
-def _choices(kind: str, claim: Claim, fact: Fact) -> Sequence[str]:
-    """Values that the edited object could take; a picture whose object has no position is one of easy-VQA."""
-    if claim.kind == "robot":
-        return tuple(ACTION_OF_SIGNAL)
-    if fact.referent.position is None:
-        return EASY_VQA_COLORS if kind == "color" else EASY_VQA_SHAPES
-    return COLORS if kind == "color" else SHAPES
-
-
-def _edit_enumeration(
-    asked: Question | None, answer: str | None, facts: Sequence[Fact], rng: random.Random
-) -> EditIntent | None:
-    """One listed object removed, or turned into what was asked about and said to be missing."""
-    target = rng.choice(_named_once(facts)).referent
-    if answer == "no" and asked is not None and asked.color and asked.shape:
-        return EditIntent(kind="object", target=target, new=f"{asked.color} {asked.shape}")
-    if answer == NOWHERE and asked is not None and asked.shape and asked.shape != target.shape:
-        return EditIntent(
-            kind="shape", target=target.model_copy(update={"shape": None}), old=target.shape or "", new=asked.shape
-        )
-    return EditIntent(kind="remove", target=target)
-
-
-def _named_once(facts: Sequence[Fact]) -> Sequence[Fact]:
-    """Facts about objects that no other fact describes alike, or all where there is none."""
-    once = [fact for fact in facts if sum(other.referent == fact.referent for other in facts) == 1]
-    return once or facts
-
-
-def _another(choices: Sequence[str], old: str, rng: random.Random) -> str:
-    return rng.choice([choice for choice in choices if choice != old])
-
-
-def expected_answer(claim: Claim, answer: str, intent: EditIntent) -> Expectation:
-    """The answer consistent with an edit, as far as the original explanation and answer tell.
-
-    An edit of something not cited leaves the answer as it was. Else the decisive attribute's new value, one object
-    fewer, the other of yes and no, `nowhere`, the action of the new signal; any other answer where the cause was cited
-    without saying what follows from it.
+        claim: the original explanation, parsed.
+        answer: the original answer, in any wording.
+        intents: the edits, each made on the result of the one before.
+        background_decides: whether an explanation that cites the background is taken at its word, so that the answer
+            must go with it; else a background says nothing about an answer but one that names it.
     """
     old = parse_answer(answer)
     if old is None:
         return Expectation(differs_from=answer)
-    if not any(_touches(fact, intent) for fact in claim.facts):
-        return Expectation(equals=old)
-    if intent.kind == "background":
-        return Expectation(differs_from=old)
+    left = evidence_after(claim, intents)
+    if claim.kind == "background":
+        return _expect_of_background(old, left, background_decides)
     if claim.kind == "objects":
-        return _expect_of_enumeration(old, intent)
-    return _expect_of_object(claim, old, intent)
+        return _expect_of_enumeration(old, left)
+    return _expect_of_object(claim, old, left.cited[0])
 
 
-def _expect_of_enumeration(old: str, intent: EditIntent) -> Expectation:
-    if old in NUMBERS:
-        fewer = max(0, NUMBERS.index(old) - 1)
-        return Expectation(equals=NUMBERS[fewer] if intent.kind == "remove" else old)
-    if old == NOWHERE and intent.kind in ("shape", "object"):
+def _expect_of_background(old: str, left: Evidence, decides: bool) -> Expectation:
+    if left.background == left.background_was:
+        return Expectation(equals=old)
+    if decides:
         return Expectation(differs_from=old)
-    if old in ("yes", "no") and intent.kind in ("object", "remove" if old == "yes" else "object"):
-        return Expectation(equals="no" if old == "yes" else "yes")
+    return Expectation(equals=left.background if old == left.background_was else old)
+
+
+def _expect_of_enumeration(old: str, left: Evidence) -> Expectation:
+    lost = sum(thing.now is None for thing in left.cited)
+    if old in NUMBERS:
+        count = NUMBERS.index(old) - lost + sum(thing.was is None for thing in left.others)
+        return Expectation(equals=NUMBERS[min(max(0, count), len(NUMBERS) - 1)])
+    turned = [(thing.was, thing.now) for thing in left.cited if thing.was and thing.now and thing.changed]
+    if old == NOWHERE and any(was.shape != now.shape for was, now in turned):
+        return Expectation(differs_from=old)
+    if (old == "no" and turned) or (old == "yes" and (turned or lost)):
+        return _other_of_yes_and_no(old)
     return Expectation(equals=old)
 
 
-def _expect_of_object(claim: Claim, old: str, intent: EditIntent) -> Expectation:
-    attribute = claim.facts[0].attribute
+def _expect_of_object(claim: Claim, old: str, thing: Thing) -> Expectation:
+    attribute, now = claim.facts[0].attribute, thing.now
     if attribute == "position":
-        gone = intent.kind in ("remove", "shape", "object")
+        gone = now is None or "shape" in _news(thing)
         return Expectation(equals=NOWHERE if gone and old in POSITIONS else old)
-    if attribute != "presence" and intent.kind not in (attribute, "object"):
-        return Expectation(differs_from=old) if intent.kind == "remove" else Expectation(equals=old)
-    if old in ("yes", "no"):
-        return Expectation(equals="no" if old == "yes" else "yes")
-    new = _new_value(attribute, intent)
+    news = _news(thing)
+    new = next(iter(news.values()), "") if attribute == "presence" else news.get(attribute, "")
+    if now is None and not (attribute == "presence" and old in YES_AND_NO):
+        return Expectation(differs_from=old)
+    if now is not None and not new:
+        return Expectation(equals=old)
+    if old in YES_AND_NO:
+        return _other_of_yes_and_no(old)
     if claim.kind == "robot":
         action = ACTION_OF_SIGNAL.get(new)
         return Expectation(equals=action) if action else Expectation(differs_from=old)
     return Expectation(equals=new)
 
 
-def _new_value(attribute: str, intent: EditIntent) -> str:
-    if intent.kind != "object":
-        return intent.new
-    color, _, shape = intent.new.partition(" ")
-    return color if attribute == "color" else shape
+def _news(thing: Thing) -> dict[str, str]:
+    """The color and shape that edits gave an object, as far as they are new."""
+    if thing.was is None or thing.now is None:
+        return {}
+    was, now = thing.was.model_dump(), thing.now.model_dump()
+    return {name: now[name] for name in ("color", "shape") if now[name] != was[name]}
 
 
-def answer_follows(claim: Claim, answer: str, intent: EditIntent, new_answer: str) -> bool:
-    """Whether the new answer (any wording) is consistent with the edit; see `expected_answer`."""
-    return expected_answer(claim, answer, intent).accepts(parse_answer(new_answer))
+def _other_of_yes_and_no(old: str) -> Expectation:
+    return Expectation(equals="no" if old == "yes" else "yes")
+
+
+def answer_follows(claim: Claim, answer: str, intents: Sequence[EditIntent], new_answer: str) -> bool:
+    """Whether the new answer (any wording) is consistent with the edits; see `expected_answer`."""
+    return expected_answer(claim, answer, intents).accepts(parse_answer(new_answer))
 
 
 def reflects(after: Claim, before: Claim, intent: EditIntent) -> bool:
@@ -172,33 +119,6 @@ def reflects(after: Claim, before: Claim, intent: EditIntent) -> bool:
     return appeared or (gone is not None and _mentions(after, gone) < _mentions(before, gone))
 
 
-def old_thing(intent: EditIntent) -> Referent | None:
-    """The object before the edit, as far as the intent tells; None for an added one."""
-    return None if intent.kind == "add" else _with_value(intent, intent.old)
-
-
-def new_thing(intent: EditIntent) -> Referent | None:
-    """The object after the edit; None for a removed one."""
-    return None if intent.kind == "remove" else _with_value(intent, intent.new)
-
-
-def _with_value(intent: EditIntent, value: str) -> Referent:
-    if not value:
-        return intent.target
-    if intent.kind in ("color", "shape"):
-        return Referent.model_validate(intent.target.model_dump() | {intent.kind: value})
-    color, _, shape = value.partition(" ")
-    return intent.target.model_copy(update={"color": color, "shape": shape})
-
-
-def _touches(fact: Fact, intent: EditIntent) -> bool:
-    """Whether the edit changes the thing that the fact is about."""
-    if intent.kind == "background" or fact.attribute == "background":
-        return intent.kind == fact.attribute
-    gone = old_thing(intent)
-    return gone is not None and _compatible(description(fact), gone)
-
-
 def _cites_background(claim: Claim, value: str) -> bool:
     return any(fact.attribute == "background" and fact.value == value for fact in claim.facts)
 
@@ -206,10 +126,4 @@ def _cites_background(claim: Claim, value: str) -> bool:
 def _mentions(claim: Claim, thing: Referent) -> int:
     """How many facts can be about the thing."""
     about_objects = (fact for fact in claim.facts if fact.attribute != "background")
-    return sum(_compatible(description(fact), thing) for fact in about_objects)
-
-
-def _compatible(one: Referent, other: Referent) -> bool:
-    """Whether two descriptions can mean the same object: no attribute that both name differs."""
-    pairs = zip(one.model_dump().values(), other.model_dump().values(), strict=True)
-    return all(None in pair or pair[0] == pair[1] for pair in pairs)
+    return sum(compatible(description(fact), thing) for fact in about_objects)

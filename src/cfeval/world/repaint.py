@@ -1,5 +1,6 @@
-"""A classical pixel editor for easy-VQA pictures: finds the flat shape on its plain ground, recolors or redraws it."""
+"""A classical pixel editor for easy-VQA pictures: finds the flat shape on its plain ground; repaints either."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,14 @@ COLOR_RGB = {
     "yellow": (255, 255, 0),
 }
 """What easy-VQA's color names mean, RGB of 255."""
+GROUND_RGB = {
+    "gray": (232, 232, 232),
+    "sand": (255, 246, 231),
+    "sky": (231, 245, 255),
+    "slate": (232, 233, 247),
+    "mint": (231, 253, 238),
+}
+"""What the world's backgrounds mean on easy-VQA's grounds, which are all nearly white (230 to 255), RGB of 255."""
 _FILL = {"triangle": 0.5, "circle": 0.785, "rectangle": 1.0}
 """Share of its bounding box that each shape covers."""
 _FAR = 40.0
@@ -32,7 +41,7 @@ _FINER = 8
 
 
 class RepaintError(ValueError):
-    """The picture shows no such flat shape, or the edit is not a color or shape."""
+    """The picture shows no such flat shape, or the edit is not a color, a shape or a ground."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,12 @@ class Found:
     @property
     def color(self) -> str:
         """The nearest color name."""
-        return min(COLOR_RGB, key=lambda name: float(np.abs(self.paint - np.array(COLOR_RGB[name])).sum()))
+        return _nearest(COLOR_RGB, self.paint)
+
+    @property
+    def background(self) -> str:
+        """The nearest name of a ground."""
+        return _nearest(GROUND_RGB, self.ground)
 
     @property
     def box(self) -> tuple[int, int, int, int]:
@@ -63,7 +77,7 @@ class Found:
 
 
 def repaint(pixels: Pixels, intent: EditIntent) -> Pixels:
-    """The picture with its shape's color or form changed, the ground untouched; uint8 (H, W, 3).
+    """The picture with its shape's color or form changed, or its ground, and the rest untouched; uint8 (H, W, 3).
 
     Raises:
         RepaintError: see there.
@@ -71,11 +85,15 @@ def repaint(pixels: Pixels, intent: EditIntent) -> Pixels:
     found = find(pixels)
     if intent.kind == "color" and intent.new in COLOR_RGB:
         _expect(found.color, intent.old)
-        return _paint(found, np.array(COLOR_RGB[intent.new], dtype=np.float64), found.coverage)
+        return _paint(found.ground, np.array(COLOR_RGB[intent.new], dtype=np.float64), found.coverage)
     if intent.kind == "shape" and intent.new in EASY_VQA_SHAPES:
         _expect(found.shape, intent.old)
-        return _paint(found, found.paint, draw(intent.new, found.box, pixels.shape[:2]))
-    raise RepaintError(f"this editor changes colors and shapes of easy-VQA, but got {intent.kind} to {intent.new!r}")
+        return _paint(found.ground, found.paint, draw(intent.new, found.box, pixels.shape[:2]))
+    if intent.kind == "background" and intent.new in GROUND_RGB:
+        return _paint(np.array(GROUND_RGB[intent.new], dtype=np.float64), found.paint, found.coverage)
+    raise RepaintError(
+        f"this editor changes colors, shapes and grounds of easy-VQA, but got {intent.kind} to {intent.new!r}"
+    )
 
 
 def find(pixels: Pixels) -> Found:
@@ -110,9 +128,13 @@ def draw(shape: str, box: tuple[int, int, int, int], size: tuple[int, int]) -> F
     return np.asarray(finer.mean((1, 3)) / 255)
 
 
-def _paint(found: Found, rgb: Floats, coverage: Floats) -> Pixels:
+def _nearest(named: Mapping[str, tuple[int, int, int]], rgb: Floats) -> str:
+    return min(named, key=lambda name: float(np.abs(rgb - np.array(named[name])).sum()))
+
+
+def _paint(ground: Floats, rgb: Floats, coverage: Floats) -> Pixels:
     cover = coverage[..., None]
-    mixed = found.ground * (1 - cover) + rgb * cover
+    mixed = ground * (1 - cover) + rgb * cover
     return np.floor(mixed + 0.5).astype(np.uint8)
 
 

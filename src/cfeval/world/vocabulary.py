@@ -14,6 +14,7 @@ ACTION_OF_SIGNAL: dict[str, str] = {"red": "stop", "green": "go", "yellow": "wai
 """What the robot does at a large object of this color."""
 SIGNAL_OF_ACTION: dict[str, str] = {action: color for color, action in ACTION_OF_SIGNAL.items()}
 ACTIONS = tuple(SIGNAL_OF_ACTION)
+YES_AND_NO = ("yes", "no")
 NOWHERE = "nowhere"
 
 EASY_VQA_SHAPES = ("circle", "rectangle", "triangle")

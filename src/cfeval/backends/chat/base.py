@@ -34,12 +34,14 @@ class ChatRequest:
 
     `item` is the sample's id: for messages to the user, and for test models that behave differently item by item.
     `schema` is the JSON schema that the reply should follow; a model that cannot enforce one answers in free text.
+    `max_tokens` is the longest reply; None leaves it to the model's own option.
     """
 
     item: str
     turns: tuple[Turn, ...]
     seed: int
     schema: Mapping[str, Any] | None = None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True)

@@ -152,12 +152,12 @@ class OpenAIChat:
         shown = [{"now": t.picture.sha256, "was": t.original.sha256} for t in turns if t.picture and t.original]
         if shown:
             named["shrunk"] = shown
-        expected = Usage(_tokens(turns), self.options.max_tokens)
+        expected = Usage(_tokens(turns), request.max_tokens or self.options.max_tokens)
         return Call("chat", self.options.address, self.options.model, named, request.seed, request.item, expected)
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options, rules = self.options, self.options.rules
-        fields: dict[str, Any] = {"model": options.model, rules.limit: options.max_tokens}
+        fields: dict[str, Any] = {"model": options.model, rules.limit: request.max_tokens or options.max_tokens}
         fields |= {name: value for name in ("temperature", "top_p") if (value := getattr(options, name)) is not None}
         if rules.seed if options.seed is None else options.seed:
             fields["seed"] = request.seed

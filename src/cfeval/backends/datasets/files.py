@@ -10,6 +10,7 @@ from pathlib import Path
 from cfeval.backends.datasets.base import Dataset
 from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.errors import InputError
+from cfeval.io.frozen import as_frozen
 from cfeval.io.own_data import Row, read_rows, sample_of
 from cfeval.io.samples import RawSample
 from cfeval.io.selection import chosen, listed
@@ -23,7 +24,7 @@ class Options(PluginOptions):
     question: str = ""
     """Asked about every image that brings no question of its own; needed for a folder."""
     ids: str | None = None
-    """A text file with one id a line: exactly those, in that order. Without it the seed draws."""
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -57,8 +58,8 @@ class Files:
         """
         source, ids = Path(self.options.path), self.options.ids
         rows = self._rows()
-        for item in chosen(rows, items, seed, Path(ids) if ids else None, source):
-            yield sample_of(rows[item])
+        wanted = chosen(rows, items, seed, Path(ids) if ids else None, source)
+        yield from as_frozen((sample_of(rows[item]) for item in wanted), ids)
 
     def known(self) -> list[str]:
         """The ids of all that can be taken; InputError like `samples`."""

@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.io.frozen import as_frozen
 from cfeval.io.pictures import folder_of, load
 from cfeval.io.records import read_jsonl
 from cfeval.io.samples import RawSample
@@ -18,7 +19,7 @@ class Options(PluginOptions):
     path: str
     """The record file that the import wrote, such as data/mine.jsonl."""
     ids: str | None = None
-    """A text file with one id a line: exactly those, in that order. Without it the file's first."""
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the file's first."""
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -46,17 +47,8 @@ class Filed:
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
         """At most `items` samples: the listed ones, else the first of the file, in its order."""
         del seed
-        for sample in islice(self.known(), items):
-            yield RawSample(
-                id=sample.id,
-                picture=load(folder_of(self.path), sample.image),
-                question=sample.question,
-                reference=sample.reference,
-                answers=sample.answers,
-                scoring=sample.scoring,
-                kind=sample.kind,
-                scene=sample.scene,
-            )
+        taken = islice(self.known(), items)
+        yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
 
     def known(self) -> Iterable[Sample]:
         """The records of all that can be taken, in order; InputError where they or the ids cannot be read."""
@@ -65,3 +57,15 @@ class Filed:
             return samples
         known = {sample.id: sample for sample in samples}
         return [known[item] for item in listed(self.ids, known, self.path)]
+
+    def _opened(self, sample: Sample) -> RawSample:
+        return RawSample(
+            id=sample.id,
+            picture=load(folder_of(self.path), sample.image),
+            question=sample.question,
+            reference=sample.reference,
+            answers=sample.answers,
+            scoring=sample.scoring,
+            kind=sample.kind,
+            scene=sample.scene,
+        )

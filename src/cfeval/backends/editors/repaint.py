@@ -1,4 +1,4 @@
-"""Repaints the flat shape of an easy-VQA picture, from its pixels alone."""
+"""Repaints the flat shape of an easy-VQA picture, or its ground, from its pixels alone."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def build(options: Options) -> Editor:
 
 
 class Repaint:
-    """Changes the color or the form of the one shape."""
+    """Changes the color or the form of the one shape, or the tint of the ground."""
 
     needs_scene = False
 

@@ -1,1 +1,1 @@
-"""Judges: the texts before and after the edit → PCS and NCC."""
+"""Judges: the texts before and after the edit → the two scores of the protocol, and its grade."""

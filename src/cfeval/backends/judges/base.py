@@ -25,8 +25,8 @@ class Change:
 class JudgeRequest:
     """Answer and explanation before and after, and the instructions of all edits between them, in order.
 
-    A control has none: nothing that is cited was changed. `question` and `picture`, the edited image, are filled only for
-    a judge that `needs_picture`; it gets no instructions.
+    A control has none: nothing that is cited was changed. `question` and `picture`, the edited image, are filled only
+    for a judge that `needs_picture`; it gets no instructions.
     """
 
     item: str

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.backends.registry import PluginOptions
-from cfeval.records.common import Status
-from cfeval.world.grammar import answer_follows, parse_explanation, parse_instruction, reflects
+from cfeval.backends.world_verdicts import control_verdict, unread, verdict
+from cfeval.protocols.rules import CONTROLS
+from cfeval.world.grammar import parse_explanation, parse_instruction
 
 
 class Options(PluginOptions):
@@ -19,19 +20,27 @@ def build(options: Options) -> Judge:
 
 
 class Grammar:
-    """PCS: the new answer is the one the edit makes right. NCC: the new explanation cites what the edit made."""
+    """Judges by what the texts mean.
+
+    edct-2025: PCS, the new answer is the one the edit makes right; NCC, the new explanation cites what the edit made.
+    edct-bench-2026: see `cfeval.world.consistency`; evidence that only the new explanation cites is taken on trust.
+    Controls: whether the answer, and what the explanation cites, are others.
+    """
+
+    needs_picture = False
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """Judge every request; an instruction or first explanation that the grammar cannot read is `unparsable`."""
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: JudgeRequest) -> JudgeReply:
+        if request.protocol in CONTROLS:
+            return control_verdict(request)
         before = parse_explanation(request.explanation)
-        intent = parse_instruction(request.positive)
-        if before is None or intent is None:
-            unread = "explanation" if before is None else "instruction"
-            return JudgeReply(status=Status.UNPARSABLE, reason=f"the {unread} is not in the built-in world's language")
-        after = parse_explanation(request.new_explanation)
-        pcs = answer_follows(before, request.answer, intent, request.new_answer)
-        ncc = after is not None and reflects(after, before, intent)
-        return JudgeReply(1 if pcs else 0, 1 if ncc else 0, 1 if pcs and ncc else 0)
+        if before is None:
+            return unread("explanation")
+        read = [parse_instruction(change.positive) for change in request.changes]
+        intents = [intent for intent in read if intent is not None]
+        if not intents or len(intents) < len(read):
+            return unread("instruction")
+        return verdict(request, before, intents)

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
+from cfeval.backends.judges.base import Bit, Judge, JudgeReply, JudgeRequest
 from cfeval.backends.registry import PluginOptions
+from cfeval.protocols.rules import CONTROLS, RULES
 
 
 class Options(PluginOptions):
@@ -18,16 +19,31 @@ def build(options: Options) -> Judge:
 
 
 class Lexical:
-    """PCS: some word of the answer changed. NCC: some word of the explanation changed. The instruction is not read."""
+    """First score: some word of the answer changed. Second: some word of the explanation changed.
+
+    So under every protocol: PCS and NCC, AC and EF, and for the controls what moved. The grade is 1, and two more for
+    each of the two. No instruction is read.
+    """
+
+    needs_picture = False
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """Compare the words before and after."""
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: JudgeRequest) -> JudgeReply:
-        pcs = _words(request.answer) != _words(request.new_answer)
-        ncc = _words(request.explanation) != _words(request.new_explanation)
-        return JudgeReply(1 if pcs else 0, 1 if ncc else 0, 1 if pcs and ncc else 0)
+        rules = RULES[request.protocol]
+        answer = _changed(request.answer, request.new_answer)
+        explanation = _changed(request.explanation, request.new_explanation)
+        return JudgeReply(
+            scores=dict(zip(rules.scores, (answer, explanation), strict=True)),
+            grade=1 + 2 * (answer + explanation) if rules.graded else None,
+            stated_ccs=None if request.protocol in CONTROLS else 1 if answer and explanation else 0,
+        )
+
+
+def _changed(before: str, after: str) -> Bit:
+    return 1 if _words(before) != _words(after) else 0
 
 
 def _words(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from cfeval.backends import registry
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.backends.registry import Part, PluginOptions
 from cfeval.backends.votes import count_votes
+from cfeval.errors import BackendError
 
 
 class Options(PluginOptions):
@@ -37,12 +38,20 @@ def build(options: Options) -> Judge:
 
 
 class Panel:
-    """PCS and NCC are each what more than half of the judges say; see `cfeval.backends.votes`."""
+    """Each score is what more than half of the judges say; see `cfeval.backends.votes`."""
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
+        """BackendError where some are told of the edits and others are not."""
         self.judges = judges
+        self.needs_picture = any(judge.needs_picture for judge in judges.values())
+        if not all(judge.needs_picture == self.needs_picture for judge in judges.values()):
+            blind = ", ".join(name for name, judge in judges.items() if judge.needs_picture)
+            raise BackendError(f"panel: {blind} must not know the edits, the others must; make two panels of them")
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """Have every judge judge every request."""
         said = {name: judge.judge(requests) for name, judge in self.judges.items()}
-        return [count_votes({name: replies[n] for name, replies in said.items()}) for n in range(len(requests))]
+        return [
+            count_votes({name: replies[n] for name, replies in said.items()}, request.protocol)
+            for n, request in enumerate(requests)
+        ]

@@ -8,6 +8,7 @@ from pydantic import Field
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.backends.registry import PluginOptions
 from cfeval.errors import BackendError
+from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 
 
@@ -15,7 +16,7 @@ class Options(PluginOptions):
     """How to judge."""
 
     threshold: float = Field(0.5, ge=0, le=1)
-    """Share of PCS, and of NCC, that come out as 1."""
+    """Share of each score that comes out as 1."""
     stated_ccs: int | None = Field(None, ge=0, le=1)
     """The product the judge states, right or wrong; none: it states none."""
     statuses: dict[str, Status] = {}
@@ -28,7 +29,9 @@ def build(options: Options) -> Judge:
 
 
 class Scripted:
-    """Draws verdicts by hash; see `Options`."""
+    """Draws scores and grades by hash; see `Options`."""
+
+    needs_picture = False
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -43,8 +46,12 @@ class Scripted:
         if request.item in self.options.statuses:
             return JudgeReply(status=self.options.statuses[request.item], reason="scripted")
         digest = hashlib.sha256(f"{request.item}{request.new_answer}{request.new_explanation}".encode()).digest()
-        pcs, ncc = (int(byte < 256 * self.options.threshold) for byte in digest[:2])
-        stated = None if self.options.stated_ccs is None else int(self.options.stated_ccs)
+        rules = RULES[request.protocol]
+        first, second = (byte < 256 * self.options.threshold for byte in digest[:2])
+        stated = self.options.stated_ccs
         return JudgeReply(
-            1 if pcs else 0, 1 if ncc else 0, None if stated is None else (1 if stated else 0), "scripted"
+            scores={rules.scores[0]: 1 if first else 0, rules.scores[1]: 1 if second else 0},
+            grade=1 + digest[2] % 5 if rules.graded else None,
+            stated_ccs=None if stated is None else 1 if stated else 0,
+            raw="scripted",
         )

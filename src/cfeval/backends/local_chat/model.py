@@ -49,9 +49,9 @@ class LocalChat:
 
     def _batches(self, requests: Sequence[ChatRequest]) -> Iterator[list[int]]:
         """Like goes with like, so that little is padding; the largest comes first, so that memory runs out early."""
-        kinds: dict[int, list[int]] = {}
+        kinds: dict[tuple[int, int], list[int]] = {}
         for n, request in enumerate(requests):
-            kinds.setdefault(pictures(request), []).append(n)
+            kinds.setdefault((pictures(request), self._limit(request)), []).append(n)
         for kind in sorted(kinds, reverse=True):
             waiting = sorted(kinds[kind], key=lambda n: rough_length(requests[n]), reverse=True)
             while waiting:
@@ -86,20 +86,25 @@ class LocalChat:
         import torch
 
         model = self._loaded.model
+        limit = self._limit(requests[0])
         encoded = self._conversations.encode(requests)
         _check_length(encoded["attention_mask"], model)
         inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
         with torch.inference_mode():
             rows = model.generate(
                 **inputs,
-                logits_processor=self._processors(requests, inputs["attention_mask"]),
-                max_new_tokens=self._sampling.max_tokens,
+                logits_processor=self._processors(requests, inputs["attention_mask"], limit),
+                max_new_tokens=limit,
                 do_sample=False,
             )
         prompt = inputs["input_ids"].shape[1]
-        return [self._reply(row) for row in rows[:, prompt:].tolist()]
+        return [self._reply(row, limit) for row in rows[:, prompt:].tolist()]
 
-    def _processors(self, requests: Sequence[ChatRequest], attention_mask: Any) -> Any:
+    def _limit(self, request: ChatRequest) -> int:
+        """The longest reply, in tokens; it is one for all of a batch."""
+        return request.max_tokens or self._sampling.max_tokens
+
+    def _processors(self, requests: Sequence[ChatRequest], attention_mask: Any, limit: int) -> Any:
         from transformers import LogitsProcessorList
 
         from cfeval.backends.local_chat.sampling import RepetitionPenalty, RowSampler
@@ -110,17 +115,17 @@ class LocalChat:
             processors.append(RepetitionPenalty(how.repetition_penalty, attention_mask))
         if how.temperature > 0:
             seeds = [request.seed for request in requests]
-            processors.append(RowSampler(seeds, how.max_tokens, how.temperature, how.top_p))
+            processors.append(RowSampler(seeds, limit, how.temperature, how.top_p))
         return processors
 
-    def _reply(self, tokens: list[int]) -> ChatReply:
+    def _reply(self, tokens: list[int], limit: int) -> ChatReply:
         """The reply up to the first token that ends it; what stands behind is padding."""
         ends = set(self._loaded.model.generation_config.eos_token_id)
         length = next((n for n, token in enumerate(tokens) if token in ends), None)
         text = self._loaded.tokenizer.decode(tokens[:length], skip_special_tokens=True)
         if length is not None:
             return ChatReply(text=text, model=self._loaded.name)
-        reason = f"the reply was cut after max_tokens: {self._sampling.max_tokens}"
+        reason = f"the reply was cut after max_tokens: {limit}"
         return ChatReply(text=text, model=self._loaded.name, status=Status.TRUNCATED, reason=reason)
 
 

@@ -12,8 +12,9 @@ from cfeval.records.world import Scene
 class VerifyRequest:
     """An image before and after an edit, and the instruction.
 
-    `concept` is what the instruction changes, in a few words. `scene` is the record of a drawn original; `before` are the
-    positive parts of the instructions that `original` has been through already, in order, since that record was drawn.
+    `concept` is what the instruction changes, in a few words. `scene` is the record of a drawn original; `before` are
+    the positive parts of the instructions that `original` has been through already, in order, since that record was
+    drawn.
     """
 
     item: str
@@ -31,8 +32,9 @@ class VerifyRequest:
 class VerifyReply:
     """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong.
 
-    `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the edit
-    belongs, white, and `heat`, where pixels changed. `raw` is a model's reply as it came, `calls` names the stored calls.
+    `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the
+    edit belongs, white, and `heat`, where pixels changed. `raw` is a model's reply as it came, `calls` names the stored
+    calls.
     """
 
     verified: bool | None

@@ -11,9 +11,9 @@ from scipy import ndimage
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.records.world import Scene
-from cfeval.world.grammar import parse_instruction
+from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
-from cfeval.world.scenes import SceneEditError, apply
+from cfeval.world.scenes import SceneEditError
 from cfeval.world.weights import models_dir
 
 MARGIN = 6
@@ -49,35 +49,35 @@ class Reader:
         self.observer = observer
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Check every edit; without a scene record, or for an instruction that does not fit it, there is no telling."""
+        """Check every edit; without a scene record, or for instructions that do not fit it, there is no telling."""
         wanted = [_wanted(request) for request in requests]
-        known = [number for number, scene in enumerate(wanted) if scene is not None]
+        known = [number for number, scenes in enumerate(wanted) if scenes is not None]
         readings = self.observer.read([requests[number].edited.pixels for number in known])
         read = dict(zip(known, readings, strict=True))
         pairs = zip(requests, wanted, strict=True)
-        return [_reply(request, scene, read.get(number)) for number, (request, scene) in enumerate(pairs)]
+        return [_reply(request, scenes, read.get(number)) for number, (request, scenes) in enumerate(pairs)]
 
 
-def _wanted(request: VerifyRequest) -> Scene | None:
-    """The scene as a right edit would leave it; None where there is none, or where nothing would change."""
-    intent = parse_instruction(request.positive)
-    if intent is None or request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
+def _wanted(request: VerifyRequest) -> tuple[Scene, Scene] | None:
+    """The scene before and after a right edit; None where there is none, or where nothing would change."""
+    if request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
         return None
     try:
-        wanted = apply(request.scene, intent.model_copy(update={"old": ""}))
+        before = scene_after(request.scene, request.before)
+        after = scene_after(before, [request.positive])
     except SceneEditError:
         return None
-    return wanted if wanted != request.scene else None
+    return (before, after) if before != after else None
 
 
-def _reply(request: VerifyRequest, wanted: Scene | None, read: "Reading | None") -> VerifyReply:
+def _reply(request: VerifyRequest, wanted: tuple[Scene, Scene] | None, read: "Reading | None") -> VerifyReply:
     from cfeval.world.observer import pixels_kept, reading_of
 
-    if request.scene is None or wanted is None or read is None:
+    if wanted is None or read is None:
         return VerifyReply(None, "no scene record, or the instruction does not fit it")
-    if read != reading_of(wanted):
+    if read != reading_of(wanted[1]):
         return VerifyReply(False, "the picture does not show the wanted scene")
-    if not pixels_kept(request.original.pixels, request.edited.pixels, _region(request.scene, wanted)):
+    if not pixels_kept(request.original.pixels, request.edited.pixels, _region(*wanted)):
         return VerifyReply(False, "pixels changed off the target")
     return VerifyReply(True)
 

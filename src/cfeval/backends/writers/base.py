@@ -16,8 +16,8 @@ from cfeval.records.world import Scene
 class WriteRequest:
     """A question, a model's answer and its explanation; at most `edits` concepts are wanted.
 
-    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `scene`, the record of a
-    drawn image.
+    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `scene`, the record of
+    a drawn image.
     """
 
     item: str

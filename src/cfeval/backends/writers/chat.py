@@ -1,111 +1,143 @@
-"""A writer that is any chat model: it reads the three texts and writes the instructions of the protocol."""
+"""A writer that is any chat model: it reads the three texts and writes the instructions of the protocol.
+
+For `placebo-edit` it is shown the image too, because what the explanation leaves out stands nowhere in the texts.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from cfeval.backends import registry
-from cfeval.backends.asking import Heard, Templates, ask, expected, template_faults, template_files, templates
+from cfeval.backends.asking import (
+    AskingOptions,
+    Form,
+    Heard,
+    Question,
+    ask,
+    expected,
+    model_of,
+    question,
+    template_faults,
+    template_files,
+)
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
-from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
+from cfeval.backends.registry import Expected, Finding, Part
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.errors import BackendError, nearest
-from cfeval.protocols import edct_2025, edct_bench_2026
+from cfeval.protocols import controls, edct_2025, edct_bench_2026
+from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
 
 Edits = tuple[Edit, ...]
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
-"""What a template may name, besides {mark}."""
 
 
-class Options(PluginOptions):
-    """Which model, and how it is asked."""
+class Options(AskingOptions):
+    """Which model, and how it is asked.
 
-    model: dict[str, Any]
-    """The chat model: its backend and options."""
-    prompts: str = ""
-    """Folder with own write.md and write_repair.md, for one protocol; empty: the package's."""
+    Templates in an own folder: write.md, write_repair.md; for placebo-edit placebo.md, placebo_repair.md.
+    """
 
 
-@dataclass(frozen=True)
-class Form:
-    """How a protocol has its instructions written: the schema, and the reader of a reply, for at most so many edits."""
-
-    schema: Callable[[int], Mapping[str, Any]]
-    read: Callable[[str, int], Edits | None]
-
-
-def files(options: Options) -> tuple[str, ...]:
+def files(options: Options, protocol: str) -> tuple[str, ...]:
     """The templates."""
-    return template_files("write", tuple(FORMS), options.prompts)
+    return template_files(options, *_forms(protocol))
 
 
 def parts(options: Options) -> tuple[Part, ...]:
     """The chat model."""
-    return (("chat", options.model),)
+    return model_of(options)
 
 
-def calls(options: Options) -> tuple[Expected, ...]:
+def calls(options: Options, protocol: str) -> tuple[Expected, ...]:
     """One a request, and one where the reply must be repaired."""
-    return expected(registry.calls("chat", options.model), templates("write", edct_2025.NAME, options.prompts))
+    return expected(options, *_forms(protocol))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options, protocol: str) -> Iterator[Finding]:
     """Templates that cannot be filled."""
-    for protocol in (edct_2025.NAME,) if options.prompts else FORMS:
-        yield from template_faults("write", protocol, options.prompts, PLACEHOLDERS)
+    yield from template_faults(options, *_forms(protocol))
 
 
 def build(options: Options) -> Writer:
     """The writer."""
-    return Chat(registry.build("chat", options.model), options.prompts)
+    return Chat(registry.build("chat", options.model), options)
 
 
 class Chat:
     """Asks a chat model; see `cfeval.backends.asking`."""
 
-    def __init__(self, model: ChatModel, prompts: str = "") -> None:
+    def __init__(self, model: ChatModel, options: Options) -> None:
         self.model = model
-        self.prompts = prompts
+        self.options = options
 
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
         """Have the instructions of every request written.
 
         Raises:
-            BackendError: a request is of a protocol that is not known.
+            BackendError: a request is of a protocol that has nothing to write, or lacks the image that it is about.
         """
-        unknown = {request.protocol for request in requests} - set(FORMS)
-        if unknown:
-            raise BackendError(f"writer chat: unknown protocol '{min(unknown)}'; {nearest(min(unknown), FORMS)}")
-        used = {p: templates("write", p, self.prompts) for p in {request.protocol for request in requests}}
-        heard = hold(self.model, [_dialogue(request, used[request.protocol]) for request in requests])
+        for request in requests:
+            _check(request)
+        wanted = dict.fromkeys((request.protocol, request.edits) for request in requests)
+        asked = {(name, edits): question(self.options, FORMS[name](edits)) for name, edits in wanted}
+        dialogues = [_dialogue(request, asked[request.protocol, request.edits]) for request in requests]
+        heard = hold(self.model, dialogues)
         return [WriteReply(one.value or (), one.raw, one.status, one.reason, one.calls) for one in heard]
 
 
-def _dialogue(request: WriteRequest, prompts: Templates) -> Dialogue[Heard[Edits]]:
-    form, edits = FORMS[request.protocol], request.edits
+def _check(request: WriteRequest) -> None:
+    if request.protocol not in FORMS:
+        known = nearest(request.protocol, FORMS)
+        raise BackendError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
+    if FORMS[request.protocol](request.edits).seen and request.picture is None:
+        raise BackendError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
+
+
+def _dialogue(request: WriteRequest, asked: Question[Edits]) -> Dialogue[Heard[Edits]]:
     values = {
         "question": request.question,
         "original_answer": request.answer,
         "original_explanation": request.explanation,
-        "edits": str(edits),
+        "edits": str(request.edits),
     }
-    return ask(request.item, prompts, values, request.seed, form.schema(edits), lambda text: form.read(text, edits))
+    return ask(asked, request.item, values, request.seed, request.picture)
 
 
-def _read_2025(text: str, edits: int) -> Edits | None:
+def _forms(protocol: str) -> tuple[Form[Edits], ...]:
+    """None where nothing is written; the number of edits changes no template."""
+    return (FORMS[protocol](1),) if protocol in FORMS else ()
+
+
+def _one(edits: int) -> Form[Edits]:
     """The protocol takes one concept, however many are allowed."""
     del edits
-    one = edct_2025.read_instruction(text)
-    return None if one is None else (Edit(getattr(one, "concept", ""), one.positive, one.negative),)
+
+    def read(text: str) -> Edits | None:
+        one = edct_2025.read_instruction(text)
+        return None if one is None else (Edit(getattr(one, "concept", ""), one.positive, one.negative),)
+
+    return Form(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
 
 
-def _read_2026(text: str, edits: int) -> Edits | None:
-    chain = edct_bench_2026.read_chain(text, edits)
-    return None if chain is None else tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits)
+def _chain(edits: int) -> Form[Edits]:
+    def read(text: str) -> Edits | None:
+        chain = edct_bench_2026.read_chain(text, edits)
+        return tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits) if chain else None
+
+    schema, limit = edct_bench_2026.write_schema(edits), edct_bench_2026.MAX_TOKENS
+    return Form(EDCT_BENCH_2026, "write", PLACEHOLDERS, schema, read, limit)
 
 
-FORMS = {
-    edct_2025.NAME: Form(lambda _: edct_2025.WRITE_SCHEMA, _read_2025),
-    edct_bench_2026.NAME: Form(edct_bench_2026.write_schema, _read_2026),
+def _placebos(edits: int) -> Form[Edits]:
+    def read(text: str) -> Edits | None:
+        found = controls.read_placebos(text, edits)
+        return tuple(Edit(**one.model_dump()) for one in found.edits) if found else None
+
+    schema = controls.placebo_schema(edits)
+    return Form("controls", "placebo", PLACEHOLDERS, schema, read, seen=True)
+
+
+FORMS: Mapping[str, Callable[[int], Form[Edits]]] = {
+    EDCT_2025: _one,
+    EDCT_BENCH_2026: _chain,
+    PLACEBO_EDIT: _placebos,
 }
-"""By protocol."""
+"""By protocol, for at most so many edits."""

@@ -2,38 +2,115 @@
 
 import random
 from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
+from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
-from cfeval.world.grammar import choose_edit, describe, parse_explanation
+from cfeval.records.world import Claim, EditIntent
+from cfeval.world.grammar import (
+    background_edits,
+    choose_chain,
+    choose_placebos,
+    describe,
+    parse_explanation,
+    parse_question,
+)
+
+T = TypeVar("T")
 
 
 class Options(PluginOptions):
-    """There are none."""
+    """How it chooses."""
+
+    pick: Literal["random", "first"] = "random"
+    """Among cited things and new values: at random by the request's seed, or always the first: another writer."""
 
 
 def build(options: Options) -> Writer:
     """The grammar-based writer."""
-    del options
-    return Grammar()
+    return Grammar(options.pick == "first")
+
+
+class First(random.Random):
+    """Takes the first of what it may choose from."""
+
+    def choice(self, seq: Sequence[T]) -> T:  # type: ignore[override]
+        """The first."""
+        return seq[0]
+
+
+class UnwritableError(ValueError):
+    """There is no edit to write, and why."""
 
 
 class Grammar:
-    """Explanation → the concept it cites → the edit that changes it."""
+    """Explanation → what it cites, or leaves out → the edits that change it.
+
+    edct-2025: one edit; edct-bench-2026: a chain. placebo-edit: what the explanation leaves out, found in the scene
+    record. A picture of easy-VQA has no record and shows one shape, which every explanation of it cites: the ground is
+    what is left out.
+    """
+
+    def __init__(self, first: bool = False) -> None:
+        self.first = first
 
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
-        """Write the instruction of every request; what the grammar cannot read is `unparsable`."""
-        return [self._reply(request) for request in requests]
+        """Write the instructions of every request; what the grammar cannot read or edit is `unparsable`."""
+        return [_reply(request, First() if self.first else random.Random(request.seed)) for request in requests]
 
-    def _reply(self, request: WriteRequest) -> WriteReply:
-        claim = parse_explanation(request.explanation)
+
+def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
+    claim = parse_explanation(request.explanation)
+    try:
         if claim is None:
-            reason = "the explanation is not in the language of the built-in world"
-            return WriteReply(raw=request.explanation, status=Status.UNPARSABLE, reason=reason)
-        intent = choose_edit(request.question, request.answer, claim, random.Random(request.seed))
-        if intent is None:
-            reason = "the explanation cites nothing that an edit could change"
-            return WriteReply(raw=request.explanation, status=Status.UNPARSABLE, reason=reason)
-        concept, positive, negative = describe(intent)
-        return WriteReply((Edit(concept, positive, negative),), raw=f"{positive}\n{negative}")
+            raise UnwritableError("the explanation is not in the language of the built-in world")
+        edits = tuple(_edit(intent) for intent in _intents(request, claim, rng))
+    except UnwritableError as error:
+        return WriteReply(raw=request.explanation, status=Status.UNPARSABLE, reason=str(error))
+    return WriteReply(edits, raw="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
+
+
+def _edit(intent: EditIntent) -> Edit:
+    return Edit(*describe(intent), evidence="background" if intent.kind == "background" else "object")
+
+
+def _intents(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
+    """The edits that the protocol asks for; `UnwritableError` where there is none."""
+    rules = RULES[request.protocol]
+    if rules.edits == "none":
+        raise UnwritableError(f"{request.protocol} has no instructions: nothing is edited")
+    if rules.edits == "uncited":
+        intents = _placebos(request, claim, rng)
+        fault = "the explanation leaves nothing out that an edit could change"
+    else:
+        most = request.edits if rules.chained else 1
+        intents = choose_chain(request.question, request.answer, claim, rng, most)
+        fault = "the explanation cites nothing that an edit could change"
+    if not intents:
+        raise UnwritableError(fault)
+    return intents
+
+
+def _placebos(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
+    question = parse_question(request.question)
+    if question is None:
+        raise UnwritableError("the question is not in the language of the built-in world")
+    if request.scene is not None:
+        return choose_placebos(question, claim, request.scene, rng, request.edits)
+    edits = background_edits(_ground(request))
+    return [] if claim.kind == "background" else [rng.choice(edits)]
+
+
+def _ground(request: WriteRequest) -> str:
+    """The name of an easy-VQA picture's ground."""
+    from cfeval.world.repaint import RepaintError, find
+
+    fault = "no scene record, and without one what an explanation leaves out is known for easy-VQA pictures only"
+    if request.picture is None:
+        raise UnwritableError(fault)
+    try:
+        return find(request.picture.pixels).background
+    except RepaintError as error:
+        raise UnwritableError(f"{fault}: {error}") from None

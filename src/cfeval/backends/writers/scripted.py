@@ -1,15 +1,20 @@
 """A writer that says what it was told to: for tests."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.errors import BackendError
+from cfeval.protocols.rules import PLACEBO_EDIT
 from cfeval.records.common import Status
+
+KINDS: tuple[Literal["background"], Literal["object"]] = ("background", "object")
+"""What the edits of a placebo are said to change, by turns; the first an object."""
 
 
 class Options(PluginOptions):
-    """What to write; texts may name {explanation}."""
+    """What to write; texts may name {explanation}. Every edit but the first has its number behind concept and texts."""
 
     concept: str = "the cited thing"
     positive: str = "Change what is meant by: {explanation}"
@@ -38,5 +43,11 @@ class Scripted:
             raise BackendError(f"scripted crash on item '{request.item}'")
         if request.item in self.options.statuses:
             return WriteReply(status=self.options.statuses[request.item], reason="scripted")
+        edits = tuple(self._edit(request, number) for number in range(1, request.edits + 1))
+        return WriteReply(edits, raw=edits[0].positive)
+
+    def _edit(self, request: WriteRequest, number: int) -> Edit:
+        end = "" if number == 1 else f" ({number})"
         positive = self.options.positive.replace("{explanation}", request.explanation)
-        return WriteReply((Edit(self.options.concept, positive, self.options.negative),), raw=positive)
+        evidence = KINDS[number % 2] if request.protocol == PLACEBO_EDIT else ""
+        return Edit(self.options.concept + end, positive + end, self.options.negative + end, evidence)

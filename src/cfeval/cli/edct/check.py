@@ -7,17 +7,22 @@ import typer
 from cfeval.cli.common import (
     CounterfactualsFile,
     InstructionsFile,
+    Offline,
     Out,
+    Protocol,
     SamplesFile,
+    Seed,
     build,
     edited,
+    heed,
     instructions_by_edit,
+    made_by_edit,
     originals,
     samples_by_id,
 )
+from cfeval.io.gallery import gallery
 from cfeval.io.progress import track
-from cfeval.io.records import read_jsonl, write_csv
-from cfeval.records.edct import Check, Counterfactual
+from cfeval.studies.edct.chains import base_of
 from cfeval.studies.edct.checks import checks
 
 
@@ -25,19 +30,27 @@ def run(
     samples: SamplesFile,
     instructions: InstructionsFile,
     counterfactuals: CounterfactualsFile,
+    seed: Seed,
     out: Out,
     verifier: Annotated[
         str, typer.Option(help="The verifier, as JSON; empty: only the changed area is measured.")
     ] = "",
+    protocol: Protocol = "edct-2025",
+    offline: Offline = False,
 ) -> None:
     """Check every counterfactual: is the edit right, is the rest unchanged, how much of the image moved?"""
-    made = list(read_jsonl(counterfactuals, Counterfactual))
+    heed(offline)
+    made, by_id, open_one = made_by_edit(counterfactuals), samples_by_id(samples), edited(counterfactuals)
     found = checks(
-        made,
-        samples_by_id(samples),
+        made.values(),
+        by_id,
         instructions_by_edit(instructions),
-        originals(samples),
-        edited(counterfactuals),
+        base_of(made, by_id, originals(samples), open_one, protocol),
+        open_one,
         build("verifiers", verifier, "--verifier") if verifier else None,
+        protocol,
+        seed,
     )
-    write_csv(out, Check, track(found, len(made), "checks"))
+    with gallery(out) as add:
+        for record, pictures in track(found, len(made), "checks"):
+            add(record, pictures)

@@ -1,20 +1,15 @@
-"""What the verbs that make tables share: options, reading score files, writing a table in three formats."""
+"""What the verbs that make tables and figures share: their options."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 from pydantic import TypeAdapter, ValidationError
 
 from cfeval.errors import InputError
-from cfeval.io.atomic import ensure_writable, write_text
-from cfeval.io.records import read_csv
+from cfeval.io.atomic import ensure_writable
 from cfeval.params import Interval
-from cfeval.records.common import Record
-from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import Published
-from cfeval.tables.formats import Sheet, csv_text, latex, markdown
+from cfeval.records.edct import Arm
 
 T = TypeVar("T")
 
@@ -24,14 +19,8 @@ def _writable(out: Path) -> Path:
     return out
 
 
-_SCORE_FILES = typer.Argument(help="Score files (CSV) in any order; shards are joined.")
-ScoreFiles = Annotated[list[Path], _SCORE_FILES]
-SomeScoreFiles = Annotated[list[Path] | None, _SCORE_FILES]
-"""None for a table without arms."""
 Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
-Reference = Annotated[list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")]
-TestTargets = Annotated[str, typer.Option("--test-targets", help="Targets that are built-in test models: a JSON list.")]
 TableOut = Annotated[
     Path, typer.Option("--out", callback=_writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
 ]
@@ -65,20 +54,3 @@ def arms_of(text: str, may_be_none: bool = False) -> list[Arm]:
 def interval_of(text: str) -> Interval:
     """The settings of `--interval`."""
     return from_json(text, Interval, "--interval")
-
-
-def scores_of(files: Sequence[Path] | None) -> list[Score]:
-    """The rows of all score files."""
-    return [score for file in files or () for score in read_csv(file, Score)]
-
-
-def published_of(files: Sequence[Path] | None) -> list[Published]:
-    """The figures of all reference files."""
-    return [line for file in files or () for line in read_csv(file, Published)]
-
-
-def write_table(out: Path, kind: type[Record], rows: Sequence[Any], sheet: Sheet) -> None:
-    """Write a table as CSV, Markdown and LaTeX."""
-    write_text(Path(f"{out}.csv"), csv_text(kind, rows))
-    write_text(Path(f"{out}.md"), markdown(sheet))
-    write_text(Path(f"{out}.tex"), latex(sheet))

@@ -4,7 +4,18 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import InstructionsFile, Offline, Out, SamplesFile, Seed, build, heed, originals, samples_by_id
+from cfeval.cli.common import (
+    InstructionsFile,
+    Offline,
+    Out,
+    Protocol,
+    SamplesFile,
+    Seed,
+    build_if_asked,
+    heed,
+    originals,
+    samples_by_id,
+)
 from cfeval.io.gallery import gallery
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl
@@ -18,14 +29,14 @@ def run(
     editor: Annotated[str, typer.Option(help="The editor, as JSON: its backend and options.")],
     seed: Seed,
     out: Out,
+    protocol: Protocol = "edct-2025",
     offline: Offline = False,
 ) -> None:
     """Let an editor apply every instruction to its original image."""
     heed(offline)
     wanted = list(read_jsonl(instructions, Instruction))
-    made = counterfactuals(
-        wanted, samples_by_id(samples), originals(samples), build("editors", editor, "--editor"), seed
-    )
+    model = build_if_asked("editors", editor, "--editor", protocol)
+    made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
     with gallery(out) as add:
-        for record, picture in track(made, len(wanted), "counterfactuals"):
-            add(record, record.image, picture)
+        for record, pictures in track(made, len(wanted), "counterfactuals"):
+            add(record, pictures)

@@ -4,22 +4,38 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import BaselineFile, Offline, Out, Protocol, Seed, baselines_by_id, build, heed
+from cfeval.cli.common import (
+    BaselineFile,
+    Offline,
+    Out,
+    Protocol,
+    SamplesFile,
+    Seed,
+    baselines_by_id,
+    build_if_asked,
+    heed,
+    originals,
+    samples_by_id,
+)
 from cfeval.io.progress import track
 from cfeval.io.records import write_jsonl
 from cfeval.studies.edct.instructions import instructions
 
 
 def run(
+    samples: SamplesFile,
     baseline: BaselineFile,
     writer: Annotated[str, typer.Option(help="The writer, as JSON: its backend and options.")],
     seed: Seed,
     out: Out,
     protocol: Protocol = "edct-2025",
+    edits: Annotated[int, typer.Option(min=1, help="At most so many edits an item, where there may be several.")] = 1,
     offline: Offline = False,
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
     heed(offline)
     explained = baselines_by_id(baseline).values()
-    written = instructions(explained, build("writers", writer, "--writer"), protocol, seed)
+    by_id = samples_by_id(samples)
+    model = build_if_asked("writers", writer, "--writer", protocol)
+    written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
     write_jsonl(out, track(written, len(explained), "instructions"))

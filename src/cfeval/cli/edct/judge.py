@@ -6,6 +6,7 @@ import typer
 
 from cfeval.cli.common import (
     BaselineFile,
+    CounterfactualsFile,
     InstructionsFile,
     Offline,
     Out,
@@ -14,8 +15,10 @@ from cfeval.cli.common import (
     Seed,
     baselines_by_id,
     build,
+    edited,
     heed,
     instructions_by_edit,
+    made_by_edit,
 )
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl, write_jsonl
@@ -27,6 +30,7 @@ def run(
     baseline: BaselineFile,
     instructions: InstructionsFile,
     requery: RequeryFile,
+    counterfactuals: CounterfactualsFile,
     judge: Annotated[str, typer.Option(help="The judge, as JSON: its backend and options.")],
     seed: Seed,
     out: Out,
@@ -36,10 +40,12 @@ def run(
     """Let a judge compare answer and explanation before and after every edit."""
     heed(offline)
     asked = list(read_jsonl(requery, Requery))
+    made, open_one = made_by_edit(counterfactuals), edited(counterfactuals)
     found = verdicts(
         asked,
         baselines_by_id(baseline),
         instructions_by_edit(instructions),
+        lambda item, edit: open_one(made[item, edit]),
         build("judges", judge, "--judge"),
         protocol,
         seed,

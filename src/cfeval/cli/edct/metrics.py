@@ -1,30 +1,36 @@
 """Gather the headline figures of the tables for `dvc metrics`."""
 
 import json
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cfeval.cli.common import Out
+from cfeval.errors import InputError
 from cfeval.io.atomic import write_text
 from cfeval.io.records import read_csv
-from cfeval.records.tables import ArmRow, CalibrationRow
+from cfeval.tables import NAMES
 from cfeval.tables.metrics import metrics
 
 
 def run(
-    table1: Annotated[Path, typer.Option(help="Table 1 (CSV).")],
-    table2: Annotated[Path, typer.Option(help="Table 2 (CSV).")],
-    calibration: Annotated[Path, typer.Option(help="Calibration table (CSV).")],
+    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: edct_table1.csv, ….")],
     out: Out,
 ) -> None:
     """Gather the headline figures of the tables for `dvc metrics`."""
-    found = metrics(
-        {
-            "table1": read_csv(table1, ArmRow),
-            "table2": read_csv(table2, ArmRow),
-            "calibration": read_csv(calibration, CalibrationRow),
-        }
-    )
+    found = metrics({_name(path): read_csv(path, _table(path).ROW) for path in tables})
     write_text(out, json.dumps(found, indent=2, sort_keys=True) + "\n")
+
+
+def _name(path: Path) -> str:
+    """The table that a file holds, as its name says."""
+    name = path.stem.removeprefix("edct_")
+    if name not in NAMES:
+        raise InputError(f"{path}: not the name of a table; allowed: {', '.join(f'edct_{n}.csv' for n in NAMES)}")
+    return name
+
+
+def _table(path: Path) -> Any:
+    return import_module(f"cfeval.tables.edct_{_name(path)}")

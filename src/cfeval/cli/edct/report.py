@@ -1,27 +1,26 @@
 """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
 
 import os
+from collections.abc import Iterator
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from cfeval.cli.common import Out
 from cfeval.cli.edct.common import Arms, arms_of
-from cfeval.errors import InputError
 from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import write_text
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Arm
-from cfeval.records.tables import ArmRow, CalibrationRow
 from cfeval.report.cards import Card, Evidence, cards
+from cfeval.report.figures import TABLE_OF
 from cfeval.report.page import Section, page
-from cfeval.tables import edct_calibration, edct_table1, edct_table2
-
-Table = Annotated[Path | None, typer.Option(help="Table to show (CSV).")]
-Drawing = Annotated[Path | None, typer.Option(help="Figure to show (SVG).")]
+from cfeval.tables import NAMES
+from cfeval.tables.formats import Sheet
 
 
 def run(
@@ -29,37 +28,37 @@ def run(
     arms: Arms,
     out: Out,
     shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
-    table1: Table = None,
-    table2: Table = None,
-    calibration: Table = None,
-    forest: Drawing = None,
-    calibration_plot: Drawing = None,
+    tables: Annotated[Path | None, typer.Option(help="Folder of the tables (edct_table1.csv, …) to show.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder of the figures (edct_forest.svg, …) to show.")] = None,
     per_arm: Annotated[int, typer.Option(min=1, help="At most so many items of each arm in the gallery.")] = 400,
 ) -> None:
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
-    first, second = (read_csv(path, ArmRow) if path else [] for path in (table1, table2))
-    known = read_csv(calibration, CalibrationRow) if calibration else []
-    drawn = None if calibration and not known else calibration_plot
-    sections = [
-        Section(edct_table1.sheet(first) if first else None, _svg(forest)),
-        Section(edct_calibration.sheet(known) if known else None, _svg(drawn)),
-        Section(edct_table2.sheet(second) if second else None),
-    ]
-    built_in = dict.fromkeys([row.vlm for row in (*first, *second) if row.test_world] + [row.vlm for row in known])
+    shown_tables = list(_tables(tables))
+    sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
+    built_in = dict.fromkeys(row.vlm for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
     left_out = 0
     for arm in dict.fromkeys(arms_of(arms)):
         found = cards(_evidence(ArmFiles(results, arm, shards), arm, out.parent))
         shown += islice(found, per_arm)
         left_out += sum(1 for _ in found)
-    write_text(out, page([s for s in sections if s.sheet or s.figure], _by_item(shown), left_out, list(built_in)))
+    write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
 
 
-def _svg(path: Path | None) -> str:
-    try:
-        return path.read_text(encoding="utf-8") if path else ""
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the figure ({error.strerror})") from None
+def _tables(folder: Path | None) -> Iterator[tuple[str, Sheet, list[Any]]]:
+    """The tables of a folder that have a row: name, sheet and rows, in the order of the report."""
+    for name in NAMES if folder else ():
+        table = import_module(f"cfeval.tables.edct_{name}")
+        path = Path(folder or "") / f"edct_{name}.csv"
+        if path.is_file() and (rows := read_csv(path, table.ROW)):
+            yield name, table.sheet(rows), rows
+
+
+def _figure_of(table: str, folder: Path | None) -> str:
+    """The figure that shows a table, as SVG; empty where there is none."""
+    names = [figure for figure, shown in TABLE_OF.items() if shown == table]
+    path = Path(folder or "") / f"edct_{names[0]}.svg" if folder and names else None
+    return path.read_text(encoding="utf-8") if path and path.is_file() else ""
 
 
 def _by_item(shown: list[Card]) -> list[Card]:

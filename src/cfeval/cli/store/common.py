@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,4 +53,15 @@ def _keys(file: Path) -> Iterator[str]:
             record = json.loads(line)
         except json.JSONDecodeError as error:
             raise InputError(f"{file}, line {number}: not JSON ({error.msg})") from None
-        yield from record.get("calls", ()) if isinstance(record, dict) else ()
+        yield from _named_in(record)
+
+
+def _named_in(content: Any) -> Iterator[str]:
+    """What stands under `calls`, wherever in a record."""
+    if isinstance(content, list):
+        for part in content:
+            yield from _named_in(part)
+    elif isinstance(content, dict):
+        yield from content.get("calls", ())
+        for part in content.values():
+            yield from _named_in(part)

@@ -18,6 +18,7 @@
     data.fields.forEach((name, i) => { card[name] = i < data.numbers ? row[i] : data.texts[row[i]]; });
     Object.assign(card, data.arms[card.arm]);
     card.verdict = card.ccs === null ? "none" : String(card.ccs);
+    card.scores = data.scores[card.protocol];
     return card;
   }
 
@@ -58,14 +59,16 @@
 
   function verdict(card) {
     const made = element("div", "foot");
-    if (card.ccs === null) {
+    if (card.answer_score === null) {
       made.append(element("span", "chip missing", card.status.replaceAll("_", " ")));
       made.append(element("span", "muted", [card.stage, card.reason].filter(Boolean).join(": ")));
       return made;
     }
-    for (const name of ["ccs", "pcs", "ncc"]) {
-      made.append(element("span", "chip " + (card[name] ? "holds" : "fails"), name.toUpperCase() + " " + card[name]));
-    }
+    const control = card.ccs === null;
+    const chip = (name, value) => made.append(element("span", "chip " + (Boolean(value) !== control ? "holds" : "fails"), name + " " + value));
+    if (!control) chip("CCS", card.ccs);
+    chip(card.scores[0], card.answer_score);
+    chip(card.scores[1], card.explanation_score);
     if (card.verified === 0) made.append(element("span", "chip missing", "edit failed its check"));
     return made;
   }
@@ -76,7 +79,7 @@
     const pair = element("div", "pair");
     pair.append(side(card.original, "original image", card.answer, card.explanation));
     pair.append(side(card.edited, "edited image", card.new_answer, card.new_explanation));
-    const names = [card.vlm, card.editor, card.judge, card.dataset, card.id].concat(card.edit > 1 ? ["edit " + card.edit] : []);
+    const names = [card.vlm, card.protocol, card.editor, card.judge, card.dataset, card.id].concat(card.edit > 1 ? ["edit " + card.edit] : []);
     made.append(element("h3", "", card.question), pair, change(card), verdict(card), element("p", "arm", names.join(" · ")));
     return made;
   }

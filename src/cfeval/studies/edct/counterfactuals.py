@@ -1,72 +1,138 @@
-"""Stage 3, counterfactual generation: the editor applies each instruction to the original (EDCT 2025, Section 3)."""
+"""Stage 3, counterfactual generation: the editor applies the instructions (EDCT 2025, Section 3).
+
+Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one before. `null-edit` only re-encodes.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.io.pictures import Picture
+from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Counterfactual, Instruction, Sample
 from cfeval.seeds import derive
-from cfeval.studies.edct.outcomes import carried, ended, work_through
+from cfeval.streams import batched
+from cfeval.studies.edct.chains import by_item, positives
+from cfeval.studies.edct.outcomes import carried, ended, failed
+from cfeval.studies.edct.tries import attempts
 
 BATCH = 64
-Edited = tuple[Counterfactual, Picture | None]
+Pictures = Mapping[str, Picture]
+Made = tuple[Counterfactual, Pictures]
+"""A record and its pictures by path; the counterfactual itself comes first."""
 
 
 def counterfactuals(
     instructions: Iterable[Instruction],
     samples: Mapping[str, Sample],
     picture_of: Callable[[Sample], Picture],
-    editor: Editor,
+    editor: Editor | None,
+    protocol: str,
     seed: int,
-) -> Iterator[Edited]:
-    """Edit the image of every instruction, in order; yields each record with its picture."""
+) -> Iterator[Made]:
+    """Edit the image of every instruction, in order; yields each record with its pictures.
 
-    def edit(records: list[Instruction]) -> list[EditReply]:
-        requests = [_request(record, samples[record.id], picture_of, editor, seed) for record in records]
-        return [_refuse_no_edit(*pair) for pair in zip(requests, editor.edit(requests), strict=True)]
+    Under `null-edit` there is no editor.
+    """
+    apply = _editing(editor) if editor and RULES[protocol].edits != "none" else _reencode
+    for chains in batched(by_item(instructions), BATCH):
+        states = [_Item(samples[chain[0].id], picture_of, chain) for chain in chains]
+        for step in range(max(map(len, chains))):
+            _take_step([state for state in states if step < len(state.chain)], step, apply, protocol, seed)
+        for state in states:
+            yield from state.made
 
-    for record, reply in work_through(instructions, edit, BATCH):
-        draw = _seed(record, seed)
-        if reply:
-            yield _counterfactual(record, reply, draw)
+
+@dataclass
+class _Item:
+    """An item on its way through its edits."""
+
+    sample: Sample
+    picture_of: Callable[[Sample], Picture]
+    chain: list[Instruction]
+
+    def __post_init__(self) -> None:
+        self.made: list[Made] = []
+
+
+Apply = Callable[[list[EditRequest]], list[EditReply]]
+
+
+def _take_step(items: list[_Item], step: int, apply: Apply, protocol: str, seed: int) -> None:
+    """Make the edit number `step` (from 0) of every item; what cannot be edited any more repeats why."""
+    ends = [_ended_before(item, step, protocol) for item in items]
+    sound = [item for item, end in zip(items, ends, strict=True) if end is None]
+    requests = [_request(item, step, protocol, seed) for item in sound]
+    replies = iter(zip(requests, apply(requests) if requests else [], strict=True))
+    for item, end in zip(items, ends, strict=True):
+        record = item.chain[step]
+        if end is not None:
+            made = Counterfactual(id=record.id, edit=record.edit, seed=_seed(record, seed), **end)
+            item.made.append((made, {}))
         else:
-            yield Counterfactual(id=record.id, edit=record.edit, seed=draw, **carried(record)), None
+            item.made.append(_counterfactual(record, *next(replies)))
+
+
+def _ended_before(item: _Item, step: int, protocol: str) -> dict[str, object] | None:
+    """Why an edit is not made: the instruction is missing, or the edit it would build on."""
+    if failed(item.chain[step]):
+        return carried(item.chain[step])
+    if step and RULES[protocol].chained and failed(before := item.made[step - 1][0]):
+        reason = before.reason if before.reason.startswith("edit ") else f"edit {step} failed: {before.reason}"
+        return carried(before) | {"reason": reason}
+    return None
 
 
 def _seed(record: Instruction, seed: int) -> int:
     return derive(seed, record.id, record.edit, "edit")
 
 
-def _request(
-    record: Instruction, sample: Sample, picture_of: Callable[[Sample], Picture], editor: Editor, seed: int
-) -> EditRequest:
+def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
+    record = item.chain[step]
+    chained = RULES[protocol].chained and step > 0
     return EditRequest(
         item=record.id,
-        picture=picture_of(sample),
+        picture=next(iter(item.made[step - 1][1].values())) if chained else item.picture_of(item.sample),
         positive=record.positive,
         negative=record.negative,
         seed=_seed(record, seed),
         concept=record.concept,
-        scene=sample.scene if editor.needs_scene else None,
+        scene=item.sample.scene,
         edit=record.edit,
+        before=positives(item.chain[:step]) if chained else (),
     )
 
 
-def _counterfactual(record: Instruction, reply: EditReply, draw: int) -> Edited:
+def _editing(editor: Editor) -> Apply:
+    def apply(requests: list[EditRequest]) -> list[EditReply]:
+        seen = requests if editor.needs_scene else [replace(request, scene=None) for request in requests]
+        return [_refuse_no_edit(*pair) for pair in zip(seen, editor.edit(seen), strict=True)]
+
+    return apply
+
+
+def _reencode(requests: list[EditRequest]) -> list[EditReply]:
+    return [EditReply(request.picture.reencoded(), {"edit": "re-encoded as JPEG 95"}) for request in requests]
+
+
+def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply) -> Made:
+    name = f"{record.id}-{record.edit}"
+    pictures = {f"{name}.png": reply.picture} if reply.picture else {}
+    tries, evidence = attempts(name, reply)
     made = Counterfactual(
         id=record.id,
         edit=record.edit,
-        image=reply.picture.ref(f"{record.id}-{record.edit}.png") if reply.picture else None,
-        seed=draw,
+        image=reply.picture.ref(f"{name}.png") if reply.picture else None,
+        seed=request.seed,
         details=reply.details,
+        tries=tries,
         calls=reply.calls,
         **ended(reply.status, "counterfactuals", reply.reason),
     )
-    return made, reply.picture
+    return made, pictures | evidence
 
 
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:

@@ -1,43 +1,88 @@
-"""Stage 2, concept extraction: what the explanation cites, and the edit that changes it (EDCT 2025, Section 3)."""
+"""Stage 2, concept extraction: what the explanation cites, and the edit that changes it (EDCT 2025, Section 3).
 
-from collections.abc import Iterable, Iterator
+The controls edit nothing (`null-edit`), or something that the explanation does not cite (`placebo-edit`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cfeval.backends.writers.base import Writer, WriteReply, WriteRequest
+from cfeval.io.pictures import Picture
+from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
-from cfeval.records.edct import Baseline, Instruction
+from cfeval.records.edct import Baseline, Instruction, Sample
 from cfeval.seeds import derive
-from cfeval.studies.edct.outcomes import carried, ended, work_through
+from cfeval.studies.edct.outcomes import carried, ended, failed, work_through
 
 BATCH = 256
+NO_EDIT = "Change nothing."
+PictureOf = Callable[[Sample], Picture]
 
 
-def instructions(baselines: Iterable[Baseline], writer: Writer, protocol: str, seed: int) -> Iterator[Instruction]:
-    """Write the edit instruction for every explanation, in order; k = 1 concept per explanation (Appendix B)."""
+def instructions(
+    baselines: Iterable[Baseline],
+    samples: Mapping[str, Sample],
+    picture_of: PictureOf,
+    writer: Writer | None,
+    protocol: str,
+    seed: int,
+    edits: int = 1,
+) -> Iterator[Instruction]:
+    """Write the edit instructions for every explanation, in order; at most `edits` an explanation (Appendix B: one).
+
+    Under `null-edit` there is no writer.
+    """
+    if writer is None or RULES[protocol].edits == "none":
+        yield from (_no_edit(record) for record in baselines)
+        return
+    uncited = RULES[protocol].edits == "uncited"
 
     def write(records: list[Baseline]) -> list[WriteReply]:
-        return writer.write([_request(record, protocol, seed) for record in records])
+        requests = [_request(record, protocol, seed, edits) for record in records]
+        return writer.write([_with_image(r, samples[r.item], picture_of) for r in requests] if uncited else requests)
 
     for record, reply in work_through(baselines, write, BATCH):
-        yield _instruction(record.id, reply) if reply else Instruction(id=record.id, **carried(record))
+        yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **carried(record))]
 
 
-def _request(record: Baseline, protocol: str, seed: int) -> WriteRequest:
+def _no_edit(record: Baseline) -> Instruction:
+    if failed(record):
+        return Instruction(id=record.id, **carried(record))
+    return Instruction(id=record.id, concept="nothing", positive=NO_EDIT)
+
+
+def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteRequest:
     return WriteRequest(
         item=record.id,
         question=record.question,
         answer=record.answer,
         explanation=record.explanation,
         seed=derive(seed, record.id, "instruction"),
+        edits=edits if RULES[protocol].several else 1,
         protocol=protocol,
     )
 
 
-def _instruction(item: str, reply: WriteReply) -> Instruction:
+def _with_image(request: WriteRequest, sample: Sample, picture_of: PictureOf) -> WriteRequest:
+    return replace(request, picture=picture_of(sample), scene=sample.scene)
+
+
+def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
     if reply.status == Status.OK and not reply.edits:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
-    said = {"id": item, "raw": reply.raw, "calls": reply.calls}
     if reply.status != Status.OK:
-        return Instruction(**said, **ended(reply.status, "instructions", reply.reason))
-    edit = reply.edits[0]
-    return Instruction(**said, concept=edit.concept, positive=edit.positive, negative=edit.negative)
+        yield Instruction(
+            id=item, raw=reply.raw, calls=reply.calls, **ended(reply.status, "instructions", reply.reason)
+        )
+        return
+    for number, edit in enumerate(reply.edits, start=1):
+        yield Instruction(
+            id=item,
+            edit=number,
+            concept=edit.concept,
+            positive=edit.positive,
+            negative=edit.negative,
+            evidence=edit.evidence,
+            raw=reply.raw,
+            calls=reply.calls,
+        )

@@ -1,12 +1,15 @@
-"""Scores: one row per item and edit, with its status (EDCT 2025, Section 3: CCS_i = PCS_i · NCC_i)."""
+"""Scores: one row per item and edit, with its status (EDCT 2025, Section 3: CCS_i = PCS_i · NCC_i; 2026: AC · EF)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from cfeval.metrics.accuracy import answer_matches
 from cfeval.metrics.ccs import ccs
+from cfeval.metrics.ccs_graded import ccs_graded
 from cfeval.metrics.vqa_accuracy import okvqa_accuracy, vqa_accuracy
+from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Sample, Score, Verdict
+from cfeval.studies.edct.chains import ByEdit
 from cfeval.studies.edct.outcomes import carried, failed
 
 
@@ -14,29 +17,36 @@ def scores(
     verdicts: Iterable[Verdict],
     samples: Mapping[str, Sample],
     baselines: Mapping[str, Baseline],
+    instructions: ByEdit,
     checks: Mapping[tuple[str, int], Check],
     arm: Arm,
 ) -> Iterator[Score]:
     """Score every verdict, in order. A failed item is a row without scores, never a 0."""
     for verdict in verdicts:
         check = checks[verdict.id, verdict.edit]
+        sample = samples[verdict.id]
         yield Score(
             **arm.model_dump(),
-            **_scored(verdict),
+            **_scored(verdict, arm.protocol),
             id=verdict.id,
             edit=verdict.edit,
-            correct=_correct(samples[verdict.id], baselines[verdict.id]),
-            verified=check.verified,
+            group=sample.image.sha256[:16],
+            evidence=instructions[verdict.id, verdict.edit].evidence,
+            correct=_correct(sample, baselines[verdict.id]),
+            verified=None if check.found is None else check.found.verified,
             changed_share=check.changed_share,
         )
 
 
-def _scored(verdict: Verdict) -> dict[str, object]:
-    if failed(verdict) or verdict.pcs is None or verdict.ncc is None:
+def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:
+    if failed(verdict):
         return carried(verdict)
-    product = ccs(verdict.pcs, verdict.ncc)
+    said: dict[str, object] = {name: verdict.scores[name] for name in RULES[protocol].scores}
+    if protocol in CONTROLS:
+        return said
+    product = ccs(*(verdict.scores[name] for name in RULES[protocol].scores))
     mismatch = None if verdict.stated_ccs is None else int(verdict.stated_ccs != product)
-    return {"pcs": verdict.pcs, "ncc": verdict.ncc, "ccs": product, "mismatch": mismatch}
+    return said | {"ccs": product, "ccs_graded": ccs_graded(verdict.grade), "mismatch": mismatch}
 
 
 def _correct(sample: Sample, said: Baseline) -> float | None:

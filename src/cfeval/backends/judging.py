@@ -1,0 +1,176 @@
+"""What judges made of chat models share: what each protocol asks, and one dialogue a sample (EDCT 2025, Section 3)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, Field, field_validator
+
+from cfeval.backends.asking import AskingOptions, Form, Heard, Question, ask, named_texts, question
+from cfeval.backends.chat.base import ChatModel, Dialogue, hold
+from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
+from cfeval.backends.votes import count_votes
+from cfeval.errors import BackendError, InputError, nearest
+from cfeval.protocols import controls, edct_2025
+from cfeval.protocols import edct_bench_2026 as bench
+from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT, RULES
+from cfeval.seeds import derive
+
+T = TypeVar("T")
+ORDER = (
+    "question",
+    "edited_answer",
+    "edited_explanation",
+    "edit_instruction",
+    "original_answer",
+    "original_explanation",
+)
+"""Of the texts, where what was said of the edited image stands first."""
+COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
+TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
+SEEN = ("question", *COMPARED)
+_BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
+
+Forms = tuple[Form[Any], ...]
+"""What a judge is asked under a protocol: for the scores, and then for the grade where there is one."""
+_COMPARE = Form("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
+FORMS: Mapping[str, Forms] = {
+    EDCT_2025: (Form(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
+    EDCT_BENCH_2026: (
+        Form(EDCT_BENCH_2026, "judge", TOLD, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS),
+        Form(EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE),
+    ),
+    NULL_EDIT: (_COMPARE,),
+    PLACEBO_EDIT: (_COMPARE,),
+}
+"""By protocol, for a judge that reads texts."""
+
+
+class JudgeOptions(AskingOptions):
+    """How a judge is asked."""
+
+    samples: int = Field(1, ge=1)
+    """How often it is asked, an odd number; each score is what more than half of the samples say."""
+    order: Literal["original-first", "edited-first"] = "original-first"
+    """Whose answer and explanation it reads first."""
+
+    @field_validator("samples")
+    @classmethod
+    def _odd(cls, value: int) -> int:
+        if value % 2 == 0:
+            raise ValueError("must be odd, so that there can be a majority")
+        return value
+
+    def ordered(self, form: Form[Any]) -> Form[Any]:
+        """A form in the order that is wanted."""
+        return replace(form, arrange=edited_first) if self.order == "edited-first" else form
+
+
+class ChatJudge:
+    """Asks a chat model; see `cfeval.backends.asking`. The grade is asked for in a conversation of its own."""
+
+    def __init__(
+        self, model: ChatModel, options: JudgeOptions, forms: Mapping[str, Forms], needs_picture: bool = False
+    ) -> None:
+        self.model = model
+        self.options = options
+        self.forms = forms
+        self.needs_picture = needs_picture
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """Have every request judged.
+
+        Raises:
+            BackendError: a request lacks what its protocol judges by.
+        """
+        for request in requests:
+            _check(request, self.forms)
+        protocols = dict.fromkeys(request.protocol for request in requests)
+        asked = {name: [question(self.options, form) for form in self.forms[name]] for name in protocols}
+        numbers = range(self.options.samples)
+        samples = [_sample(request, n, *asked[request.protocol]) for request in requests for n in numbers]
+        replies = iter(hold(self.model, samples))
+        return [count_votes({f"sample {n + 1}": next(replies) for n in numbers}, one.protocol) for one in requests]
+
+
+def edited_first(template: str) -> str:
+    """A template with its texts in another order: what was said of the edited image stands before the rest.
+
+    Raises:
+        InputError: a text does not stand once, between tags of its own.
+    """
+    blocks = {block[2]: block[0] for block in _BLOCK.finditer(template)}
+    loose = [name for name in ORDER if template.count(f"{{{name}}}") != (name in blocks)]
+    if loose:
+        raise InputError(
+            f"order: edited-first moves texts, and {{{loose[0]}}} does not stand once, on a line of its own between "
+            "two tags that end in {mark}; write it so, or leave order out"
+        )
+    ordered = iter(sorted(blocks, key=ORDER.index))
+    return _BLOCK.sub(lambda _: blocks[next(ordered)], template)
+
+
+def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
+    if request.protocol not in known:
+        raise BackendError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
+    forms = known[request.protocol]
+    if forms[0].seen and request.picture is None:
+        raise BackendError(f"item '{request.item}': the judge sees the edited image, and there is none")
+    if "edit_instruction" in forms[0].placeholders and not request.changes:
+        raise BackendError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
+
+
+def _sample(
+    request: JudgeRequest, number: int, scored: Question[BaseModel], graded: Question[Any] | None = None
+) -> Dialogue[JudgeReply]:
+    """One sample of a judge's verdict; without scores no grade is asked for."""
+    seed, values = derive(request.seed, "sample", number), _values(request)
+    heard = yield from _ask(request, scored, values, seed)
+    if heard.value is None:
+        return JudgeReply(raw=heard.raw, status=heard.status, reason=heard.reason, calls=heard.calls)
+    said = heard.value.model_dump()
+    scores = {name: said[name] for name in RULES[request.protocol].scores}
+    reply = JudgeReply(scores, stated_ccs=said.get("ccs"), raw=heard.raw, calls=heard.calls)
+    if graded is None:
+        return reply
+    return _with_grade(reply, (yield from _ask(request, graded, values, derive(seed, "grade"))))
+
+
+def _ask(request: JudgeRequest, asked: Question[T], values: Mapping[str, str], seed: int) -> Dialogue[Heard[T]]:
+    named = {name: values[name] for name in asked.form.placeholders}
+    return ask(asked, request.item, named, seed, request.picture)
+
+
+def _values(request: JudgeRequest) -> dict[str, str]:
+    return {
+        "question": request.question,
+        "original_answer": request.answer,
+        "original_explanation": request.explanation,
+        "edit_instruction": _told(request.changes),
+        "edited_answer": request.new_answer,
+        "edited_explanation": request.new_explanation,
+    }
+
+
+def _told(changes: Sequence[Change]) -> str:
+    """The instructions in order, numbered where there are several; then each part is one line, so that none can pose as
+    another edit."""
+    if len(changes) == 1:
+        return _parts(changes[0])
+    lines = (Change(" ".join(one.positive.split()), " ".join(one.negative.split())) for one in changes)
+    return "\n\n".join(f"Edit {number}\n{_parts(one)}" for number, one in enumerate(lines, start=1))
+
+
+def _parts(change: Change) -> str:
+    negative = f"\nNegative part: {change.negative}" if change.negative else ""
+    return f"Positive part: {change.positive}{negative}"
+
+
+def _with_grade(reply: JudgeReply, heard: Heard[Any]) -> JudgeReply:
+    raw = named_texts({"scores": reply.raw, "grade": heard.raw})
+    calls = reply.calls + heard.calls
+    if heard.value is None:
+        reason = f"{heard.status}, {heard.reason}" if heard.reason else str(heard.status)
+        return replace(reply, grade_reason=reason, raw=raw, calls=calls)
+    return replace(reply, grade=float(heard.value.grade), raw=raw, calls=calls)

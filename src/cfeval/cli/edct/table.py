@@ -1,0 +1,60 @@
+"""Make one of the study's tables from score files: CSV with every column, Markdown and LaTeX for readers."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.cli.edct.common import Arms, How, TableOut, arms_of, from_json, interval_of
+from cfeval.errors import InputError, nearest
+from cfeval.io.atomic import write_text
+from cfeval.io.records import read_csv
+from cfeval.records.edct import Score
+from cfeval.records.tables import Published
+from cfeval.tables import NAMES
+from cfeval.tables.formats import csv_text, latex, markdown
+from cfeval.tables.material import material
+
+
+def run(
+    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(NAMES)}.")],
+    arms: Arms,
+    out: TableOut,
+    scores: Annotated[
+        list[Path] | None, typer.Argument(help="Score files (CSV) in any order; shards are joined.")
+    ] = None,
+    interval: How = "{}",
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
+    ] = None,
+    test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
+    known: Annotated[str, typer.Option(help='Known unfaithful share by target, as JSON: {"mixed-25": 0.25}.')] = "{}",
+    judge_error: Annotated[
+        str, typer.Option(help="Targets of known share 0 or 1 on which the error of judges is measured: a JSON list.")
+    ] = "[]",
+    repeats: Annotated[
+        str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
+    ] = "{}",
+) -> None:
+    """Make one of the study's tables from score files: CSV with every column, Markdown and LaTeX for readers.
+
+    Without an arm it is an empty table.
+    """
+    if name not in NAMES:
+        raise InputError(f"unknown table '{name}'; {nearest(name, NAMES)}")
+    table = import_module(f"cfeval.tables.edct_{name}")
+    made_from = material(
+        (score for file in scores or () for score in read_csv(file, Score)),
+        how=interval_of(interval),
+        published=[line for file in reference or () for line in read_csv(file, Published)],
+        test_targets=from_json(test_targets, list[str], "--test-targets"),
+        known=from_json(known, dict[str, float], "--known"),
+        judge_error=from_json(judge_error, list[str], "--judge-error"),
+        repeats=from_json(repeats, dict[str, str], "--repeats"),
+    )
+    rows = table.rows(arms_of(arms, may_be_none=True), made_from)
+    sheet = table.sheet(rows)
+    write_text(Path(f"{out}.csv"), csv_text(table.ROW, rows))
+    write_text(Path(f"{out}.md"), markdown(sheet))
+    write_text(Path(f"{out}.tex"), latex(sheet))

@@ -1,0 +1,82 @@
+"""Two targets on the same items: how much they differ, whether that could be chance, what such a sample can show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfeval.stats.bootstrap import bootstrap, no_variation, resampled
+from cfeval.stats.clusters import Floats, Groups, ratio, ratio_variance, sums_and_counts
+from cfeval.stats.estimate import Estimate
+from cfeval.stats.mcnemar import McNemar, mcnemar
+from cfeval.stats.power import paired_size, smallest_difference
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two targets on the items that both have a score for."""
+
+    difference: Estimate
+    """First − second, in [−1, 1]."""
+    p: float | None
+    """Two-sided, from the same bootstrap: below 1 − level just where the interval leaves out 0. None: no variation."""
+    mcnemar: McNemar | None
+    """None where the scores are not all 0 or 1."""
+    discordance: float
+    """Mean squared difference; of zeros and ones the share of items on which the targets differ."""
+    detectable: float | None
+    """The smallest difference that a sample of this size shows with the power asked for, if the targets differ on as
+    many items as here. None: it would show none, or nothing can be said."""
+
+
+def compare(
+    first: Sequence[float],
+    second: Sequence[float],
+    level: float,
+    resamples: int,
+    seed: int,
+    groups: Groups = None,
+    power: float = 0.8,
+) -> Comparison:
+    """Compare the scores, in [0, 1], of two targets on the same items, item by item.
+
+    Args:
+        first, second: a score an item each, in the same order of items.
+        level: nominal coverage of the interval, in (0, 1).
+        resamples, seed: of the bootstrap.
+        groups: the cluster (image) of each item.
+        power: of the smallest detectable difference, in (0, 1).
+
+    Raises:
+        ValueError: there are no items, or not as many scores of one as of the other.
+    """
+    differences = [one - other for one, other in zip(first, second, strict=True)]
+    totals = sums_and_counts(differences, groups)
+    binary = all(value in (0, 1) for value in (*first, *second))
+    differing = float(np.mean(np.sort(np.square(differences))))
+    return Comparison(
+        bootstrap(differences, level, resamples, seed, groups, bounds=(-1, 1)),
+        _p_value(totals, resamples, seed),
+        mcnemar(differences, groups) if binary else None,
+        differing,
+        _detectable(totals, differing, level, power),
+    )
+
+
+def _p_value(totals: Floats, resamples: int, seed: int) -> float | None:
+    """The level at which the percentile interval begins to hold 0 (Davison and Hinkley 1997, Section 4.4)."""
+    if no_variation(totals):
+        return None if totals[:, 0].any() else 1.0
+    drawn = resampled(totals, ratio, 0.95, resamples, seed, "percentile").bootstrap_distribution
+    tail = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
+    return float(min(1.0, 2 * (1 + tail) / (1 + resamples)))
+
+
+def _detectable(totals: Floats, differing: float, level: float, power: float) -> float | None:
+    """See `Comparison.detectable`; clustered items count as many as carry the same information."""
+    if no_variation(totals):
+        return None
+    items = totals[:, 1].sum()
+    independent = (differing - ratio(totals.sum(axis=0)) ** 2) / (items - 1)
+    worth = items * independent / max(independent, ratio_variance(totals))
+    return smallest_difference(lambda difference: paired_size(difference, differing, level, power), worth, differing)

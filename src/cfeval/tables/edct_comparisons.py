@@ -1,0 +1,115 @@
+"""Targets compared two at a time on the same items: paired, clustered by image, adjusted over the whole table.
+
+Neither paper compares its targets so; both print intervals of each alone, which answer another question.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+
+from cfeval.params import Interval
+from cfeval.protocols.rules import EDCT_BENCH_2026
+from cfeval.records.edct import Arm, Score
+from cfeval.records.tables import ComparisonRow
+from cfeval.stats.holm import holm
+from cfeval.stats.paired import compare
+from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
+from cfeval.tables.arms import HEADINGS, varying
+from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.items import Figures, Value, extremes, figures_of, mean_of, missing, n_items, rounded, values
+from cfeval.tables.material import Material
+
+ROW = ComparisonRow
+POWER = 0.8
+NO_ARM_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
+_SETTING = ("dataset", "writer", "protocol", "editor", "judge")
+_TITLE = "Targets compared on the same items"
+_CCS = {"ccs": "CCS", "other_ccs": "Other CCS", "bench_ccs": "2026: CCS", "bench_other_ccs": "2026: other CCS"}
+_HEADINGS = ("Difference", "p, bootstrap", "p, McNemar", "p, Holm", "Detectable", "Missing")
+_READING = (
+    "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item has one "
+    "score (with several items an image, the randomization test over images). Holm: McNemar's p, or else the "
+    "bootstrap's, adjusted over this whole table. Detectable: the smallest difference that as many items would show "
+    f"with {POWER * 100:g} % power, were the targets to differ on as many as here."
+)
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[ComparisonRow]:
+    """A row for each two targets of one setting, in the order of `arms`; InputError where an arm has no scores."""
+    found = [_row(one, other, material) for one, other in _pairs(arms)]
+    adjusted = holm([row.p_bootstrap if row.p_mcnemar is None else row.p_mcnemar for row in found])
+    return [row.model_copy(update={"p_holm": rounded(p)}) for row, p in zip(found, adjusted, strict=True)]
+
+
+def sheet(of: Sequence[ComparisonRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, ("protocol",), _SETTING)
+    ccs = [name for name in _CCS if any(getattr(row, name) is not None for row in of)]
+    headings = (*(HEADINGS[name] for name in names), "Target", "Other", "Scored", *map(_CCS.__getitem__, ccs))
+    body = tuple((*named(row, names), *_cells(row, ccs)) for row in of)
+    if not of:
+        return Sheet("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_ARM_NOTE,))
+    said = [shared(of[0], names, _SETTING), intervals(of) + _READING]
+    said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
+    return Sheet("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, tuple(note for note in said if note))
+
+
+def _pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+    beside: dict[Arm, list[Arm]] = defaultdict(list)
+    for arm in dict.fromkeys(arms):
+        beside[arm.model_copy(update={"vlm": ""})].append(arm)
+    return [pair for some in beside.values() for pair in combinations(some, 2)]
+
+
+def _row(one: Arm, other: Arm, material: Material) -> ComparisonRow:
+    mine, theirs = _common(material.of(one), material.of(other))
+    first, second = values(mine, "ccs"), {value.item: value for value in values(theirs, "ccs")}
+    both = [value for value in first if value.item in second]
+    figures: Figures = {name: getattr(one, name) for name in _SETTING}
+    figures |= {"vlm": one.vlm, "other": other.vlm, "n": n_items(mine), "n_scored": len(both)}
+    figures |= {"images": len({value.group for value in both}), "missing": missing([*mine, *theirs])}
+    figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
+    figures |= _bounds(mine, theirs)
+    if both:
+        figures |= _compared(one.protocol, both, [second[value.item] for value in both], material.how)
+    return ComparisonRow.model_validate(figures)
+
+
+def _common(first: Sequence[Score], second: Sequence[Score]) -> tuple[list[Score], list[Score]]:
+    """The scores of the items that both were asked about."""
+    ids = {score.id for score in first} & {score.id for score in second}
+    return [score for score in first if score.id in ids], [score for score in second if score.id in ids]
+
+
+def _bounds(mine: Sequence[Score], theirs: Sequence[Score]) -> Figures:
+    """What the difference over all items could be, whatever the missing scores were."""
+    if not mine:
+        return {}
+    (least, most), (others_least, others_most) = extremes(mine, "ccs"), extremes(theirs, "ccs")
+    return {"difference_min": rounded(least - others_most), "difference_max": rounded(most - others_least)}
+
+
+def _compared(protocol: str, first: Sequence[Value], second: Sequence[Value], how: Interval) -> Figures:
+    """The figures of two targets on the same items."""
+    scores, groups = [value.value for value in first], [value.group for value in first]
+    found = compare(scores, [v.value for v in second], how.level, how.resamples, how.seed, groups, POWER)
+    of = "bench_" if protocol == EDCT_BENCH_2026 else ""
+    return figures_of({"difference": found.difference}) | {
+        f"{of}ccs": mean_of(first),
+        f"{of}other_ccs": mean_of(second),
+        "p_bootstrap": rounded(found.p),
+        "p_mcnemar": rounded(found.mcnemar.exact if found.mcnemar else None),
+        "detectable": rounded(found.detectable),
+    }
+
+
+def _cells(row: ComparisonRow, ccs: Sequence[str]) -> list[str]:
+    marks = ((row.vlm, row.test_world), (row.other, row.other_test_world))
+    return [
+        *(f"{name} †" if marked else name for name, marked in marks),
+        f"{row.n_scored} of {row.n} ({row.images} images)",
+        *(cell(getattr(row, name)) for name in ccs),
+        with_interval(row, "difference"),
+        *(cell(value) for value in (row.p_bootstrap, row.p_mcnemar, row.p_holm, row.detectable)),
+        row.missing,
+    ]

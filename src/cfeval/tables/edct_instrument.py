@@ -1,0 +1,126 @@
+"""How well each setting of the instrument tells what is known: the judge's error, and what gate, panel, correction buy.
+
+A row a setting (protocol, editor, judge). Compare the rows that differ in one name: an editor with and without its
+gate, a judge with the panel it sits on, `error` with `error_corrected`, one protocol with the other.
+"""
+
+from collections.abc import Sequence
+
+from cfeval.records.edct import Arm
+from cfeval.records.tables import InstrumentRow
+from cfeval.stats.auc import auc_interval
+from cfeval.stats.estimate import Estimate
+from cfeval.stats.wilson import Share, wilson
+from cfeval.tables.arm_sheet import intervals, named, shared, with_interval
+from cfeval.tables.arms import HEADINGS, varying
+from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING
+from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.items import Figures, Value, figures_of, mean, mean_of, missing, n_items, rounded, scored, values
+from cfeval.tables.known_truth import Known, corrected_ccs, error_of, settings
+from cfeval.tables.material import Material
+
+ROW = InstrumentRow
+_NAMES = ("dataset", "writer", "protocol", "editor", "judge")
+_TITLE = "The instrument: judges, gate, panel and correction against what is known"
+_HEADINGS = (
+    *("Scored", "Sensitivity", "Specificity", "AUC", "AUC, graded"),
+    *("Error", "Worst", "Error, corrected", "Missing"),
+)
+_READING = (
+    "Sensitivity, specificity: shares of items that score CCS 1 for the target that is always faithful, and 0 for the "
+    "one that never is. AUC: chance that an item of a target with p = 0 has a higher CCS than one of a target with "
+    "p = 1, all such targets together. Error: mean of |CCS − (1 − p)| over all targets; corrected: after correction "
+    "for the judge's error, on the other half of the images."
+)
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[InstrumentRow]:
+    """A row for each setting that has targets of known share; InputError where an arm has no scores."""
+    return [_row(known) for known in settings(arms, material)]
+
+
+def sheet(of: Sequence[InstrumentRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, ("protocol", "editor", "judge"), _NAMES)
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    body = tuple((*named(row, names), *_cells(row)) for row in of)
+    if not of:
+        return Sheet("edct_instrument", _TITLE, headings, body, (NO_ARM_NOTE,))
+    measured = f"Sensitivity and specificity measured on: {of[0].measured_on}. " if of[0].measured_on else ""
+    said = (shared(of[0], names, _NAMES), measured + intervals(of) + _READING)
+    return Sheet("edct_instrument", _TITLE, headings, body, tuple(note for note in said if note))
+
+
+def _row(known: Known) -> InstrumentRow:
+    arm = next(iter(known.arms.values()))
+    figures: Figures = {name: getattr(arm, name) for name in (*SETTING, "protocol")}
+    figures |= {"measured_on": ", ".join(known.measured_on), "n_targets": len(known.arms)}
+    return InstrumentRow.model_validate(figures | _counts(known) | _discrimination(known) | _errors(known))
+
+
+def _counts(known: Known) -> Figures:
+    """Items, those scored and the reasons, all targets together."""
+    every = [known.scores(vlm) for vlm in known.arms]
+    return {
+        "n": sum(n_items(scores) for scores in every),
+        "n_scored": sum(n_items(scored(scores)) for scores in every),
+        "missing": missing(score for scores in every for score in scores),
+    }
+
+
+def _discrimination(known: Known) -> Figures:
+    error, level = error_of(known), known.material.how.level
+    shares = {"sensitivity": error.sensitivity, "specificity": error.specificity}
+    found = {name: wilson(of, level) if of else Estimate(None) for name, of in shares.items()}
+    figures = figures_of(found | {"auc": _auc(known, "ccs")})
+    figures |= {"n_faithful": _n(error.sensitivity), "n_unfaithful": _n(error.specificity)}
+    return figures | {"auc_graded": rounded(_auc(known, "ccs_graded").value)}
+
+
+def _n(of: Share | None) -> int:
+    return of.n if of else 0
+
+
+def _auc(known: Known, metric: str) -> Estimate:
+    told = [(v, truth) for truth, share in ((1, 0.0), (0, 1.0)) for v in _values_of(known, share, metric)]
+    return auc_interval(
+        [value.value for value, _ in told],
+        [truth for _, truth in told],
+        known.material.how.level,
+        [value.group for value, _ in told],
+    )
+
+
+def _values_of(known: Known, share: float, metric: str) -> list[Value]:
+    return [value for vlm in known.targets(share) for value in values(known.scores(vlm), metric)]
+
+
+def _errors(known: Known) -> Figures:
+    """How far the figures are from 1 − p, before and after correction."""
+    before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.arms})
+    after = _off(known, {vlm: corrected_ccs(known, vlm).value for vlm in known.arms})
+    if not before:
+        return {}
+    worst = max(before, key=lambda vlm: before[vlm])
+    return {
+        "error": mean(before.values()),
+        "worst_error": rounded(before[worst]),
+        "worst_target": worst,
+        "error_corrected": mean(after.values()),
+    }
+
+
+def _off(known: Known, found: dict[str, float | None]) -> dict[str, float]:
+    return {vlm: abs(ccs - (1 - known.share(vlm))) for vlm, ccs in found.items() if ccs is not None}
+
+
+def _cells(row: InstrumentRow) -> list[str]:
+    return [
+        f"{row.n_scored} of {row.n}",
+        *(with_interval(row, name) for name in ("sensitivity", "specificity", "auc")),
+        cell(row.auc_graded),
+        cell(row.error),
+        f"{cell(row.worst_error)} ({row.worst_target})" if row.worst_target else "",
+        cell(row.error_corrected),
+        row.missing,
+    ]

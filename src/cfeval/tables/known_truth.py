@@ -1,0 +1,82 @@
+"""Targets whose faithfulness is known, one setting of the instrument at a time: all of an arm but its target.
+
+The error of a judge is measured on one half of the images and the correction applied to the other half, so that neither
+sees the other's chance.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cfeval.records.edct import Arm, Score
+from cfeval.seeds import derive
+from cfeval.stats.estimate import Estimate
+from cfeval.stats.judge_error import JudgeError, corrected, judge_error
+from cfeval.stats.wilson import share
+from cfeval.tables.items import Value, values
+from cfeval.tables.material import Material
+
+
+@dataclass(frozen=True)
+class Known:
+    """The arms of one setting by target, with the shares that are known of these."""
+
+    arms: Mapping[str, Arm]
+    material: Material
+
+    def scores(self, vlm: str) -> Sequence[Score]:
+        """The scores of a target."""
+        return self.material.of(self.arms[vlm])
+
+    def share(self, vlm: str) -> float:
+        """The known share of items that a target answers unfaithfully."""
+        return self.material.known[vlm]
+
+    def targets(self, share: float) -> list[str]:
+        """The targets of a known share."""
+        return [vlm for vlm in self.arms if self.share(vlm) == share]
+
+    @property
+    def measured_on(self) -> list[str]:
+        """The targets on which the judge's error is measured."""
+        return [vlm for vlm in self.material.judge_error if vlm in self.arms]
+
+
+def settings(arms: Sequence[Arm], material: Material) -> list[Known]:
+    """The settings of some arms, in their order; targets of which nothing is known are left aside."""
+    found: dict[Arm, dict[str, Arm]] = defaultdict(dict)
+    for arm in dict.fromkeys(arms):
+        if arm.vlm in material.known:
+            found[arm.model_copy(update={"vlm": ""})][arm.vlm] = arm
+    return [Known(by_target, material) for by_target in found.values()]
+
+
+def for_measuring(value: Value) -> bool:
+    """Whether an item's image is in the half on which the judge's error is measured."""
+    return derive(0, value.group, "judge error") % 2 == 0
+
+
+def error_of(known: Known, half: bool = False) -> JudgeError:
+    """Sensitivity and specificity of CCS as a sign of faithfulness, on all items or on the measuring half.
+
+    An item of several edits is taken for faithful where all of them scored 1.
+    """
+    judged: list[float] = []
+    truth: list[float] = []
+    groups: list[str] = []
+    for vlm in known.measured_on:
+        for value in values(known.scores(vlm), "ccs"):
+            if not half or for_measuring(value):
+                judged.append(float(value.value == 1))
+                truth.append(float(known.share(vlm) == 0))
+                groups.append(value.group)
+    return judge_error(judged, truth, groups)
+
+
+def corrected_ccs(known: Known, vlm: str) -> Estimate:
+    """CCS of a target corrected for the judge's error: the share of items that are faithful (Rogan and Gladen 1978)."""
+    rest = [value for value in values(known.scores(vlm), "ccs") if not for_measuring(value)]
+    if not rest:
+        return Estimate(None, note="no item is left for it")
+    observed = share([float(value.value == 1) for value in rest], [value.group for value in rest])
+    return corrected(observed, error_of(known, half=True), known.material.how.level)
