@@ -1,21 +1,19 @@
 """The record files of one arm: where they lie under a study's results, and what they hold."""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cfeval.errors import InputError
-from cfeval.io.pictures import Picture, folder_of, load
+from cfeval.io.pictures import folder_of
 from cfeval.io.records import read_csv, read_jsonl
 from cfeval.io.samples import shard_files
-from cfeval.records.common import ImageRef, Record
+from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
 
 Key = tuple[str, int]
 """An item and the number of its edit."""
-R = TypeVar("R", Instruction, Check, Requery, Verdict)
 NAMES = tuple(Arm.model_fields)
 
 
@@ -82,23 +80,6 @@ def _shards(arm: Arm, names: set[str]) -> int:
     return 1 if names == {""} else max(int(name) for name in names) + 1
 
 
-@dataclass(frozen=True)
-class Filed:
-    """A picture that a record names, and the folder that holds it."""
-
-    folder: Path
-    ref: ImageRef
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.folder / self.ref.path
-
-    def load(self) -> Picture:
-        """The picture; InputError where it is not there, or another one."""
-        return load(self.folder, self.ref)
-
-
 class ArmFiles:
     """Reads the record files of an arm; each method raises InputError where one is missing or broken."""
 
@@ -107,46 +88,39 @@ class ArmFiles:
 
     def scores(self) -> list[Score]:
         """In the order of the ids, then of the edits."""
-        rows = (row for file in self._stage("scores") for row in read_csv(file, Score))
-        return sorted(rows, key=lambda row: (row.id, row.edit))
+        return sorted((row for row, _ in self._records("scores")), key=lambda row: (row.id, row.edit))
 
-    def samples(self) -> dict[str, tuple[Sample, Filed]]:
-        """The samples, with their pictures."""
-        return {
-            sample.id: (sample, Filed(folder_of(file), sample.image))
-            for file in self._stage("samples")
-            for sample in read_jsonl(file, Sample)
-        }
+    def samples(self) -> Iterator[tuple[Sample, Path]]:
+        """The samples, each with the folder that holds its picture."""
+        return self._records("samples")
 
     def baselines(self) -> dict[str, Baseline]:
         """The conversations about the originals."""
-        return {r.id: r for file in self._stage("baseline") for r in read_jsonl(file, Baseline)}
+        return {record.id: record for record, _ in self._records("baseline")}
 
     def instructions(self) -> dict[Key, Instruction]:
         """The edit instructions."""
-        return _by_edit(r for file in self._stage("instructions") for r in read_jsonl(file, Instruction))
+        return self._by_edit("instructions")
 
     def counterfactuals(self) -> Iterator[tuple[Counterfactual, Path]]:
-        """What was made of each instruction, and the folder with its pictures."""
-        for file in self._stage("counterfactuals"):
-            for record in read_jsonl(file, Counterfactual):
-                yield record, folder_of(file)
+        """What was made of each instruction, with the folder that holds its pictures."""
+        return self._records("counterfactuals")
 
     def checks(self) -> dict[Key, Check]:
         """What was found out about the edited images."""
-        return _by_edit(r for file in self._stage("checks") for r in read_jsonl(file, Check))
+        return self._by_edit("checks")
 
     def requeries(self) -> dict[Key, Requery]:
         """The conversations about the edited images."""
-        return _by_edit(r for file in self._stage("requery") for r in read_jsonl(file, Requery))
+        return self._by_edit("requery")
 
     def verdicts(self) -> dict[Key, Verdict]:
         """What the judge decided."""
-        return _by_edit(r for file in self._stage("verdicts") for r in read_jsonl(file, Verdict))
+        return self._by_edit("verdicts")
 
-    def _stage(self, stage: str) -> list[Path]:
-        return stage_files(self._results, stage, self._arm, self._shards)
+    def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
+        files = stage_files(self._results, stage, self._arm, self._shards)
+        return ((record, folder_of(file)) for file in files for record in stage_records(stage, file))
 
-
-def _by_edit(records: Iterable[R]) -> dict[Key, R]:
-    return {(record.id, record.edit): record for record in records}
+    def _by_edit(self, stage: str) -> dict[Key, Any]:
+        return {(record.id, record.edit): record for record, _ in self._records(stage)}

@@ -88,17 +88,18 @@ def _parse(path: Path, number: int, line: str, kind: type[R]) -> R:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
-        raise InputError(f"{path}, line {number}: {_first(error)}") from None
+        raise InputError(f"{path}, line {number}: {first_fault(error)}") from None
 
 
 def _row(path: Path, number: int, row: dict[str, str], kind: type[R]) -> R:
     try:
         return kind.model_validate({name: value for name, value in row.items() if value != ""})
     except ValidationError as error:
-        raise InputError(f"{path}, line {number}: {_first(error)}") from None
+        raise InputError(f"{path}, line {number}: {first_fault(error)}") from None
 
 
-def _first(error: ValidationError) -> str:
+def first_fault(error: ValidationError) -> str:
+    """What is wrong with a record, in one line: the field and why."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     return f"{place}: {first['msg']}" if place else str(first["msg"])

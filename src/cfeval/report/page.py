@@ -36,7 +36,7 @@ def page(sections: Sequence[Section], cards: Sequence[Card], left_out: int, test
     return rendered(
         "report.html.j2",
         styles=["palette.css", "report.css"],
-        script="gallery.js",
+        scripts=["gallery.js"],
         sections=[(section.sheet, themed(section.figure)) for section in sections],
         showcase=showcase(cards),
         data=payload(cards),

@@ -9,17 +9,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 
-def rendered(template: str, styles: Sequence[str], script: str, **content: object) -> str:
+def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **content: object) -> str:
     """A page; what the template shows is escaped, and the same arguments give the same text.
 
     Args:
         template: its file in `templates/`, which also gets `style` and `script` and, for its content security policy,
             their hashes `style_hash` and `script_hash`.
         styles: the style sheets' files, in order.
-        script: the script's file.
+        scripts: the scripts' files, in order.
         content: what the template shows.
     """
-    style, code = "".join(map(_text, styles)), _text(script)
+    style, code = "".join(map(_text, styles)), "".join(map(_text, scripts))
     return (
         _environment()
         .get_template(template)

@@ -1,5 +1,6 @@
-"""What the verbs that make tables and figures share: their options."""
+"""What the verbs that make tables and figures share: their options, and writing a table in three formats."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -7,9 +8,11 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from cfeval.errors import InputError
-from cfeval.io.atomic import ensure_writable
+from cfeval.io.atomic import ensure_writable, write_text
 from cfeval.params import Interval
+from cfeval.records.common import Record
 from cfeval.records.edct import Arm
+from cfeval.tables.formats import Sheet, csv_text, latex, markdown
 
 T = TypeVar("T")
 
@@ -20,6 +23,7 @@ def _writable(out: Path) -> Path:
 
 
 Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
+ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
 TableOut = Annotated[
     Path, typer.Option("--out", callback=_writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
@@ -54,3 +58,10 @@ def arms_of(text: str, may_be_none: bool = False) -> list[Arm]:
 def interval_of(text: str) -> Interval:
     """The settings of `--interval`."""
     return from_json(text, Interval, "--interval")
+
+
+def write_table(out: Path, kind: type[Record], rows: Iterable[Record], sheet: Sheet) -> None:
+    """Write a table as CSV, Markdown and LaTeX."""
+    write_text(Path(f"{out}.csv"), csv_text(kind, rows))
+    write_text(Path(f"{out}.md"), markdown(sheet))
+    write_text(Path(f"{out}.tex"), latex(sheet))

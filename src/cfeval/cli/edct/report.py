@@ -69,13 +69,13 @@ def _by_item(shown: list[Card]) -> list[Card]:
 
 def _evidence(files: ArmFiles, arm: Arm, page_folder: Path) -> Evidence:
     """Everything about an arm, its scores in the order of the ids; pictures are links from the page."""
-    samples = files.samples()
+    samples = list(files.samples())
     return Evidence(
         arm=arm,
         scores=files.scores(),
-        samples={item: sample for item, (sample, _) in samples.items()},
+        samples={sample.id: sample for sample, _ in samples},
         baselines=files.baselines(),
-        originals={item: _link(picture.path, page_folder) for item, (_, picture) in samples.items()},
+        originals={sample.id: _link(folder / sample.image.path, page_folder) for sample, folder in samples},
         instructions=files.instructions(),
         edits={
             (record.id, record.edit): _link(folder / record.image.path, page_folder)

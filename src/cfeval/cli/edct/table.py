@@ -6,14 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.edct.common import Arms, How, TableOut, arms_of, from_json, interval_of
+from cfeval.cli.edct.common import Arms, How, TableOut, arms_of, from_json, interval_of, write_table
 from cfeval.errors import InputError, nearest
-from cfeval.io.atomic import write_text
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Score
 from cfeval.records.tables import Published
 from cfeval.tables import NAMES
-from cfeval.tables.formats import csv_text, latex, markdown
 from cfeval.tables.material import material
 
 
@@ -54,7 +52,4 @@ def run(
         repeats=from_json(repeats, dict[str, str], "--repeats"),
     )
     rows = table.rows(arms_of(arms, may_be_none=True), made_from)
-    sheet = table.sheet(rows)
-    write_text(Path(f"{out}.csv"), csv_text(table.ROW, rows))
-    write_text(Path(f"{out}.md"), markdown(sheet))
-    write_text(Path(f"{out}.tex"), latex(sheet))
+    write_table(out, table.ROW, rows, table.sheet(rows))

@@ -1,6 +1,7 @@
 """Make a fine-tuning set of counterfactual items: conversations or preference pairs, with their pictures."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,9 @@ import typer
 from cfeval.cli.common import PromptFolder, conversation_prompts
 from cfeval.cli.edct.common import Arms, arms_of
 from cfeval.errors import InputError, OutputError
-from cfeval.io.arm_files import ArmFiles, Filed
+from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import ensure_writable, fresh_folder
+from cfeval.io.pictures import Picture, load
 from cfeval.io.records import read_csv
 from cfeval.records.common import Status
 from cfeval.records.training import Written
@@ -20,6 +22,9 @@ from cfeval.studies.edct.training.layouts import HELD_OUT, TRAIN, Layout, datase
 from cfeval.studies.edct.training.said import Trial
 from cfeval.studies.edct.training.split import families, held_out
 from cfeval.studies.edct.training.teaching import Example, Teach, examples
+
+Pictures = dict[str, Callable[[], Picture]]
+"""How to open pictures, by their hashes."""
 
 
 def run(
@@ -49,7 +54,7 @@ def run(
     """
     _refuse_occupied(out)
     named = list(dict.fromkeys(arms_of(arms)))
-    pictures: dict[str, Filed] = {}
+    pictures: Pictures = {}
     trials = [
         trial
         for arm in named
@@ -76,19 +81,20 @@ def _refuse_occupied(out: Path) -> None:
         raise OutputError(f"{out}: there is something already; remove it or choose another folder")
 
 
-def _trials(files: ArmFiles, pictures: dict[str, Filed]) -> Iterator[Trial]:
-    """What was scored in an arm; notes where its pictures lie, by their hashes."""
-    samples, baselines, instructions = files.samples(), files.baselines(), files.instructions()
+def _trials(files: ArmFiles, pictures: Pictures) -> Iterator[Trial]:
+    """What was scored in an arm; notes how to open its pictures."""
+    samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
+    baselines, instructions = files.baselines(), files.instructions()
     made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}
     checks, requeries, verdicts = files.checks(), files.requeries(), files.verdicts()
     for score in files.scores():
         key = (score.id, score.edit)
         if score.status != Status.OK:
             continue
-        (sample, picture), (edit, folder) = samples[score.id], made[key]
+        (sample, whole), (edit, changed) = samples[score.id], made[key]
         assert edit.image is not None, "what is scored has an image"
-        pictures.setdefault(sample.image.sha256, picture)
-        pictures.setdefault(edit.image.sha256, Filed(folder, edit.image))
+        pictures.setdefault(sample.image.sha256, partial(load, whole, sample.image))
+        pictures.setdefault(edit.image.sha256, partial(load, changed, edit.image))
         yield Trial(
             sample=sample,
             before=baselines[score.id],
@@ -109,13 +115,13 @@ def _sides(found: Sequence[Example], share: float, seed: int) -> dict[str, list[
     return sides
 
 
-def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, pictures: Mapping[str, Filed]) -> None:
+def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, pictures: Pictures) -> None:
     with fresh_folder(out) as folder:
         (folder / "images").mkdir()
         for file, of in sides.items():
             (folder / file).write_text("".join(line(one, made.layout) for one in of), encoding="utf-8")
             for picture in {one.picture for one in of}:
-                (folder / image_path(picture)).write_bytes(pictures[picture].load().png)
+                (folder / image_path(picture)).write_bytes(pictures[picture]().png)
         (folder / "README.md").write_text(card(made, sides), encoding="utf-8")
         if made.layout == "llama-factory":
             text = dataset_info(made.teach == "contrast", [file for file in sides if sides[file]])

@@ -1,0 +1,88 @@
+"""Which edits people are asked to label: a seeded draw over arms and, if wanted, over what the tool said."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cfeval.protocols.rules import RULES
+from cfeval.records.common import Status
+from cfeval.records.edct import Bit, Score
+from cfeval.records.labels import Edited, edited_of
+
+NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
+"""What makes arms differ for people: all names but the judge's."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An edit that can be shown to people; `gate` is what the editor's own gate said of it, if it has one."""
+
+    score: Score
+    gate: Bit | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An edit of the sheet, and for how many candidates it stands."""
+
+    score: Score
+    gate: Bit | None
+    weight: float
+
+
+def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: bool = False) -> list[Drawn]:
+    """At most so many edits, in an order that tells nothing; the same arguments give the same draw.
+
+    Every arm gives as many as every other, as far as it has them. An edit that several judges read is one candidate:
+    the first.
+
+    Args:
+        candidates: see `Candidate`.
+        items: how many to draw.
+        seed: of the draw.
+        by_verdict: within an arm, rejected edits, edits whose two scores are both 1 and the rest are drawn in equal
+            numbers, as far as there are any; the weights undo it.
+    """
+    groups: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    for candidate in _once_each(candidates):
+        arm = (getattr(candidate.score, name) for name in NAMES)
+        groups[*arm, _outcome(candidate) if by_verdict else ""].append(candidate)
+    strata = [sorted(group, key=lambda one: _lot(one.score, seed, "draw")) for _, group in sorted(groups.items())]
+    drawn = [
+        Drawn(candidate.score, candidate.gate, round(len(stratum) / len(taken), 4))
+        for stratum, taken in zip(strata, _in_turn(strata, items), strict=True)
+        for candidate in taken
+    ]
+    return sorted(drawn, key=lambda one: _lot(one.score, seed, "order"))
+
+
+def _once_each(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    seen: set[Edited] = set()
+    for candidate in candidates:
+        edited = edited_of(candidate.score)
+        if edited not in seen:
+            seen.add(edited)
+            yield candidate
+
+
+def _outcome(candidate: Candidate) -> str:
+    score = candidate.score
+    if candidate.gate == 0 or score.verified == 0 or score.status != Status.OK:
+        return "rejected"
+    return "1" if all(getattr(score, name) for name in RULES[score.protocol].scores) else "0"
+
+
+def _in_turn(strata: Sequence[Sequence[Candidate]], items: int) -> list[Sequence[Candidate]]:
+    """The first of each stratum, then the second of each, until there are so many."""
+    counts = [0] * len(strata)
+    while sum(counts) < min(items, sum(map(len, strata))):
+        for number, stratum in enumerate(strata):
+            if counts[number] < len(stratum) and sum(counts) < items:
+                counts[number] += 1
+    return [stratum[:count] for stratum, count in zip(strata, counts, strict=True)]
+
+
+def _lot(score: Score, seed: int, purpose: str) -> bytes:
+    """The place of an edit in a random order that adding other edits does not change."""
+    return hashlib.sha256(f"{seed}\x1f{purpose}\x1f{edited_of(score).model_dump_json()}".encode()).digest()

@@ -1,0 +1,214 @@
+"""Human labels: how far people agree, and a tool with them (EDCT-Bench 2026, human study of 128 edits).
+
+For the edit's validity, each score, their product and the grade: people among themselves, the tool with each person,
+with their consensus, and with all of them together.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cfeval.params import Interval
+from cfeval.protocols.rules import EDCT_BENCH_2026, RULES
+from cfeval.records.edct import Score
+from cfeval.records.labels import Label, LabelAgreementRow
+from cfeval.records.tables import Published
+from cfeval.stats.agreement import alpha, cohen
+from cfeval.stats.estimate import Estimate
+from cfeval.stats.wilson import share, wilson
+from cfeval.studies.edct.labels import (
+    CCS,
+    EDIT_VALID,
+    GRADE,
+    Rated,
+    Verdicts,
+    checked,
+    judged,
+    people,
+    questions,
+    rated,
+)
+from cfeval.tables.arm_sheet import with_interval
+from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.items import Figures, figures_of, rounded, ways
+
+ROW = LabelAgreementRow
+NO_LABELS_NOTE = "Empty: there are no labels."
+HUMAN_STUDY = "human-study"
+_SIDES = {"human_human": "People", "tool_consensus": "consensus", "three_way": "all people"}
+_TOOLS = {"gate": "Gate", "check": "Check"}
+_ABOUT = {EDIT_VALID: "Edit valid", GRADE: "Grade", "answer_moved": "Answer moved"}
+_ABOUT |= {"explanation_moved": "Explanation moved"}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An edit, and what all that are compared said of it; `missing` says why it is not assessable."""
+
+    said: tuple[float | None, ...]
+    group: str
+    missing: str = ""
+
+
+def rows(
+    labels: Sequence[Label], scores: Sequence[Score], how: Interval, published: Iterable[Published] = ()
+) -> list[LabelAgreementRow]:
+    """A row for each protocol, question and comparison, in this order.
+
+    Args:
+        labels: of everybody.
+        scores: of the labelled edits, by any judges.
+        how: level of all intervals; resamples and seed for kappa and alpha.
+        published: figures of the papers; those of the human study stand beside.
+
+    Raises:
+        InputError: somebody labelled an edit twice.
+    """
+    paper = {line.metric: line.value for line in published if line.table == HUMAN_STUDY}
+    found: list[LabelAgreementRow] = []
+    for protocol in (name for name in RULES if any(label.protocol == name for label in labels)):
+        mine = [label for label in labels if label.protocol == protocol]
+        theirs = [score for score in scores if score.protocol == protocol]
+        for about in questions(protocol):
+            tools = checked(mine, theirs) if about == EDIT_VALID else judged(theirs, about)
+            for names, cases, error in _comparisons(about, mine, tools):
+                named = {"protocol": protocol, "about": about, **names}
+                found.append(ROW.model_validate({**named, **_figures(about, cases, how), **error}))
+    return [_beside(row, paper) for row in found]
+
+
+def _comparisons(
+    about: str, labels: Sequence[Label], tools: Mapping[str, Verdicts]
+) -> Iterator[tuple[dict[str, str], list[_Case], Figures]]:
+    """All comparisons in one question: what is compared, the edits, and the tool's errors."""
+    edits, names = rated(labels, about), people(labels)
+    if len(names) > 1:
+        yield {"comparison": "human_human"}, [_Case(one.said, one.group, _too_few(one)) for one in edits], {}
+    for tool, verdicts in sorted(tools.items()):
+        met = [one for one in edits if one.edited in verdicts]
+        if not met:
+            continue
+        for place, name in enumerate(names):
+            cases = [_beside_tool(one, one.said[place : place + 1], one.why[place], verdicts) for one in met]
+            yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, {}
+        cases = [_beside_tool(one, (one.consensus,), _undecided(one), verdicts) for one in met]
+        yield {"comparison": "tool_consensus", "tool": tool}, cases, {} if about == GRADE else _error(met, verdicts)
+        if len(names) > 1:
+            cases = [_beside_tool(one, one.said, _too_few(one), verdicts) for one in met]
+            yield {"comparison": "three_way", "tool": tool}, cases, {}
+
+
+def _beside_tool(one: Rated, said: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
+    verdict = verdicts[one.edited]
+    return _Case((*said, verdict), one.group, missing or ("no verdict" if verdict is None else ""))
+
+
+def _too_few(one: Rated) -> str:
+    """Why fewer than two people assessed an edit; empty where they did."""
+    return "" if len(one.given) > 1 else next(filter(None, one.why))
+
+
+def _undecided(one: Rated) -> str:
+    """Why there is no consensus; empty where there is one."""
+    if one.consensus is not None:
+        return ""
+    return "no majority" if len(one.given) > 1 else next(filter(None, one.why))
+
+
+def _figures(about: str, cases: Sequence[_Case], how: Interval) -> Figures:
+    whole = [case for case in cases if not case.missing]
+    said, groups = [case.said for case in whole], [case.group for case in whole]
+    same = [float(len(set(values) - {None}) == 1) for values in said]
+    boot = (how.level, how.resamples, how.seed, groups)
+    two = about != GRADE and all(len(values) == 2 for values in said)
+    missing = Counter(case.missing for case in cases if case.missing)
+    return {
+        "n": len(cases),
+        "n_assessable": len(whole),
+        "agreement_min": rounded(sum(same) / len(cases)),
+        "agreement_max": rounded((sum(same) + missing.total()) / len(cases)),
+        "missing": ", ".join(f"{reason} {count}" for reason, count in sorted(missing.items())),
+        **figures_of(
+            {
+                "agreement": wilson(share(same, groups), how.level) if same else Estimate(None),
+                "kappa": cohen(said, *boot) if two else Estimate(None),
+                "alpha": alpha(said, "ordinal" if about == GRADE else "nominal", *boot),
+            }
+        ),
+    }
+
+
+def _error(met: Sequence[Rated], verdicts: Verdicts) -> Figures:
+    """How often the tool errs where people agree: counts, and shares with the weights of the draw."""
+    cells: dict[tuple[float, float], list[float]] = {(truth, said): [] for truth in (0, 1) for said in (0, 1)}
+    for one in met:
+        truth, said = one.consensus, verdicts[one.edited]
+        if truth is not None and said is not None:
+            cells[truth, said].append(one.weight)
+    return {
+        "both_1": len(cells[1, 1]),
+        "human_1_tool_0": len(cells[1, 0]),
+        "human_0_tool_1": len(cells[0, 1]),
+        "both_0": len(cells[0, 0]),
+        "sensitivity": _part(cells[1, 1], cells[1, 0]),
+        "specificity": _part(cells[0, 0], cells[0, 1]),
+    }
+
+
+def _part(right: Sequence[float], wrong: Sequence[float]) -> float | None:
+    both = sum(right) + sum(wrong)
+    return rounded(sum(right) / both) if both else None
+
+
+def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreementRow:
+    """With the paper's figure. It has one a comparison, of faithfulness, which stands beside CCS."""
+    if (row.protocol, row.about) != (EDCT_BENCH_2026, CCS):
+        return row
+    return row.model_copy(update={"paper_agreement": paper.get(f"agreement_{row.comparison}")})
+
+
+def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> Sheet:
+    """The table for readers."""
+    paper = any(row.paper_agreement is not None for row in of)
+    headings = ["Protocol", "About", "Compared", "Assessable", "Agreement", *(["Paper"] if paper else [])]
+    headings += ["Kappa", "Alpha", "Sensitivity", "Specificity", "Missing"]
+    body = tuple(tuple(_cells(row, paper)) for row in of)
+    title = "Human labels: agreement of people, and of the tool with people"
+    return Sheet("edct_labels", title, tuple(headings), body, _notes(of, published))
+
+
+def _cells(row: LabelAgreementRow, paper: bool) -> list[str]:
+    tool = f"{_TOOLS.get(row.tool, row.tool)} and " if row.tool else ""
+    return [
+        row.protocol,
+        _ABOUT.get(row.about, row.about.upper()),
+        tool + {**_SIDES, "tool_human": row.rater}[row.comparison],
+        f"{row.n_assessable} of {row.n}",
+        with_interval(row, "agreement"),
+        *([cell(row.paper_agreement)] if paper else []),
+        with_interval(row, "kappa"),
+        with_interval(row, "alpha"),
+        _counted(row.sensitivity, row.both_1, row.human_1_tool_0),
+        _counted(row.specificity, row.both_0, row.human_0_tool_1),
+        row.missing,
+    ]
+
+
+def _counted(part: float | None, right: int | None, wrong: int | None) -> str:
+    return "" if part is None or right is None or wrong is None else f"{cell(part)} ({right} of {right + wrong})"
+
+
+def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> tuple[str, ...]:
+    if not of:
+        return (NO_LABELS_NOTE,)
+    chained = any(row.protocol == EDCT_BENCH_2026 for row in of)
+    gate = [cell(line.value) for line in published if chained and line.metric == "agreement_gate_human"]
+    return (
+        "Assessable: edits for which there is all that is compared; what people call invalid or not assessable is "
+        "missing, never a 0. Consensus: what more than half of those say who assessed it.",
+        "Kappa: Cohen's of two sides. Alpha: Krippendorff's, of grades the ordinal one. Intervals: "
+        f"{ways(*(row.ci for row in of))}.",
+        "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights. "
+        "Agreement is that on the labelled edits.",
+        *([f"EDCT-Bench 2026: its gate agreed with two people on {' and '.join(gate)} of 128 edits."] if gate else []),
+    )
