@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -20,6 +20,8 @@ from cfeval.params import FAMILIES
 from cfeval.protocols.rules import RULES
 from cfeval.records import edct, tables
 from cfeval.records.common import Outcome, Record
+from cfeval.records.evidence import ChainLine
+from cfeval.studies.edct.training.teaching import Teach
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
@@ -169,3 +171,12 @@ def test_every_provider_is_in_the_docs_with_its_key() -> None:
             line for line in PAGES["docs/real-models.md"].splitlines() if line.startswith("|") and f"`{name}`" in line
         ]
         assert any(f"`{rules.key_env}`" in line if rules.key_env else "| none |" in line for line in lines), name
+
+
+def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:
+    fields = set(ChainLine.model_fields) - set(edct.Arm.model_fields)
+    assert not {field for field in fields if f"`{field}`" not in PAGES["docs/audit.md"]}
+
+
+def test_every_kind_of_example_is_in_the_docs() -> None:
+    assert all(f"| `{teach}` |" in PAGES["docs/training-set.md"] for teach in get_args(Teach))

@@ -1,59 +1,126 @@
 """The record files of one arm: where they lie under a study's results, and what they hold."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple
 
+from cfeval.errors import InputError
 from cfeval.io.pictures import folder_of
 from cfeval.io.records import read_csv, read_jsonl
 from cfeval.io.samples import shard_files
-from cfeval.records.edct import Arm, Baseline, Counterfactual, Instruction, Requery, Sample, Score
+from cfeval.records.common import Record
+from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
 
 Key = tuple[str, int]
 """An item and the number of its edit."""
-R = TypeVar("R", Instruction, Requery)
-P = TypeVar("P", Sample, Counterfactual)
+NAMES = tuple(Arm.model_fields)
+
+
+class Stage(NamedTuple):
+    """The files of a stage: how many of an arm's names their path holds, and the records in them."""
+
+    names: int
+    kind: type[Record]
+
+
+STAGES = {
+    "samples": Stage(1, Sample),
+    "baseline": Stage(2, Baseline),
+    "instructions": Stage(4, Instruction),
+    "counterfactuals": Stage(5, Counterfactual),
+    "checks": Stage(5, Check),
+    "requery": Stage(5, Requery),
+    "verdicts": Stage(6, Verdict),
+    "scores": Stage(6, Score),
+}
+"""By name, in the order in which they follow each other."""
+_SHARD = re.compile(r"[0-9]{3}")
+
+
+def arm_path(arm: Arm, names: int = len(NAMES)) -> str:
+    """An arm's first so many names, as in the paths of its files."""
+    return "/".join(getattr(arm, name) for name in NAMES[:names])
+
+
+def stage_files(results: Path, stage: str, arm: Arm, shards: int) -> list[Path]:
+    """The files of a stage of an arm, one a shard."""
+    ending = "csv" if stage == "scores" else "jsonl"
+    return shard_files(results / stage / f"{arm_path(arm, STAGES[stage].names)}.{ending}", shards)
+
+
+def stage_records(stage: str, file: Path) -> list[Any]:
+    """The records of a file of a stage, in the order of its lines; InputError where it is missing or broken."""
+    kind = STAGES[stage].kind
+    return read_csv(file, kind) if stage == "scores" else list(read_jsonl(file, kind))
+
+
+def arms_in(results: Path) -> dict[Arm, int]:
+    """Every arm that has verdicts or scores, and into how many shards its files are cut; in the order of their names.
+
+    Raises:
+        InputError: there is none, or an arm has both whole files and shards.
+    """
+    found: dict[Arm, set[str]] = {}
+    for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
+        for file in sorted((results / stage).rglob(f"*.{ending}")):
+            *names, last = file.relative_to(results / stage).with_suffix("").parts
+            whole = len(names) == len(NAMES) - 1
+            if whole or (len(names) == len(NAMES) and _SHARD.fullmatch(last)):
+                arm = Arm(**dict(zip(NAMES, [*names, last], strict=False)))
+                found.setdefault(arm, set()).add("" if whole else last)
+    if not found:
+        raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
+    return {arm: _shards(arm, found[arm]) for arm in sorted(found, key=arm_path)}
+
+
+def _shards(arm: Arm, names: set[str]) -> int:
+    if "" in names and len(names) > 1:
+        raise InputError(f"{arm_path(arm)}: both whole files and shards; remove those of the older run")
+    return 1 if names == {""} else max(int(name) for name in names) + 1
 
 
 class ArmFiles:
     """Reads the record files of an arm; each method raises InputError where one is missing or broken."""
 
     def __init__(self, results: Path, arm: Arm, shards: int) -> None:
-        self._results, self._shards = results, shards
-        self._names = (arm.dataset, arm.vlm, arm.writer, arm.protocol, arm.editor, arm.judge)
+        self._results, self._arm, self._shards = results, arm, shards
 
     def scores(self) -> list[Score]:
         """In the order of the ids, then of the edits."""
-        rows = (row for file in self._stage("scores", 6, "csv") for row in read_csv(file, Score))
-        return sorted(rows, key=lambda row: (row.id, row.edit))
+        return sorted((row for row, _ in self._records("scores")), key=lambda row: (row.id, row.edit))
 
     def samples(self) -> Iterator[tuple[Sample, Path]]:
         """The samples, each with the folder that holds its picture."""
-        return self._with_folders("samples", 1, Sample)
+        return self._records("samples")
 
     def baselines(self) -> dict[str, Baseline]:
         """The conversations about the originals."""
-        return {r.id: r for file in self._stage("baseline", 2) for r in read_jsonl(file, Baseline)}
+        return {record.id: record for record, _ in self._records("baseline")}
 
     def instructions(self) -> dict[Key, Instruction]:
         """The edit instructions."""
-        return _by_edit(r for file in self._stage("instructions", 4) for r in read_jsonl(file, Instruction))
+        return self._by_edit("instructions")
 
     def counterfactuals(self) -> Iterator[tuple[Counterfactual, Path]]:
         """What was made of each instruction, with the folder that holds its pictures."""
-        return self._with_folders("counterfactuals", 5, Counterfactual)
+        return self._records("counterfactuals")
+
+    def checks(self) -> dict[Key, Check]:
+        """What was found out about the edited images."""
+        return self._by_edit("checks")
 
     def requeries(self) -> dict[Key, Requery]:
         """The conversations about the edited images."""
-        return _by_edit(r for file in self._stage("requery", 5) for r in read_jsonl(file, Requery))
+        return self._by_edit("requery")
 
-    def _with_folders(self, stage: str, names: int, kind: type[P]) -> Iterator[tuple[P, Path]]:
-        return ((record, folder_of(file)) for file in self._stage(stage, names) for record in read_jsonl(file, kind))
+    def verdicts(self) -> dict[Key, Verdict]:
+        """What the judge decided."""
+        return self._by_edit("verdicts")
 
-    def _stage(self, stage: str, names: int, ending: str = "jsonl") -> list[Path]:
-        """The files of a stage; its path holds so many of the arm's names."""
-        return shard_files(self._results / stage / ("/".join(self._names[:names]) + f".{ending}"), self._shards)
+    def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
+        files = stage_files(self._results, stage, self._arm, self._shards)
+        return ((record, folder_of(file)) for file in files for record in stage_records(stage, file))
 
-
-def _by_edit(records: Iterable[R]) -> dict[Key, R]:
-    return {(record.id, record.edit): record for record in records}
+    def _by_edit(self, stage: str) -> dict[Key, Any]:
+        return {(record.id, record.edit): record for record, _ in self._records(stage)}

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,22 @@ def load(folder: Path, ref: ImageRef) -> Picture:
     if picture.sha256 != ref.sha256:
         raise InputError(f"{path}: not the image its record names (SHA-256 differs); run the step that makes it again")
     return picture
+
+
+def fault_of(folder: Path, ref: ImageRef) -> str:
+    """What is wrong with the picture that a record names; empty where nothing is. It is not decoded.
+
+    Nothing outside the folder is opened, whatever the record says.
+    """
+    place = PurePosixPath(ref.path)
+    if place.is_absolute() or ".." in place.parts:
+        return f"its picture {ref.path[:60]!r} would lie outside its folder"
+    try:
+        with (folder / place).open("rb") as stream:
+            same = hashlib.file_digest(stream, "sha256").hexdigest() == ref.sha256
+    except (OSError, ValueError) as error:
+        return f"its picture {ref.path[:60]!r} cannot be read ({getattr(error, 'strerror', None) or error})"
+    return "" if same else f"its picture {ref.path[:60]!r} is another than the one its record names (SHA-256 differs)"
 
 
 def import_image(path: Path) -> Picture:

@@ -52,8 +52,21 @@ def record_line(record: Record) -> str:
 
 def read_csv(path: Path, kind: type[R]) -> list[R]:
     """Read a CSV whose header names the fields of `kind`; an empty cell stands for the field's default."""
+    return [_row(path, number, row, kind) for number, row in csv_rows(path)]
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV by the names in its header, each with the number of its last line.
+
+    Raises:
+        InputError: the file is missing, is not UTF-8, or is no CSV.
+    """
     rows = csv.DictReader(read_lines(path))
-    return [_row(path, rows.line_num, row, kind) for row in rows]
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{path}, line {rows.line_num + 1}: not CSV ({error})") from None
 
 
 def write_csv(path: Path, kind: type[Record], records: Iterable[Record]) -> None:

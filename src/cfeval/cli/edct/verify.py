@@ -1,0 +1,195 @@
+"""Check that the results of a study belong together, offline: from image to score, item by item."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.calls import archive
+from cfeval.cli.edct.common import arms_of
+from cfeval.cli.store.common import opened
+from cfeval.errors import InputError
+from cfeval.io.arm_files import NAMES, STAGES, arm_path, arms_in, stage_files, stage_records
+from cfeval.io.atomic import ensure_writable
+from cfeval.io.pictures import fault_of, folder_of
+from cfeval.io.records import csv_rows, read_jsonl, write_jsonl
+from cfeval.io.seals import seal_faults
+from cfeval.protocols.rules import RULES
+from cfeval.records.common import Status
+from cfeval.records.edct import Arm, Score
+from cfeval.records.evidence import ChainLine
+from cfeval.studies.edct.evidence.asked import Asked, asked, call_links, calls_of, text_links
+from cfeval.studies.edct.evidence.chain import chain, is_whole, kept_links
+from cfeval.studies.edct.evidence.link import ArmRecords, Link
+from cfeval.studies.edct.evidence.pictures import picture_links
+from cfeval.studies.edct.evidence.stages import stage_links
+
+ARCHIVE = Path("calls", "calls.zip")
+"""Where the workflow puts the calls of a study, under its results."""
+_ADVICE = {
+    "calls": "name the archive or store that holds it, unchanged, by --calls or --store",
+    "tables": "make the table again from these scores",
+    "kept": "find out what changed it since the chain was kept",
+}
+_RESTORE = "restore the file, or make it and what follows from it again"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The files of an arm, or of one shard of it, and what they hold."""
+
+    files: Mapping[str, Path]
+    records: ArmRecords
+
+
+class Tally:
+    """Counts links by kind, and prints what is wrong with each, up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.links: Counter[str] = Counter()
+        self.faults = 0
+        self._limit = limit
+
+    def add(self, kind: str, where: object, found: Iterable[Link]) -> None:
+        """Count some links."""
+        for link in found:
+            self.links[kind] += 1
+            if link.fault:
+                self._fault(kind, where, link)
+
+    def _fault(self, kind: str, where: object, link: Link) -> None:
+        self.faults += 1
+        item, edit = link.key
+        place = f"{where}" + f", item '{item}'" * bool(item) + f", edit {edit}" * bool(edit)
+        if self.faults <= self._limit:
+            print(f"FAIL {' '.join(f'{place}: {link.fault}; {_ADVICE.get(kind, _RESTORE)}'.split())}")
+        elif self.faults == self._limit + 1:
+            print("FAIL … and more; see --limit")
+
+
+def run(
+    results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
+    arms: Annotated[str, typer.Option(help="The arms to check: a JSON list of objects of names; empty: all.")] = "",
+    calls: Annotated[
+        Path | None, typer.Option(help="Archive of the calls; empty: calls/calls.zip of the results.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="A response store to look for calls in, besides.")] = None,
+    table: Annotated[
+        list[Path] | None, typer.Option(help="Tables (CSV) whose counts must fit; may be repeated.")
+    ] = None,
+    kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the chain (JSONL): a line of hashes for each score.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many faults to print.")] = 20,
+) -> None:
+    """Check that the results of a study belong together, offline: from image to score, item by item.
+
+    Pictures are those that their records name; items, edits and statuses agree from stage to stage; scores, accuracy
+    and counts follow from what they rest on; calls are the ones asked. Ends with status 2 where something does not fit;
+    then no chain is written.
+    """
+    if out:
+        ensure_writable(out)
+    tally = Tally(limit)
+    shelves = list(_shelves(results, arms_of(arms) if arms else None, tally))
+    _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
+    for file, fault in seal_faults(results):
+        tally.add("seals", file, [Link("seals", ("", 0), fault)])
+    for file in table or ():
+        tally.add("tables", file, _table_links(file, [row for shelf in shelves for row in shelf.records.scores]))
+    lines = list(chain(shelf.records for shelf in shelves))
+    if kept:
+        tally.add("kept", kept, _kept(kept, lines))
+    _end(results, tally, lines, out)
+
+
+def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Iterator[Shelf]:
+    known = arms_in(results)
+    for arm in known if wanted is None else dict.fromkeys(wanted):
+        if arm not in known:
+            raise InputError(f"{results}: no verdicts and no scores of the arm {arm_path(arm)}; see --arms")
+        if arm.protocol not in RULES:
+            raise InputError(f"{arm_path(arm)}: no protocol '{arm.protocol}'; allowed: {', '.join(RULES)}")
+    records = cache(stage_records)
+    for arm in known if wanted is None else dict.fromkeys(wanted):
+        for number in range(known[arm]):
+            files = {stage: stage_files(results, stage, arm, known[arm])[number] for stage in STAGES}
+            try:
+                yield Shelf(files, ArmRecords(arm, **{stage: records(stage, file) for stage, file in files.items()}))
+            except InputError as error:
+                tally.add("files", arm_path(arm), [Link("files", ("", 0), str(error))])
+
+
+def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> None:
+    """Look at the links of every file once, however many arms share it."""
+    done: set[Path] = set()
+    for shelf in shelves:
+        for stage, file in shelf.files.items():
+            if file not in done:
+                done.add(file)
+                tally.add(stage, file, stage_links(stage, shelf.records))
+                tally.add("calls", file, call_links(stage, shelf.records, stored))
+                tally.add("texts", file, text_links(stage, shelf.records, stored))
+                folder = folder_of(file)
+                there = [png.name for png in folder.glob("*.png")] if folder.is_dir() else []
+                look = partial(fault_of, folder)
+                tally.add("pictures", file, picture_links(stage, getattr(shelf.records, stage), look, there))
+
+
+def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: Tally) -> dict[str, Asked]:
+    """Those calls that the records name and that can be had, each checked against its key and seal."""
+    named = {key for shelf in shelves for stage in STAGES for r in getattr(shelf.records, stage) for key in calls_of(r)}
+    found: dict[str, Asked] = {}
+    try:
+        found |= {call.key: asked(call) for call, _ in archive.read(zipped) if call.key in named}
+    except InputError as error:
+        tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
+    if store:
+        for call in opened(store).calls(named):
+            fault = call.fault()
+            tally.add("calls", store, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
+            found |= {} if fault else {call.key: asked(call)}
+    return found
+
+
+def _table_links(file: Path, scores: Sequence[Score]) -> Iterator[Link]:
+    """The counts of a table's rows are those of the score files."""
+    rows = Counter(arm_path(score) for score in scores)
+    scored = Counter(arm_path(score) for score in scores if score.status == Status.OK)
+    for _, line in csv_rows(file):
+        if not {*NAMES, "n", "n_scored"} <= set(line):
+            raise InputError(f"{file}: not a table with an arm's names, n and n_scored in each row")
+        arm = "/".join(str(line[name]) for name in NAMES)
+        told, counted = (line["n"], line["n_scored"]), (str(rows[arm]), str(scored[arm]))
+        fault = (
+            "" if told == counted else f"{arm}: n {told[0]}, n_scored {told[1]}; the scores have {', '.join(counted)}"
+        )
+        yield Link("tables", ("", 0), fault)
+
+
+def _kept(file: Path, lines: Sequence[ChainLine]) -> Iterator[Link]:
+    kept = list(read_jsonl(file, ChainLine))
+    yield Link("kept", ("", 0), "" if is_whole(kept) else "the kept chain was changed: a head is not that of its lines")
+    yield from kept_links(kept, lines)
+
+
+def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | None) -> None:
+    """Sum up; write the chain where nothing is wrong.
+
+    Raises:
+        InputError: something is.
+    """
+    counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
+    arms = len({arm_path(line) for line in lines})
+    print(f"{results}: {arms} arms, {len(lines):,} items and edits; links: {counted}")
+    if tally.faults:
+        nothing = "; no chain is written" if out else ""
+        raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
+    if out:
+        write_jsonl(out, lines)
+    print(f"fine; the chain's head is {lines[-1].head if lines else ''}")
