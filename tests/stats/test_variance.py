@@ -112,7 +112,7 @@ def test_without_repeats_re_sampling_stays_in_the_residual() -> None:
     rows = design({"item": 20, "judge": 3}, 1)
     found = by_source(variance_split(np.sin(range(60)).tolist(), labels(rows, {"item": 0, "judge": 0})))
     assert found["re-sampling"].variance is None
-    assert "repeated" in found["re-sampling"].note
+    assert found["re-sampling"].note == "no cell of the design was repeated: it is in `residual`"
     assert found["residual"].variance is not None
 
 
@@ -133,8 +133,14 @@ def test_items_seen_once_cannot_be_told_from_re_sampling() -> None:
 
 def test_scores_that_do_not_vary_have_no_shares() -> None:
     rows = design({"item": 5, "judge": 2}, 2)
-    found = variance_split([1.0] * 20, labels(rows, {"item": 0, "judge": 0}))
+    found = variance_split([0.1] * 20, labels(rows, {"item": 0, "judge": 0}))
     assert {(component.variance, component.share) for component in found} == {(0, None)}
+
+
+def test_a_single_score_has_no_components() -> None:
+    found = variance_split([1], {"item": ["a"], "judge": ["x"]})
+    assert len(found) == 4
+    assert all(component.variance is None and component.note == "a single level" for component in found)
 
 
 def test_an_estimate_below_0_is_0_and_says_so() -> None:

@@ -25,7 +25,8 @@ class Comparison:
     difference: Estimate
     """First − second, in [−1, 1]."""
     p: float | None
-    """Two-sided, from the same bootstrap: below 1 − level just where the interval leaves out 0. None: no variation."""
+    """Two-sided, from the same bootstrap: below 1 − level, give or take a resample, where the interval leaves out 0.
+    None: no variation."""
     mcnemar: McNemar | None
     """None where the scores are not all 0 or 1."""
     discordance: float

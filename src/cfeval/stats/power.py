@@ -1,7 +1,7 @@
 """How many items two shares need to be told apart, and what difference a number of items can show.
 
-Normal approximation, two-sided. Two samples: Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction. The
-same items for both (McNemar's test): Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
+Normal approximation, two-sided. Two samples: Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction.
+The same items for both (McNemar's test): Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
 """
 
 from collections.abc import Callable
