@@ -94,7 +94,7 @@ def _name(axes: Axes, row: ControlRow, label: str, taken: Sequence[_Box]) -> _Bo
 
 
 def _spots(x: float, y: float, width: float) -> Iterator[_Box]:
-    for away in range(8):
+    for away in range(16):
         for low in (y + _GAP / 2 + away * _LINE, y - _GAP / 2 - (away + 1) * _LINE):
             yield _Box(x + _GAP, x + _GAP + width, low, low + _LINE)
             yield _Box(x - _GAP - width, x - _GAP, low, low + _LINE)
