@@ -12,7 +12,7 @@ from cfeval.report.figure_style import TEST_WORLD, arm_labels, bare, said_instea
 from cfeval.tables.arm_sheet import NO_ARM_NOTE
 from cfeval.tables.items import ways
 
-_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.25, 8.2
+_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
 
 
 def draw(rows: Sequence[ArmRow]) -> Figure:
@@ -38,8 +38,9 @@ def _frame(axes: Axes, rows: Sequence[ArmRow]) -> None:
     axes.set_xlim(-0.02, 1.02)
     share_ticks(axes, "x")
     axes.grid(axis="x", color=GRID, linewidth=0.8)
-    note = f"   ({TEST_WORLD})" if any(row.test_world for row in rows) else ""
-    axes.set_xlabel(f"CCS, the share of explanations that hold{note}")
+    said = ["CCS, the share of explanations that hold", f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said += [TEST_WORLD] if any(row.test_world for row in rows) else []
+    axes.set_xlabel("\n".join(said))
 
 
 def _bounds(axes: Axes, place: int, row: ArmRow) -> None:
@@ -68,9 +69,7 @@ def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
 
 
 def _legend(figure: Figure, axes: Axes, rows: Sequence[ArmRow]) -> None:
-    axes.plot(
-        [], [], "o-", color=COLORS[0], linewidth=2, label=f"CCS, {ways(*(row.ci for row in rows)) or 'none scored'}"
-    )
+    axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label="CCS")
     axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
     axes.plot([], [], "x", color=MUTED, markeredgewidth=1.2, label="NCC (explanation)")
     if any(row.missing for row in rows):
