@@ -1,6 +1,5 @@
 """One item of every kind of call, asked through the backend that makes such calls."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
 from cfeval.backends.editors.base import Editor
 from cfeval.errors import CfevalError
 from cfeval.io.pictures import Picture
+from cfeval.protocols.rules import EDCT_2025
 from cfeval.records.common import Status
 from cfeval.records.edct import Instruction, Sample
 from cfeval.studies.edct.counterfactuals import counterfactuals
@@ -69,8 +69,9 @@ def _edited(server: Loopback, kind: Kind) -> Outcome:
     """An edit as the study makes it, so that an unchanged image counts as none."""
     sample = Sample(id="i1", image=PHOTO.ref("i1.png"), question="What is this?")
     written = [Instruction(id="i1", concept="colour", positive="Make it blue.", negative="red")]
-    ((record, made),) = counterfactuals(written, {"i1": sample}, lambda _: PHOTO, editor(server, kind), 1)
-    return Outcome(record.status, record.reason, hashlib.sha256(made.png).hexdigest() if made else "")
+    made = counterfactuals(written, {"i1": sample}, lambda _: PHOTO, editor(server, kind), EDCT_2025, 1)
+    ((record, pictures),) = made
+    return Outcome(record.status, record.reason, "".join(picture.sha256 for picture in pictures.values()))
 
 
 def ask(server: Loopback, kind: Kind) -> Outcome:
