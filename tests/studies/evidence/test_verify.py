@@ -289,14 +289,19 @@ def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
     cfeval: Run, results: Results, tmp_path: Path
 ) -> None:
     table = tmp_path / "table.csv"
-    row = "dataset,vlm,writer,protocol,editor,judge,n,n_scored,ccs\nd,m,w,edct-2025,e,j,{},{},1.0\n"
-    table.write_text(row.format(7, 2))
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--table", table)
-    assert (status, "tables 1" in out) == (0, True)
-    table.write_text(row.format(7, 3))
-    assert "n 7, n_scored 3; the scores have 7, 2" in faults(cfeval, results, "--table", table)
+    checked = ("edct", "verify", "--results", results.folder, "--table", table)
+    names = "dataset,vlm,writer,protocol,editor,judge"
+    table.write_text(f"{names},n,n_scored,ccs\nd,m,w,edct-2025,e,j,7,2,1.0\n")
+    status, out, _ = cfeval(*checked)
+    assert (status, "tables 2" in out) == (0, True)
+    table.write_text(f"{names},n,n_scored,n_edits,n_edits_scored\nd,m,w,edct-bench-2026,e,j,7,2,12,4\n")
+    assert cfeval(*checked)[0] == 0
+    table.write_text(f"{names},n,n_scored\nd,m,w,edct-2025,e,j,7,3\nd,m,w,edct-2025,e,other,7,3\n")
+    out = faults(cfeval, results, "--table", table)
+    assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in out
+    assert "d/m/w/edct-2025/e/other: n is '7', not 0" in out
     table.write_text("a,b\n1,2\n")
-    assert cfeval("edct", "verify", "--results", results.folder, "--table", table)[0] == 2
+    assert "not a table with an arm's names" in cfeval(*checked)[2]
 
 
 def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results) -> None:

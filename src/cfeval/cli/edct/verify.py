@@ -159,17 +159,28 @@ def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: T
 
 def _table_links(file: Path, scores: Sequence[Score]) -> Iterator[Link]:
     """The counts of a table's rows are those of the score files."""
-    rows = Counter(arm_path(score) for score in scores)
-    scored = Counter(arm_path(score) for score in scores if score.status == Status.OK)
+    rows: dict[str, list[Score]] = {}
+    for score in scores:
+        rows.setdefault(arm_path(score), []).append(score)
     for _, line in csv_rows(file):
         if not {*NAMES, "n", "n_scored"} <= set(line):
             raise InputError(f"{file}: not a table with an arm's names, n and n_scored in each row")
         arm = "/".join(str(line[name]) for name in NAMES)
-        told, counted = (line["n"], line["n_scored"]), (str(rows[arm]), str(scored[arm]))
-        fault = (
-            "" if told == counted else f"{arm}: n {told[0]}, n_scored {told[1]}; the scores have {', '.join(counted)}"
-        )
-        yield Link("tables", ("", 0), fault)
+        for column, count in _counts(rows.get(arm, [])).items():
+            if column in line:
+                fault = "" if line[column] == str(count) else f"{arm}: {column} is {line[column]!r}, not {count}"
+                yield Link("tables", ("", 0), fault)
+
+
+def _counts(rows: Sequence[Score]) -> dict[str, int]:
+    """How many items and edits an arm has, and how many of them are scored, by a table's column."""
+    scored = [row for row in rows if row.status == Status.OK]
+    return {
+        "n": len({row.id for row in rows}),
+        "n_scored": len({row.id for row in scored}),
+        "n_edits": len(rows),
+        "n_edits_scored": len(scored),
+    }
 
 
 def _kept(file: Path, lines: Sequence[ChainLine]) -> Iterator[Link]:
