@@ -257,7 +257,8 @@ def test_a_file_that_is_gone_or_broken_is_found(cfeval: Run, results: Results, s
     whole = path.read_bytes()
     for content in (None, whole[:-20] + b"\xff\xfe", whole.replace(b"id", b"ix"), whole + b'"\r'):
         path.unlink() if content is None else path.write_bytes(content)
-        assert path.name in faults(cfeval, results)
+        out = faults(cfeval, results)
+        assert out.count("FAIL") == out.count(f"FAIL a file: {path}") == 1
 
 
 def test_a_call_that_is_gone_or_changed_is_found(cfeval: Run, results: Results) -> None:
@@ -283,6 +284,8 @@ def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, mad
     moved = (results.folder / "calls" / "calls.zip").rename(tmp_path / "calls.zip")
     for place in (("--calls", moved), ("--store", made.parent / "calls.sqlite")):
         assert cfeval("edct", "verify", "--results", results.folder, *place)[0] == 0
+    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--calls", tmp_path / "none.zip")
+    assert (status, out, "--calls: no file" in err) == (2, "", True)
 
 
 def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
@@ -312,6 +315,13 @@ def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results)
     other = json.dumps([ARMS[0].model_dump() | {"judge": "nobody"}])
     status, _, err = cfeval("edct", "verify", "--results", results.folder, "--arms", other)
     assert (status, "no verdicts and no scores of the arm d/m/w/edct-2025/e/nobody" in err) == (2, True)
+
+
+def test_files_that_no_scored_arm_rests_on_are_named(cfeval: Run, results: Results) -> None:
+    assert "not looked at" not in cfeval("edct", "verify", "--results", results.folder)[1]
+    other = shutil.copy(results.file("requery"), results.file("requery").with_name("other.jsonl"))
+    status, out, _ = cfeval("edct", "verify", "--results", results.folder)
+    assert (status, f"1 files, such as {other}" in out) == (0, True)
 
 
 def test_a_folder_without_results_and_an_unknown_protocol_are_one_line(cfeval: Run, tmp_path: Path) -> None:

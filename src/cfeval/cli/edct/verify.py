@@ -1,7 +1,7 @@
 """Check that the results of a study belong together, offline: from image to score, item by item."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -95,9 +95,13 @@ def run(
     """
     if out:
         ensure_writable(out)
+    if calls and not calls.is_file():
+        raise InputError(f"--calls: no file {calls}")
     tally = Tally(limit)
     shelves = list(_shelves(results, arms_of(arms) if arms else None, tally))
-    _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
+    done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
+    if not arms and not tally.faults:
+        _tell_of_others(results, done)
     for file, fault in seal_faults(results):
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
     for file in table or ():
@@ -110,23 +114,26 @@ def run(
 
 def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Iterator[Shelf]:
     known = arms_in(results)
-    for arm in known if wanted is None else dict.fromkeys(wanted):
+    chosen = list(known if wanted is None else dict.fromkeys(wanted))
+    for arm in chosen:
         if arm not in known:
             raise InputError(f"{results}: no verdicts and no scores of the arm {arm_path(arm)}; see --arms")
         if arm.protocol not in RULES:
             raise InputError(f"{arm_path(arm)}: no protocol '{arm.protocol}'; allowed: {', '.join(RULES)}")
-    records = cache(stage_records)
-    for arm in known if wanted is None else dict.fromkeys(wanted):
+    records, broken = cache(stage_records), set[str]()
+    for arm in chosen:
         for number in range(known[arm]):
             files = {stage: stage_files(results, stage, arm, known[arm])[number] for stage in STAGES}
             try:
                 yield Shelf(files, ArmRecords(arm, **{stage: records(stage, file) for stage, file in files.items()}))
             except InputError as error:
-                tally.add("files", arm_path(arm), [Link("files", ("", 0), str(error))])
+                if str(error) not in broken:
+                    broken.add(str(error))
+                    tally.add("files", "a file", [Link("files", ("", 0), str(error))])
 
 
-def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> None:
-    """Look at the links of every file once, however many arms share it."""
+def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
+    """Look at the links of every file once, however many arms share it; returns the files."""
     done: set[Path] = set()
     for shelf in shelves:
         for stage, file in shelf.files.items():
@@ -139,6 +146,14 @@ def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) 
                 there = [png.name for png in folder.glob("*.png")] if folder.is_dir() else []
                 look = partial(fault_of, folder)
                 tally.add("pictures", file, picture_links(stage, getattr(shelf.records, stage), look, there))
+    return done
+
+
+def _tell_of_others(results: Path, done: Collection[Path]) -> None:
+    """Name the record files that no arm with scores rests on: nothing is said about them."""
+    others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
+    if others:
+        print(f"not looked at, since no arm with verdicts rests on them: {len(others)} files, such as {others[0]}")
 
 
 def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: Tally) -> dict[str, Asked]:
