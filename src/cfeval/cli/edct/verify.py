@@ -108,7 +108,7 @@ def run(
         tally.add("tables", file, _table_links(file, [row for shelf in shelves for row in shelf.records.scores]))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
-        tally.add("kept", kept, _kept(kept, lines))
+        tally.add("kept", kept, _kept(kept, lines, arms_of(arms) if arms else None))
     _end(results, tally, lines, out)
 
 
@@ -198,10 +198,12 @@ def _counts(rows: Sequence[Score]) -> dict[str, int]:
     }
 
 
-def _kept(file: Path, lines: Sequence[ChainLine]) -> Iterator[Link]:
+def _kept(file: Path, lines: Sequence[ChainLine], arms: Sequence[Arm] | None) -> Iterator[Link]:
+    """The links to a chain that was kept; of its lines, those of the arms that are checked."""
     kept = list(read_jsonl(file, ChainLine))
     yield Link("kept", ("", 0), "" if is_whole(kept) else "the kept chain was changed: a head is not that of its lines")
-    yield from kept_links(kept, lines)
+    checked = {arm_path(arm) for arm in (kept if arms is None else arms)}
+    yield from kept_links([line for line in kept if arm_path(line) in checked], lines)
 
 
 def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | None) -> None:
