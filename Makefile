@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pipeline test-serve test-browser bench-calls lint lock clean
+.PHONY: help setup demo test test-pipeline test-serve test-browser bench-calls bench-gate lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -41,6 +41,9 @@ test-browser: setup ## The report in a real browser (needs chromium).
 
 bench-calls: setup ## Calls to models outside: time, CPU, faults, kills, repeats (a minute).
 	$(BIN)/python -m bench.calls
+
+bench-gate: setup ## The edit gate on a 1024 × 1024 pair, one core.
+	$(BIN)/python -m bench.gate
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

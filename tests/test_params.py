@@ -1,6 +1,7 @@
 """params.yaml: what is wrong is named, with the nearest right name."""
 
 import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from cfeval.backends import registry
 from cfeval.errors import ParamsError
 from cfeval.io.records import read_csv
 from cfeval.params import FAMILIES, Params, load, merged, parse, read
+from cfeval.records.edct import Arm
 from cfeval.records.tables import Published
 from cfeval.tables import edct_table1, edct_table2
-from tests.tables.study import HOW, score
+from cfeval.tables.material import Material
+from tests.tables.study import made_of, score
 
 ROOT = Path(__file__).parents[1]
 PAPER = ROOT / "data" / "reference" / "edct-2025.csv"
@@ -117,12 +120,17 @@ def test_every_overlay_is_sound_over_the_shipped_parameters(name: str) -> None:
     assert edct.arms()
     for section, family in FAMILIES.items():
         for spec in getattr(edct, section).values():
-            registry.check(family, spec.model_dump(), f"{name}: {section}")
+            registry.check(family, spec.plugin(), f"{name}: {section}")
+
+
+def with_paper(arms: Sequence[Arm]) -> Material:
+    """An item of each arm, and the paper's figures."""
+    return made_of([score(arm, "a") for arm in arms], published=read_csv(PAPER, Published))
 
 
 def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table1").edct
-    rows = edct_table1.rows(edct.arms(), [score(arm, "a") for arm in edct.arms()], HOW, read_csv(PAPER, Published))
+    rows = edct_table1.rows(edct.arms(), with_paper(edct.arms()))
     assert {row.vlm: (row.paper_pcs, row.paper_ncc, row.paper_ccs) for row in rows} == {
         "llama-3.2-vision-11b": (0.599, 0.503, 0.435),
         "pixtral-12b": (0.605, 0.622, 0.504),
@@ -136,7 +144,7 @@ def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside
 def test_the_overlay_of_table_2_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table2").edct
     arms = [arm for block in edct.tables.table2 for arm in block.arms()]
-    rows = edct_table2.rows(arms, [score(arm, "a") for arm in arms], HOW, read_csv(PAPER, Published))
+    rows = edct_table2.rows(arms, with_paper(arms))
     assert {(row.writer, row.judge, row.editor): row.paper_ccs for row in rows} == {
         ("gemini-2.5-pro", "gemini-2.5-pro", "flux.1-kontext-max"): 0.674,
         ("gemini-2.5-pro", "gemini-2.5-pro", "gemini-2.5-flash-image"): 0.657,

@@ -1,16 +1,21 @@
-"""The built-in writer and judges against cases decided by hand."""
+"""The built-in writer and judge of edct-2025 against cases decided by hand; see `test_world_judges` for the rest."""
+
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from cfeval.backends import registry
-from cfeval.backends.judges.base import JudgeRequest
+from cfeval.backends.editors.base import EditRequest
+from cfeval.backends.judges.base import Change, JudgeRequest
 from cfeval.backends.writers.base import WriteRequest
 from cfeval.records.common import Status
-from cfeval.world.grammar import parse_instruction
+from cfeval.world.grammar import parse_instruction, scene_after
+from cfeval.world.repaint import find
 
 WRITER = registry.build("writers", {"backend": "grammar"})
 JUDGE = registry.build("judges", {"backend": "grammar"})
-LEXICAL = registry.build("judges", {"backend": "lexical"})
+DRAWN = next(registry.build("datasets", {"backend": "world"}).samples(1, 5))
 
 RED_CIRCLE = "the circle in the top left is red"
 TO_BLUE = "Change the color of the circle in the top left from red to blue. Keep everything else as it is."
@@ -26,11 +31,11 @@ TWO = "i see a red circle, a blue square"
 WITHOUT_CIRCLE = "Remove the red circle so that only the background remains there. Keep everything else as it is."
 
 
-def judged(answer: str, said: str, edit: str, new_answer: str, new_said: str) -> tuple[int | None, int | None]:
-    [reply] = JUDGE.judge([JudgeRequest("i", answer, said, edit, "", new_answer, new_said, 0)])
+def judged(answer: str, said: str, edit: str, new_answer: str, new_said: str) -> tuple[int, int]:
+    [reply] = JUDGE.judge([JudgeRequest("i", answer, said, (Change(edit),), new_answer, new_said, 0)])
     assert reply.status == Status.OK, reply.reason
-    assert reply.stated_ccs == (reply.pcs or 0) * (reply.ncc or 0)
-    return reply.pcs, reply.ncc
+    assert reply.stated_ccs == reply.scores["pcs"] * reply.scores["ncc"]
+    return reply.scores["pcs"], reply.scores["ncc"]
 
 
 @pytest.mark.parametrize(
@@ -78,24 +83,6 @@ def test_yes_flips_when_the_thing_is_recolored_and_no_when_it_appears() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "edit"), [("it feels right", TO_BLUE), (RED_CIRCLE, "Make it nicer."), (RED_CIRCLE, ""), ("", TO_BLUE)]
-)
-def test_what_the_judge_cannot_read_is_unscored(said: str, edit: str) -> None:
-    [reply] = JUDGE.judge([JudgeRequest("i", "red", said, edit, "", "blue", BLUE_CIRCLE, 0)])
-    assert (reply.status, reply.pcs, reply.ncc) == (Status.UNPARSABLE, None, None)
-    assert reply.reason
-
-
-def test_the_lexical_judge_is_fooled_by_wording_and_the_grammar_judge_is_not() -> None:
-    request = JudgeRequest(
-        "i", "red", RED_CIRCLE, TO_BLUE, "", "i think red", "the color of the circle in the top left is red", 0
-    )
-    [naive], [careful] = LEXICAL.judge([request]), JUDGE.judge([request])
-    assert (naive.pcs, naive.ncc) == (1, 1)
-    assert (careful.pcs, careful.ncc) == (0, 0)
-
-
-@pytest.mark.parametrize(
     ("question", "answer", "said", "kind", "old"),
     [
         ("What color is the circle?", "red", RED_CIRCLE, "color", "red"),
@@ -136,3 +123,74 @@ def test_an_explanation_outside_the_language_is_unparsable(said: str) -> None:
     [reply] = WRITER.write([WriteRequest("i", "What color is the circle?", "red", said, 1)])
     assert reply.status == Status.UNPARSABLE
     assert not reply.edits
+
+
+def test_one_edit_is_written_under_2025_and_a_chain_under_2026_that_begins_with_it() -> None:
+    said = "i see a red circle, a blue square, a green star"
+    for seed in range(10):
+        request = WriteRequest("i", "How many objects are there?", "three", said, seed, edits=2)
+        [alone], [chain] = WRITER.write([request]), WRITER.write([replace(request, protocol="edct-bench-2026")])
+        assert len(alone.edits) == 1
+        assert len(chain.edits) == 2
+        assert chain.edits[0] == alone.edits[0]
+        assert chain.edits[1].concept != chain.edits[0].concept
+        assert {edit.evidence for edit in chain.edits} == {"object"}
+        assert all(edit.positive in chain.raw for edit in chain.edits)
+
+
+NOTHING_CITED = "i see nothing"
+PLACEBO = WriteRequest(
+    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "placebo-edit", DRAWN.picture, DRAWN.scene
+)
+
+
+def test_a_placebo_changes_what_was_left_out_and_says_what_that_is() -> None:
+    assert DRAWN.scene is not None
+    background = f"the background is {DRAWN.scene.background}"
+    [of_objects] = WRITER.write([replace(PLACEBO, explanation=background)])
+    assert {edit.evidence for edit in of_objects.edits} == {"object"}
+    [of_background] = WRITER.write([PLACEBO])
+    assert [edit.evidence for edit in of_background.edits] == ["background"]
+    assert scene_after(DRAWN.scene, [of_background.edits[0].positive]).background != DRAWN.scene.background
+
+
+def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
+    [sample] = registry.build("datasets", {"backend": "easy_vqa"}).samples(1, 0)
+    said = "the circle in the picture is red"
+    request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "placebo-edit", sample.picture)
+    [reply] = WRITER.write([request])
+    assert [edit.evidence for edit in reply.edits] == ["background"]
+    [edited] = registry.build("editors", {"backend": "repaint"}).edit(
+        [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)]
+    )
+    before, after = find(sample.picture.pixels), find(edited.picture.pixels)
+    assert after.background != before.background
+    assert (after.color, after.shape) == (before.color, before.shape)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"scene": None}, "no scene record, and without one"),
+        ({"scene": None, "picture": None}, "no scene record, and without one"),
+        ({"question": "Why?"}, "the question is not in the language"),
+        ({"explanation": "because"}, "the explanation is not in the language"),
+        ({"protocol": "null-edit"}, "null-edit has no instructions"),
+    ],
+)
+def test_where_no_placebo_can_be_found_the_reason_is_said(change: dict[str, Any], reason: str) -> None:
+    [reply] = WRITER.write([replace(PLACEBO, **change)])
+    assert reply.status == Status.UNPARSABLE
+    assert reply.reason.startswith(reason)
+
+
+def test_a_writer_that_takes_the_first_writes_the_same_whatever_the_seed() -> None:
+    first = registry.build("writers", {"backend": "grammar", "pick": "first"})
+    said = "i see a red circle, a blue square, a green star"
+    requests = [
+        WriteRequest("i", "How many objects are there?", "three", said, seed, 2, "edct-bench-2026") for seed in range(9)
+    ]
+    written = first.write(requests)
+    assert all(reply == written[0] for reply in written)
+    assert [edit.concept for edit in written[0].edits] == ["red circle", "blue square"]
+    assert len({reply.edits for reply in WRITER.write(requests)}) > 1

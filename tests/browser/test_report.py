@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.conftest import report_page  # noqa: F401
+from tests.report.conftest import finished, report_page  # noqa: F401
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -30,7 +30,7 @@ def shown(text: str) -> list[str]:
 def test_the_gallery_shows_its_first_page_and_no_text_of_a_model_ran(report_page: Path) -> None:  # noqa: F811
     text = dom(report_page)
     assert len(shown(text)) == 24
-    assert "120 of 120 items, page 1 of 5" in text
+    assert "260 of 260 items, page 1 of 11" in text
     assert "<title>cfeval report</title>" in text
     assert "pwned'&lt;/script&gt;" in text
     assert '<img src="x"' not in text
@@ -39,31 +39,48 @@ def test_the_gallery_shows_its_first_page_and_no_text_of_a_model_ran(report_page
 @pytest.mark.parametrize(
     ("state", "count"),
     [
-        ("#vlm=grounded", 40),
-        ("#verdict=1", 36),
+        ("#vlm=grounded", 180),
+        ("#protocol=edct-bench-2026", 60),
+        ("#verdict=1", 88),
+        ("#verdict=moved", 8),
+        ("#verdict=stood", 64),
         ("#vlm=prior&verdict=0", 36),
-        ("#status=no_image", 12),
-        ("#verdict=none&vlm=grounded", 4),
-        ("#kind=shape", 30),
-        ("#words=ZEBRA", 3),
+        ("#status=no_image", 28),
+        ("#verdict=none&vlm=grounded", 20),
+        ("#kind=shape", 70),
+        ("#words=ZEBRA", 7),
         ("#words=zebra+item-005&vlm=prior", 1),
-        ("#words=onerror&kind=shape&verdict=1", 8),
+        ("#words=onerror&kind=shape&verdict=1", 24),
         ("#words=nothing+like+it", 0),
-        ("#vlm=unknown", 120),
+        ("#vlm=unknown", 260),
     ],
 )
 def test_filters_in_the_address_select_the_items(report_page: Path, state: str, count: int) -> None:  # noqa: F811
-    assert f"{count} of 120 items" in dom(report_page, state)
+    assert f"{count} of 260 items" in dom(report_page, state)
 
 
 def test_pages_beyond_the_last_show_the_last(report_page: Path) -> None:  # noqa: F811
     text = dom(report_page, "#vlm=grounded&page=99")
-    assert "page 2 of 2" in text
-    assert len(shown(text)) == 16
+    assert "page 8 of 8" in text
+    assert len(shown(text)) == 12
 
 
-def test_the_targets_of_an_item_stand_side_by_side(report_page: Path) -> None:  # noqa: F811
-    assert shown(dom(report_page))[:6] == ["item-000"] * 3 + ["item-001"] * 3
+def test_all_that_was_done_with_an_item_stands_side_by_side(report_page: Path) -> None:  # noqa: F811
+    assert shown(dom(report_page))[:13] == ["item-000"] * 6 + ["item-001"] * 7
+
+
+@pytest.mark.parametrize(
+    ("protocol", "chips"),
+    [
+        ("edct-2025", ["holds CCS 1", "holds PCS 1", "holds NCC 1"]),
+        ("edct-bench-2026", ["holds CCS 1", "holds AC 1", "holds EF 1", "plain graded 0.75"] * 2),
+        ("null-edit", ["fails answer moved", "holds explanation stood"]),
+    ],
+)
+def test_a_card_shows_the_scores_of_its_protocol(report_page: Path, protocol: str, chips: list[str]) -> None:  # noqa: F811
+    text = dom(report_page, f"#words=item-001&vlm=grounded&protocol={protocol}").split('<div id="cards"')[1]
+    found = re.findall(r'<span class="chip (\w+)">([^<]*)</span>', text.split("<script")[0])
+    assert [" ".join(chip) for chip in found] == chips
 
 
 def test_pictures_load_from_the_file_system_and_small_ones_stay_sharp(report_page: Path) -> None:  # noqa: F811

@@ -57,6 +57,8 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "lexical": {},
         "chat": {"model": SCRIPTED, "samples": 3},
         "blind": {"model": SCRIPTED, "samples": 3},
+        "reader": {},
+        "noisy": {"judge": {"backend": "grammar"}, "sensitivity": 0.8},
         "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
     },
     "verifiers": {"reader": {}},
@@ -200,7 +202,7 @@ def test_a_writer_writes_for_each_request_on_its_own(
         assert isinstance(reply, WriteReply)
         assert (reply.status == Status.OK) == bool(reply.edits)
         assert all(edit.concept and edit.positive for edit in reply.edits)
-        assert len(reply.edits) <= asked["edits"]
+        assert len(reply.edits) == len({edit.concept for edit in reply.edits}) <= asked["edits"]
         assert all(bool(edit.evidence) for edit in reply.edits) or protocol != PLACEBO_EDIT
 
 

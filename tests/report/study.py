@@ -1,6 +1,7 @@
 """The result files of a made-up study, as the pipeline lays them out."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from cfeval.io.pictures import Picture, folder_of
@@ -12,8 +13,14 @@ from tests.conftest import picture
 from tests.tables.study import arm, failed, score
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\u2028&amp;"
-ARMS = [arm(vlm=vlm) for vlm in ("grounded", "prior", "confabulating")]
+ARMS = [
+    *(arm(vlm=vlm) for vlm in ("grounded", "prior", "confabulating")),
+    *(arm(protocol=protocol) for protocol in ("edct-bench-2026", "null-edit", "placebo-edit")),
+]
 ITEMS = 40
+CHAINED = 20
+"""Items of the 2026 protocol with a second edit: every other one."""
+CARDS = len(ARMS) * ITEMS + CHAINED
 KINDS = ("color", "shape", "position", "count")
 
 
@@ -29,10 +36,11 @@ def write_study(results: Path, shards: int = 1) -> None:
         above = f"world/{one.vlm}"
         below = f"{above}/{one.writer}/{one.protocol}"
         _write(results, f"baseline/{above}", [_baseline(i, one) for i in ids()], shards)
-        _write(results, f"instructions/{below}", [_instruction(i) for i in ids()], shards)
-        _write(results, f"counterfactuals/{below}/{one.editor}", [_counterfactual(i) for i in ids()], shards)
-        _write(results, f"requery/{below}/{one.editor}", [_requery(i) for i in ids()], shards)
-        rows = [_score(i, one) for i in ids()]
+        edits = [(item, edit) for item in ids() for edit in _edits(item, one)]
+        _write(results, f"instructions/{below}", [_instruction(*e) for e in edits], shards)
+        _write(results, f"counterfactuals/{below}/{one.editor}", [_counterfactual(*e) for e in edits], shards)
+        _write(results, f"requery/{below}/{one.editor}", [_requery(*e) for e in edits], shards)
+        rows = [_score(*e, one) for e in edits]
         path = results / "scores" / f"{below}/{one.editor}/{one.judge}.csv"
         for number, file in enumerate(shard_files(path, shards)):
             write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
@@ -43,9 +51,9 @@ def score_files(results: Path) -> list[Path]:
     return sorted((results / "scores").rglob("*.csv"))
 
 
-def arms_json() -> str:
-    """The arms as the command line takes them."""
-    return json.dumps([one.model_dump() for one in ARMS])
+def arms_json(arms: Sequence[Arm] = ARMS) -> str:
+    """Arms as the command line takes them."""
+    return json.dumps([one.model_dump() for one in arms])
 
 
 def _write(results: Path, name: str, records: list[Record], shards: int) -> None:
@@ -78,22 +86,32 @@ def _baseline(item: str, of: Arm) -> Baseline:
     return Baseline(id=item, question="?", answer=f"It is red, says {of.vlm}.", explanation=HOSTILE)
 
 
-def _instruction(item: str) -> Instruction:
-    return Instruction(id=item, concept="red color", positive="Make the circle blue.", negative="No red remains.")
+def _edits(item: str, of: Arm) -> tuple[int, ...]:
+    return (1, 2) if of.protocol == "edct-bench-2026" and int(item[-3:]) % 2 else (1,)
 
 
-def _counterfactual(item: str) -> Counterfactual:
+def _instruction(item: str, edit: int) -> Instruction:
+    texts = {"positive": f"Make the circle blue, change {edit}.", "negative": "No red remains."}
+    return Instruction(id=item, edit=edit, concept="red color", **texts)
+
+
+def _counterfactual(item: str, edit: int) -> Counterfactual:
     if item.endswith("7"):
-        return Counterfactual(id=item, seed=1, status=Status.NO_IMAGE, stage="edit", reason="the editor gave none")
-    return Counterfactual(id=item, seed=1, image=_picture(item).ref(f"{item} & more.png"))
+        why = {"status": Status.NO_IMAGE, "stage": "edit", "reason": "the editor gave none"}
+        return Counterfactual(id=item, edit=edit, seed=1, **why)
+    return Counterfactual(id=item, edit=edit, seed=1, image=_picture(item).ref(f"{item} & more.png"))
 
 
-def _requery(item: str) -> Requery:
-    return Requery(id=item, answer=HOSTILE, explanation="zebra" if item == "item-005" else "It is blue now.")
+def _requery(item: str, edit: int) -> Requery:
+    explanation = "zebra" if item == "item-005" else "It is blue now."
+    return Requery(id=item, edit=edit, answer=HOSTILE, explanation=explanation)
 
 
-def _score(item: str, of: Arm) -> Score:
+def _score(item: str, edit: int, of: Arm) -> Score:
     if item.endswith("7"):
-        return failed(of, item, Status.NO_IMAGE, stage="edit", correct=1)
+        return failed(of, item, Status.NO_IMAGE, edit=edit, stage="edit", correct=1)
+    if of.protocol in ("null-edit", "placebo-edit"):
+        return score(of, item, int(item.endswith("1")), 0, correct=1)
+    graded = {"ccs_graded": 0.75} if of.protocol == "edct-bench-2026" else {}
     faithful = int(of.vlm == "grounded")
-    return score(of, item, pcs=faithful, ncc=int(of.vlm != "prior"), correct=1, verified=1)
+    return score(of, item, pcs=faithful, ncc=int(of.vlm != "prior"), edit=edit, correct=1, verified=1, **graded)

@@ -5,9 +5,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+from cfeval.report.figures import NAMES
 from tests.conftest import Run
 from tests.report.conftest import make_report
-from tests.report.study import arms_json, write_study
+from tests.report.study import ARMS, CARDS, arms_json, write_study
 
 
 class Links(HTMLParser):
@@ -49,38 +50,43 @@ def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: P
 
 def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:
     html = report_page.read_text()
-    for text in ("EDCT, Table 1", "EDCT, Table 2", "Calibration: CCS", "stand for no real model", "no_image 4"):
+    shown = ("EDCT, Table 1", "EDCT, Table 2", "EDCT-Bench 2026", "Controls:", "Calibration:", "The instrument:")
+    for text in (*shown, "Targets compared", "Where the variance", "stand for no real model", "no_image 4"):
         assert text in html
-    assert html.count("<figure><svg") == 2
+    assert "Agreement of judges" not in html  # one judge: that table has no row
+    places = [html.index(f"<h2>{text}") for text in shown]
+    assert places == sorted(places)
+    assert html.count("<figure><svg") == 3
     assert "#1b2430" not in html.split("<figure>")[1].split("</figure>")[0]
 
 
 def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
     tables, figures = tmp_path / "tables", tmp_path / "figures"
-    assert cfeval("edct", "calibration", "--arms", "[]", "--known", "{}", "--out", tables / "cal")[0] == 0
-    assert cfeval("edct", "calibration-plot", "--table", tables / "cal.csv", "--out", figures / "cal")[0] == 0
-    given = ["--table1", tables / "t1.csv", "--calibration", tables / "cal.csv", "--forest", figures / "forest.svg"]
-    given += ["--calibration-plot", figures / "cal.svg", "--results", tmp_path / "edct", "--arms", arms_json()]
+    assert cfeval("edct", "table", "calibration", "--arms", "[]", "--out", tables / "edct_calibration")[0] == 0
+    given = ["--tables", tables, "--figures", figures, "--results", tmp_path / "edct", "--arms", arms_json()]
     assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
-    assert report_page.read_text().count("<figure><svg") == 1
-    assert "Calibration: CCS" not in report_page.read_text()
+    assert report_page.read_text().count("<figure><svg") == 2
+    assert "Calibration: what" not in report_page.read_text()
 
 
-def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(cfeval: Run, tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    first, second = make_report(cfeval, tmp_path / "a"), make_report(cfeval, tmp_path / "b")
+def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
+    given = ["--tables", tmp_path / "tables", "--results", tmp_path / "edct", "--arms", arms_json()]
+    assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
+    assert "<figure>" not in report_page.read_text()
+    assert "EDCT, Table 1" in report_page.read_text()
+
+
+def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(finished: Path, tmp_path: Path) -> None:
+    first, second = finished / "report" / "index.html", make_report(tmp_path)
     assert first.read_bytes() == second.read_bytes()
-    assert str(tmp_path) not in first.read_text()
+    assert str(finished) not in first.read_text()
     assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
-    for name in ("figures/forest.png", "figures/forest.svg", "figures/cal.png", "figures/cal.svg"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    for name in (f"figures/edct_{figure}.{ending}" for figure in NAMES for ending in ("png", "svg")):
+        assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
-def test_a_study_in_shards_has_the_same_page_but_for_the_places_of_pictures(cfeval: Run, tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "three").mkdir()
-    one, three = make_report(cfeval, tmp_path / "one"), make_report(cfeval, tmp_path / "three", shards=3)
+def test_a_study_in_shards_has_the_same_page_but_for_the_places_of_pictures(finished: Path, tmp_path: Path) -> None:
+    one, three = finished / "report" / "index.html", make_report(tmp_path, shards=3)
     assert re.sub(r"/00[012]/", "/", three.read_text()) == one.read_text()
 
 
@@ -89,7 +95,7 @@ def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> Non
     out = tmp_path / "report.html"
     args = ("--results", tmp_path / "edct", "--arms", arms_json(), "--per-arm", 10, "--out", out)
     assert cfeval("edct", "report", *args)[0] == 0
-    assert "90 further items" in out.read_text()
+    assert f"{CARDS - 10 * len(ARMS)} further items" in out.read_text()
     assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
 
 

@@ -10,7 +10,7 @@ def card(item: str, vlm: str, ccs: int | None, kind: str = "color", edited: str 
         ("question", "reference", "original", "answer", "explanation", "concept", "positive", "negative"), ""
     )
     rest = {"new_answer": "", "new_explanation": "", "status": "ok", "stage": "", "reason": "", "verified": None}
-    bits = {"pcs": ccs, "ncc": ccs, "ccs": ccs}
+    bits = {"answer_score": ccs, "explanation_score": ccs, "ccs": ccs, "ccs_graded": None}
     own = {"id": item, "edit": 1, "kind": kind, "edited": edited}
     return Card(arm=arm(vlm=vlm, **names), **texts, **rest, **bits, **own)  # type: ignore[arg-type]
 

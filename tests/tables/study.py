@@ -1,8 +1,12 @@
 """Scores of a made-up study."""
 
+from collections.abc import Iterable
+
 from cfeval.params import Interval
+from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
+from cfeval.tables.material import Material, material
 
 HOW = Interval(resamples=200)
 GROUNDED = Arm(dataset="world", vlm="grounded", writer="grammar", protocol="edct-2025", editor="scene", judge="grammar")
@@ -14,16 +18,32 @@ def arm(**names: str) -> Arm:
 
 
 def score(of: Arm, item: str, pcs: int = 1, ncc: int = 1, **fields: object) -> Score:
-    """A scored item."""
-    bits = {"pcs": pcs, "ncc": ncc, "ccs": pcs * ncc}
+    """A scored edit; `pcs` and `ncc` are the two scores of the arm's protocol, whatever they are called there."""
+    bits: dict[str, object] = dict(zip(RULES[of.protocol].scores, (pcs, ncc), strict=True))
+    bits |= {} if of.protocol in CONTROLS else {"ccs": pcs * ncc}
     return Score.model_validate({**of.model_dump(), "id": item, **bits, **fields})
 
 
 def failed(of: Arm, item: str, status: Status, **fields: object) -> Score:
-    """An item that ended in a failure."""
+    """An edit that ended in a failure."""
     return Score.model_validate({**of.model_dump(), "id": item, "status": status, "reason": "why", **fields})
 
 
 def scores(of: Arm, ones: int, zeros: int) -> list[Score]:
     """So many faithful and unfaithful items."""
     return [score(of, f"i{i:03d}", pcs=int(i < ones)) for i in range(ones + zeros)]
+
+
+def chain(of: Arm, item: str, *firsts: int | Status, **fields: object) -> list[Score]:
+    """The edits of an item: the first score of each (the second is 1), or why it has none."""
+    return [
+        failed(of, item, first, edit=edit, **fields)
+        if isinstance(first, Status)
+        else score(of, item, first, edit=edit, **fields)
+        for edit, first in enumerate(firsts, 1)
+    ]
+
+
+def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> Material:
+    """What a table is made from."""
+    return material(given, how=how, **settings)

@@ -19,7 +19,8 @@ from cfeval.world.grammar import (
 from cfeval.world.items import Item, generate_items
 from cfeval.world.language import background_claim, object_claim, objects_claim
 from cfeval.world.questions import PERSONAS, Persona, Question, respond, well_posed
-from cfeval.world.scenes import apply, replace_slot, sample_scene
+from cfeval.world.scenes import apply
+from tests.world.scenes import scene_of
 
 THREE = objects_claim([("red", "circle"), ("blue", "star"), ("green", "cross")])
 ITEMS = generate_items(120, seed=21, correlated=False)
@@ -83,15 +84,6 @@ def test_one_thing_cited_is_one_edit() -> None:
     assert len(choose_chain("Is there a red circle?", "yes", claim, random.Random(0), most=3)) == 1
     assert len(choose_chain("Is there a red circle?", "yes", background_claim("sky"), random.Random(0), most=3)) == 1
     assert choose_chain("How many objects are there?", "zero", objects_claim([]), random.Random(0), most=3) == []
-
-
-def scene_of(*things: tuple[str, str] | None) -> Scene:
-    """Things by quadrant, on a gray background."""
-    scene = sample_scene(random.Random(3)).model_copy(update={"background": "gray"})
-    for place, thing in enumerate(things):
-        color, shape = thing or ("red", "circle")
-        scene = replace_slot(scene, place, present=thing is not None, color=color, shape=shape, size="small")
-    return scene
 
 
 CIRCLE_STAR_CROSS = scene_of(("red", "circle"), ("blue", "star"), None, ("green", "cross"))

@@ -36,6 +36,7 @@ class Card:
     explanation_score: int | None
     """NCC, EF or whether the explanation moved."""
     ccs: int | None
+    ccs_graded: float | None
     verified: int | None
 
 
@@ -84,5 +85,6 @@ def _card(of: Evidence, score: Score) -> Card:
         answer_score=getattr(score, RULES[of.arm.protocol].scores[0]),
         explanation_score=getattr(score, RULES[of.arm.protocol].scores[1]),
         ccs=score.ccs,
+        ccs_graded=score.ccs_graded,
         verified=score.verified,
     )

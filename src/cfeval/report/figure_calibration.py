@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from cfeval.records.tables import CalibrationRow
 from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.figure_style import bare, plain, said_instead, use_style
+from cfeval.report.figure_style import bare, plain, said_instead, share_ticks, use_style
 from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING, TOLERANCE, title_of
 
 _COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7
@@ -37,11 +37,17 @@ def draw(rows: Sequence[CalibrationRow]) -> Figure:
             _panel(axes, panels[number], rows)
         else:
             axes.set_visible(False)
-    figure.supxlabel("p, known share of items that the target answers unfaithfully", fontsize=9)
+    figure.supxlabel(_caption(rows), fontsize=9)
     figure.supylabel("measured", fontsize=9)
     handles = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3)
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4 if columns > 2 else 2)
     return figure
+
+
+def _caption(rows: Sequence[CalibrationRow]) -> str:
+    """What the axis is, and the targets behind the short names."""
+    names = ", ".join(f"{plain(short)}: {plain(vlm)}" for vlm, short in _short_names(rows).items())
+    return "p, known share of items that the target answers unfaithfully" + (f"\n{names}" if names else "")
 
 
 def _panels(rows: Sequence[CalibrationRow]) -> list[list[CalibrationRow]]:
@@ -56,16 +62,14 @@ def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationR
     bare(axes, "bottom", "left")
     axes.set_xlim(-0.12, 1.2)
     axes.set_ylim(-0.05, 1.08)
-    ticks, labels = [0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".50", ".75", "1"]
-    axes.set_xticks(ticks, labels)
-    axes.set_yticks(ticks, labels)
+    share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_title(plain(title_of(of[0], rows)), fontsize=9)
     axes.fill_between([0, 1], [1 - TOLERANCE, -TOLERANCE], [1 + TOLERANCE, TOLERANCE], color=MUTED, alpha=0.15, lw=0)
     axes.plot([0, 1], [1, 0], "--", color=MUTED, linewidth=1, label=f"1 − p, ± {TOLERANCE:g}")
     for metric, (marker, color, side, label) in _SERIES.items():
         _points(axes, of, metric, (marker, color, side, label))
-    _names(axes, of)
+    _names(axes, of, rows)
 
 
 def _points(axes: Axes, of: Sequence[CalibrationRow], metric: str, look: tuple[str, str, int, str]) -> None:
@@ -86,9 +90,17 @@ def _place(of: Sequence[CalibrationRow], place: int) -> float:
     return of[place].share + 4 * _DODGE * (twins.index(place) - (len(twins) - 1) / 2)
 
 
-def _names(axes: Axes, of: Sequence[CalibrationRow]) -> None:
-    """The first letters of the targets that share a p, below their points: nothing else tells them apart."""
-    shares = [row.share for row in of]
+def _names(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
+    """Short names of the targets that share a p, above their points: nothing else tells them apart."""
+    short = _short_names(rows)
     for place, row in enumerate(of):
-        if shares.count(row.share) > 1:
-            axes.text(_place(of, place), 1.04, plain(row.vlm[:2]), fontsize=7, ha="center", color=MUTED)
+        if row.vlm in short:
+            axes.text(_place(of, place), 1.04, plain(short[row.vlm]), fontsize=7, ha="center", color=MUTED)
+
+
+def _short_names(rows: Sequence[CalibrationRow]) -> dict[str, str]:
+    """The targets that share a p with another, each by as many first letters as it takes, at least two."""
+    shares = {row.vlm: row.share for row in rows}
+    crowded = [vlm for vlm, share in shares.items() if list(shares.values()).count(share) > 1]
+    size = next(n for n in range(2, 99) if len({vlm[:n] for vlm in crowded}) == len(crowded))
+    return {vlm: vlm[:size] for vlm in crowded}

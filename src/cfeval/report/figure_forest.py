@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 from cfeval.records.tables import ArmRow
 from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.figure_style import bare, plain, said_instead, use_style
+from cfeval.report.figure_style import TEST_WORLD, arm_labels, bare, said_instead, share_ticks, use_style
 from cfeval.tables.arm_sheet import NO_ARM_NOTE
-from cfeval.tables.arms import short_labels
+from cfeval.tables.items import ways
 
-_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.25, 8.2
+_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
 
 
 def draw(rows: Sequence[ArmRow]) -> Figure:
@@ -33,15 +33,14 @@ def draw(rows: Sequence[ArmRow]) -> Figure:
 
 def _frame(axes: Axes, rows: Sequence[ArmRow]) -> None:
     bare(axes, "bottom")
-    marks = [" †" if row.test_world else "" for row in rows]
-    labels = [plain(label + mark) for label, mark in zip(short_labels(rows), marks, strict=True)]
-    axes.set_yticks(range(len(rows)), labels)
+    axes.set_yticks(range(len(rows)), arm_labels(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", ".25", ".50", ".75", "1"])
+    share_ticks(axes, "x")
     axes.grid(axis="x", color=GRID, linewidth=0.8)
-    note = "   († built-in test target, stands for no real model)" if any(row.test_world for row in rows) else ""
-    axes.set_xlabel(f"CCS, the share of explanations that hold{note}")
+    said = ["CCS, the share of explanations that hold", f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said += [TEST_WORLD] if any(row.test_world for row in rows) else []
+    axes.set_xlabel("\n".join(said))
 
 
 def _bounds(axes: Axes, place: int, row: ArmRow) -> None:
@@ -70,7 +69,7 @@ def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
 
 
 def _legend(figure: Figure, axes: Axes, rows: Sequence[ArmRow]) -> None:
-    axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label=f"CCS, {rows[0].ci}")
+    axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label="CCS")
     axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
     axes.plot([], [], "x", color=MUTED, markeredgewidth=1.2, label="NCC (explanation)")
     if any(row.missing for row in rows):

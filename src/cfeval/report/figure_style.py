@@ -1,5 +1,6 @@
 """How all figures look, and how they are saved: the same data give the same bytes."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 from cfeval.io.atomic import write_bytes
 from cfeval.report.colors import INK, MUTED, PAPER
+from cfeval.tables.arms import short_labels
 
 _SETTINGS: dict[Any, object] = {
     "svg.fonttype": "none",
@@ -27,6 +29,8 @@ _SETTINGS: dict[Any, object] = {
     "legend.fontsize": 8,
 }
 _PIXELS_PER_INCH = 200
+_QUARTERS = (0, 0.25, 0.5, 0.75, 1)
+TEST_WORLD = "† built-in test target, stands for no real model"
 
 
 def use_style() -> None:
@@ -46,6 +50,20 @@ def bare(axes: Axes, *keep: str) -> None:
         spine.set_visible(side in keep)
     axes.tick_params(length=0)
     axes.set_axisbelow(True)
+
+
+def share_ticks(axes: Axes, *along: str) -> None:
+    """Quarters from 0 to 1 on the named axes, `x` or `y`."""
+    for name in along:
+        axes.set(**{f"{name}ticks": _QUARTERS, f"{name}ticklabels": ("0", ".25", ".50", ".75", "1")})
+
+
+def arm_labels(rows: Sequence[Any]) -> list[str]:
+    """What tells each arm from the others, targets of the test world marked; rows have `test_world`."""
+    return [
+        plain(label.replace(row.vlm, f"{row.vlm} †", 1) if row.test_world else label)
+        for row, label in zip(rows, short_labels(rows), strict=True)
+    ]
 
 
 def said_instead(figure: Figure, text: str) -> Figure:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from cfeval.protocols.rules import RULES
 from cfeval.report.cards import Card
 
-NUMBERS = ("edit", "answer_score", "explanation_score", "ccs", "verified")
+NUMBERS = ("edit", "answer_score", "explanation_score", "ccs", "ccs_graded", "verified")
 TEXTS = (
     "id",
     "question",

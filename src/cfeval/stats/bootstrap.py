@@ -2,6 +2,15 @@
 
 Clusters (images) are drawn with replacement, each with all its items (Davison and Hinkley 1997, Section 3.8; Field and
 Welsh 2007); BCa takes its acceleration from leaving one cluster out at a time.
+
+Coverage of 95 % intervals of a share in 2,000 simulated studies, percentile / BCa:
+
+- single items: 95 / 96 % at .5 from n = 30; at .05 93 / 97 % with n = 120, 96 / 97 % with n = 400;
+- images with 1 to 8 items, intraclass correlation .3: at .5 93 / 94 % with 30 images, 94 / 95 % with 120; at .2 92 /
+  93 % with 30, 94 / 94 % with 120; at .05 91 / 92 % with 120, 93 / 94 % with 400; and 87 / 90 % with 120 if the
+  correlation is .7.
+
+So they are too short where images or ones are few. There `cfeval.stats.wilson` does as well or better.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,8 +84,10 @@ def resampled(
     from scipy.stats import DegenerateDataWarning  # slow to load, and most commands need none of it
     from scipy.stats import bootstrap as scipy_bootstrap
 
+    columns = np.ascontiguousarray(totals.T)
+
     def of(drawn: Any, axis: int) -> Floats:
-        return statistic(totals[drawn].sum(axis=axis - 1))
+        return statistic(np.stack([column[drawn].sum(axis=axis) for column in columns], axis=-1))
 
     with catch_warnings(action="ignore", category=DegenerateDataWarning):  # callers see to resamples without a value
         return scipy_bootstrap(

@@ -2,6 +2,12 @@
 
 Rogan and Gladen 1978; the interval is that of Lang and Reiczigel 2014, which carries the uncertainty of sensitivity and
 specificity as well as that of the share. Samples that are clustered enter with their effective sizes.
+
+It was chosen by simulation, 1,000 studies for each of 144 cases (60 to 400 items, 20 to 400 of either truth,
+sensitivity and specificity .55 to 1). For shares of .05 to .95, with 100 items of either truth or more and a judge
+right at least 7 times of 10 it covers in 94 to 98 %, else in 94 to 100 %: too wide rather than too short where the
+judge is nearly perfect or nearly useless. A bootstrap of all three samples is shorter, but falls to 72 % where the
+judge made no error on the items of known truth.
 """
 
 from collections.abc import Sequence

@@ -2,9 +2,11 @@
 
 Under the null hypothesis it makes no difference whose scores are whose, so each cluster's sum of differences has either
 sign with equal chance. With single items that is McNemar's exact test (McNemar 1947); with clusters it is the
-randomization test over clusters (Edgington and Onghena 2007), because McNemar's own, blind to them, rejects a true null
-far too often. The distribution is worked out whole, not drawn. The exact p is conservative, the mid-p is not and hardly
-ever exceeds its level (Fagerland, Lydersen and Laake 2013).
+randomization test over clusters (Edgington and Onghena 2007). The distribution is worked out whole, not drawn. The
+exact p is conservative, the mid-p is not and hardly ever exceeds its level (Fagerland, Lydersen and Laake 2013).
+
+How often a true null was rejected at 5 % in 1,000 simulated studies, 20 to 120 images of 1 to 8 items, intraclass
+correlation .3: exact 1 to 5 %, mid-p 3 to 6 %; McNemar's own mid-p, blind to images, 15 to 22 %.
 """
 
 from collections import Counter

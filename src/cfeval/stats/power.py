@@ -1,13 +1,11 @@
 """How many items two shares need to be told apart, and what difference a number of items can show.
 
 Normal approximation, two-sided. Two samples: Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction.
-The same items for both (McNemar's test): Miettinen 1968; Connor 1987; Lachin 1992.
+The same items for both (McNemar's test): Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
 """
 
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from math import sqrt
 
 _LEAST = 1e-6
 
@@ -19,8 +17,8 @@ def discordance(first: float, second: float, correlation: float) -> float:
         first, second: their shares of ones.
         correlation: of their scores over items (phi); 0 where one's score tells nothing of the other's.
     """
-    spread = np.sqrt(first * (1 - first) * second * (1 - second))
-    return float(first * (1 - second) + second * (1 - first) - 2 * correlation * spread)
+    spread = sqrt(first * (1 - first) * second * (1 - second))
+    return first * (1 - second) + second * (1 - first) - 2 * correlation * spread
 
 
 def design_effect(items_per_image: float, correlation: float) -> float:
@@ -37,8 +35,8 @@ def design_effect(items_per_image: float, correlation: float) -> float:
 def unpaired_size(first: float, second: float, level: float, power: float) -> float:
     """Items that each of two targets needs if each has items of its own."""
     middle = (first + second) / 2
-    null = np.sqrt(2 * middle * (1 - middle))
-    return _size(abs(first - second), null, np.sqrt(first * (1 - first) + second * (1 - second)), level, power)
+    null = sqrt(2 * middle * (1 - middle))
+    return _size(abs(first - second), null, sqrt(first * (1 - first) + second * (1 - second)), level, power)
 
 
 def paired_size(difference: float, differing: float, level: float, power: float) -> float:
@@ -48,8 +46,8 @@ def paired_size(difference: float, differing: float, level: float, power: float)
         difference: of their shares of ones.
         differing: the share of items on which they differ, at least |difference|.
     """
-    alternative = np.sqrt(max(0.0, differing - difference**2))
-    return _size(abs(difference), np.sqrt(differing), alternative, level, power)
+    alternative = sqrt(max(0.0, differing - difference**2))
+    return _size(abs(difference), sqrt(differing), alternative, level, power)
 
 
 def smallest_difference(size: Callable[[float], float], items: float, greatest: float) -> float | None:
@@ -67,7 +65,8 @@ def smallest_difference(size: Callable[[float], float], items: float, greatest: 
     return float(brentq(lambda difference: size(difference) - items, _LEAST, greatest))
 
 
-def _size(difference: float, null: Any, alternative: Any, level: float, power: float) -> float:
-    from statsmodels.stats.power import normal_sample_size_one_tail  # slow to load, and most commands need none of it
+def _size(difference: float, null: float, alternative: float, level: float, power: float) -> float:
+    """Items, from the standard deviations that one item has under the null hypothesis and under the alternative."""
+    from scipy.special import ndtri
 
-    return float(normal_sample_size_one_tail(difference, power, (1 - level) / 2, null, alternative))
+    return float((ndtri((1 + level) / 2) * null + ndtri(power) * alternative) ** 2 / difference**2)

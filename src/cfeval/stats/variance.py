@@ -21,7 +21,7 @@ Codes = npt.NDArray[np.int64]
 RESAMPLING = "re-sampling"
 RESIDUAL = "residual"
 FEW = 5
-"""Below that many levels a component is called rough: its chi-squared interval spans a factor of more than 20."""
+"""Below that many levels a component is called rough: its chi-squared interval spans a factor of more than 40."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def variance_split(scores: Sequence[float], factors: Mapping[str, Sequence[str]]
             f"there must be a level of {' and '.join(uneven) or 'each factor'} for each of {len(scores)} scores"
         )
     parts, silent = _parts(factors, len(scores))
-    variances = _mivque0(np.asarray(scores, dtype=np.float64), list(parts.values()))
+    variances = _mivque0(np.asarray(scores, dtype=np.float64), list(parts.values())) if parts else None
     if variances is None:
         note = "the design cannot tell the sources apart"
         return [Component(name, _levels(codes), note=note) for name, codes in parts.items()] + silent
@@ -87,10 +87,10 @@ def _parts(factors: Mapping[str, Sequence[str]], n: int) -> tuple[dict[str, Code
 
 def _silence(name: str, levels: int, n: int, same: str | None) -> str:
     """Why a source has no component; empty where it has one."""
-    if name == RESAMPLING:
-        return "no cell of the design was repeated" if same else ""
     if levels == 1:
         return "a single level"
+    if name == RESAMPLING:
+        return f"no cell of the design was repeated: it is in `{same}`" if same else ""
     if name == RESIDUAL:
         return f"there is nothing beside {same}" if same else ""
     return "one score a level: not to be told from re-sampling" if levels == n else ""
@@ -122,7 +122,7 @@ def _overlap(one: Codes, other: Codes) -> float:
 
 def _component(source: str, levels: int, variance: float, total: float) -> Component:
     note = "an estimate below 0 is set to 0" if variance < 0 else "few levels: a rough figure" if levels < FEW else ""
-    if not total > 0:
+    if total < 1e-12:
         return Component(source, levels, 0.0, None, "the scores do not vary")
     return Component(source, levels, max(0.0, variance), max(0.0, variance) / total, note)
 

@@ -3,6 +3,10 @@
 Wilson 1927; EDCT-Bench 2026 uses it for agreement rates. With clusters the number of items is replaced by the effective
 one, n / design effect, corrected for the few clusters that the design effect is estimated from (Korn and Graubard 1998;
 compared with its rivals by Franco, Little, Louis and Slud 2019). Without clusters it is the textbook interval.
+
+Coverage of 95 % intervals in 2,000 simulated studies: 94 to 96 % with 30 to 400 single items at .05 and .5; with images
+of 1 to 8 items and an intraclass correlation of .3: 94 % with 30 to 120 images at .2 and .5, 93 % with 120 at .05; but
+89 % with 120 at .05 if the correlation is .7.
 """
 
 from collections.abc import Sequence
@@ -70,11 +74,11 @@ def effective_size(totals: Floats) -> float:
     Args:
         totals: (K, 2), number of ones and of items by cluster.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     clusters, (ones, items) = len(totals), totals.sum(axis=0)
     if clusters == items or clusters == 1 or ones in (0, items):
         return float(clusters)
     independent = ones / items * (1 - ones / items) / (items - 1)
-    few = t.ppf(0.975, items - 1) / t.ppf(0.975, clusters - 1)
+    few = stdtrit(items - 1, 0.975) / stdtrit(clusters - 1, 0.975)
     return float(items * independent / max(independent, ratio_variance(totals)) * few**2)

@@ -36,9 +36,12 @@ _READING = (
 
 def rows(arms: Sequence[Arm], material: Material) -> list[ComparisonRow]:
     """A row for each two targets of one setting, in the order of `arms`; InputError where an arm has no scores."""
-    found = [_row(one, other, material) for one, other in _pairs(arms)]
-    adjusted = holm([row.p_bootstrap if row.p_mcnemar is None else row.p_mcnemar for row in found])
-    return [row.model_copy(update={"p_holm": rounded(p)}) for row, p in zip(found, adjusted, strict=True)]
+    found = [_compared(one, other, material) for one, other in _pairs(arms)]
+    adjusted = holm([p for _, p in found])
+    return [
+        ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
+        for (figures, _), p in zip(found, adjusted, strict=True)
+    ]
 
 
 def sheet(of: Sequence[ComparisonRow]) -> Sheet:
@@ -61,7 +64,8 @@ def _pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     return [pair for some in beside.values() for pair in combinations(some, 2)]
 
 
-def _row(one: Arm, other: Arm, material: Material) -> ComparisonRow:
+def _compared(one: Arm, other: Arm, material: Material) -> tuple[Figures, float | None]:
+    """The figures of two arms, and the p-value that is adjusted over the table."""
     mine, theirs = _common(material.of(one), material.of(other))
     first, second = values(mine, "ccs"), {value.item: value for value in values(theirs, "ccs")}
     both = [value for value in first if value.item in second]
@@ -70,9 +74,10 @@ def _row(one: Arm, other: Arm, material: Material) -> ComparisonRow:
     figures |= {"images": len({value.group for value in both}), "missing": missing([*mine, *theirs])}
     figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
     figures |= _bounds(mine, theirs)
-    if both:
-        figures |= _compared(one.protocol, both, [second[value.item] for value in both], material.how)
-    return ComparisonRow.model_validate(figures)
+    if not both:
+        return figures, None
+    more, p = _paired(one.protocol, both, [second[value.item] for value in both], material.how)
+    return figures | more, p
 
 
 def _common(first: Sequence[Score], second: Sequence[Score]) -> tuple[list[Score], list[Score]]:
@@ -89,18 +94,22 @@ def _bounds(mine: Sequence[Score], theirs: Sequence[Score]) -> Figures:
     return {"difference_min": rounded(least - others_most), "difference_max": rounded(most - others_least)}
 
 
-def _compared(protocol: str, first: Sequence[Value], second: Sequence[Value], how: Interval) -> Figures:
-    """The figures of two targets on the same items."""
+def _paired(
+    protocol: str, first: Sequence[Value], second: Sequence[Value], how: Interval
+) -> tuple[Figures, float | None]:
+    """Two targets on the same items."""
     scores, groups = [value.value for value in first], [value.group for value in first]
     found = compare(scores, [v.value for v in second], how.level, how.resamples, how.seed, groups, POWER)
+    exact = found.mcnemar.exact if found.mcnemar else None
     of = "bench_" if protocol == EDCT_BENCH_2026 else ""
-    return figures_of({"difference": found.difference}) | {
+    figures = figures_of({"difference": found.difference}) | {
         f"{of}ccs": mean_of(first),
         f"{of}other_ccs": mean_of(second),
         "p_bootstrap": rounded(found.p),
-        "p_mcnemar": rounded(found.mcnemar.exact if found.mcnemar else None),
+        "p_mcnemar": rounded(exact),
         "detectable": rounded(found.detectable),
     }
+    return figures, found.p if exact is None else exact
 
 
 def _cells(row: ComparisonRow, ccs: Sequence[str]) -> list[str]:
@@ -110,6 +119,12 @@ def _cells(row: ComparisonRow, ccs: Sequence[str]) -> list[str]:
         f"{row.n_scored} of {row.n} ({row.images} images)",
         *(cell(getattr(row, name)) for name in ccs),
         with_interval(row, "difference"),
-        *(cell(value) for value in (row.p_bootstrap, row.p_mcnemar, row.p_holm, row.detectable)),
+        *(_p(value) for value in (row.p_bootstrap, row.p_mcnemar, row.p_holm)),
+        cell(row.detectable),
         row.missing,
     ]
+
+
+def _p(value: float | None) -> str:
+    """A p-value is never 0, however small it is rounded."""
+    return "< 0.0001" if value == 0 else cell(value)

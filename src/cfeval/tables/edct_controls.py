@@ -30,8 +30,8 @@ _TITLE = "Controls: does what is cited matter, and is what matters cited?"
 _READING = (
     "Noise floor: share of null edits (the image re-encoded, nothing changed) after which answer or explanation had "
     "moved in substance. Excess: mean of CCS − noise over the items that have both. Completeness: share of placebo "
-    "edits (of something the explanation does not cite) after which the answer stood; an upper bound, as only a few uncited "
-    "things are tried. Missing: of CCS, null and placebo edits."
+    "edits (of something the explanation does not cite) after which the answer stood; an upper bound, as only a few "
+    "uncited things are tried. Missing: of CCS, null and placebo edits."
 )
 
 

@@ -40,7 +40,9 @@ def run(
     alike they score; where you do not say how alike, several correlations are shown. Two-sided test (McNemar's where
     the items are the same), normal approximation.
     """
-    _check_shares({"--from": first, "--to": to, "--power": power, "--level": level})
+    _check_shares({"--from": first, "--to": to, "--level": level})
+    if not 0.5 <= power < 1:
+        raise InputError(f"--power: must be from 0.5 to less than 1, but got {power:g}")
     _check_items(first, to, items, items_per_image, icc)
     _check_likeness(first, first if to is None else to, discordance, correlation)
     designs = _designs(min(first, first if to is None else to), level, power, discordance, correlation)

@@ -63,8 +63,8 @@ def _figure_of(table: str, folder: Path | None) -> str:
 
 def _by_item(shown: list[Card]) -> list[Card]:
     """All arms of an item side by side, items in the order in which they first appear."""
-    place = {key: number for number, key in enumerate(dict.fromkeys((c.arm.dataset, c.id, c.edit) for c in shown))}
-    return sorted(shown, key=lambda card: place[card.arm.dataset, card.id, card.edit])
+    place = {key: number for number, key in enumerate(dict.fromkeys((c.arm.dataset, c.id) for c in shown))}
+    return sorted(shown, key=lambda card: (place[card.arm.dataset, card.id], card.edit))
 
 
 def _evidence(files: ArmFiles, arm: Arm, page_folder: Path) -> Evidence:

@@ -8,7 +8,10 @@
   const count = document.getElementById("count");
   const steps = Array.from(document.querySelectorAll("[data-step]"));
   const SEARCHED = ["id", "question", "answer", "explanation", "concept", "positive", "negative", "new_answer", "new_explanation", "reason"];
-  const VERDICTS = { "1": "follows (CCS 1)", "0": "does not follow (CCS 0)", none: "no verdict" };
+  const VERDICTS = {
+    "1": "follows (CCS 1)", "0": "does not follow (CCS 0)",
+    stood: "control: answer stood", moved: "control: answer moved", none: "no verdict",
+  };
   const cards = data.cards.map(unpack);
   const selects = Array.from(form.querySelectorAll("select"));
   let page = 0;
@@ -17,9 +20,14 @@
     const card = {};
     data.fields.forEach((name, i) => { card[name] = i < data.numbers ? row[i] : data.texts[row[i]]; });
     Object.assign(card, data.arms[card.arm]);
-    card.verdict = card.ccs === null ? "none" : String(card.ccs);
+    card.verdict = verdictOf(card);
     card.scores = data.scores[card.protocol];
     return card;
+  }
+
+  function verdictOf(card) {
+    if (card.answer_score === null) return "none";
+    return card.ccs === null ? (card.answer_score ? "moved" : "stood") : String(card.ccs);
   }
 
   function element(tag, className, text) {
@@ -64,11 +72,14 @@
       made.append(element("span", "muted", [card.stage, card.reason].filter(Boolean).join(": ")));
       return made;
     }
+    const chip = (kind, text) => made.append(element("span", "chip " + kind, text));
     const control = card.ccs === null;
-    const chip = (name, value) => made.append(element("span", "chip " + (Boolean(value) !== control ? "holds" : "fails"), name + " " + value));
-    if (!control) chip("CCS", card.ccs);
-    chip(card.scores[0], card.answer_score);
-    chip(card.scores[1], card.explanation_score);
+    const score = (name, value) => chip(value ? "holds" : "fails", name + " " + value);
+    const stood = (name, moved) => chip(moved ? "fails" : "holds", moved ? name : name.replace("moved", "stood"));
+    if (!control) score("CCS", card.ccs);
+    (control ? stood : score)(card.scores[0], card.answer_score);
+    (control ? stood : score)(card.scores[1], card.explanation_score);
+    if (card.ccs_graded !== null) chip("plain", "graded " + card.ccs_graded);
     if (card.verified === 0) made.append(element("span", "chip missing", "edit failed its check"));
     return made;
   }

@@ -1,0 +1,113 @@
+"""`cfeval edct plan`: its figures are those of the functions tested elsewhere; its docs show what it prints."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+DOCS = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The table's cells, by the first."""
+    lines = [re.split(r" {2,}", line.strip()) for line in text.splitlines() if "  " in line]
+    return {line[0]: line[1:] for line in lines}
+
+
+@pytest.fixture
+def plan(cfeval: Run) -> object:
+    def run(*arguments: object) -> str:
+        status, out, err = cfeval("edct", "plan", *arguments)
+        assert (status, err) == (0, "")
+        return out
+
+    return run
+
+
+def test_the_docs_show_what_it_prints(cfeval: Run) -> None:
+    [command], [shown] = (
+        re.findall(r"```sh\ncfeval (.*?)\n```", DOCS),
+        re.findall(r"```text\n(.*?)```", DOCS, re.DOTALL),
+    )
+    out = cfeval(*shlex.split(command))[1]
+    assert [line.rstrip() for line in out.splitlines()] == shown.splitlines()
+
+
+def test_every_command_of_the_docs_runs(cfeval: Run) -> None:
+    commands = re.findall(r"`cfeval ([^`]+ --[^`]+)`", DOCS)
+    assert len(commands) == 2
+    assert all(cfeval(*shlex.split(command))[0] == 0 for command in commands)
+
+
+def test_items_at_hand_tell_apart_what_they_were_planned_for(plan: Run) -> None:
+    needed = rows(str(plan("--from", 0.55, "--to", 0.65, "--correlation", 0.4)))
+    for name in ("others for each", "the same for both, correlation 0.4"):
+        items = needed[name][-1].replace(",", "")
+        shown = rows(str(plan("--from", 0.55, "--items", items, "--correlation", 0.4)))
+        assert shown[name][-2:] == ["0.650 or more", "0.100"]
+
+
+def test_alike_targets_on_the_same_items_need_fewer(plan: Run) -> None:
+    found = rows(str(plan("--from", 0.6, "--to", 0.55, "--discordance", 0.1)))
+    assert found["the same for both"][:1] == ["10.0 %"]
+    assert int(found["the same for both"][1]) < 0.3 * int(found["others for each"][0].replace(",", ""))
+
+
+def test_the_order_of_the_targets_does_not_matter(plan: Run) -> None:
+    assert plan("--from", 0.6, "--to", 0.55) == plan("--from", 0.55, "--to", 0.6)
+
+
+def test_three_items_an_image_that_are_all_alike_need_as_many_images_as_single_ones(plan: Run) -> None:
+    single = rows(str(plan("--from", 0.5, "--to", 0.7)))
+    out = str(plan("--from", 0.5, "--to", 0.7, "--items-per-image", 3, "--icc", 1))
+    found = rows(out)
+    assert found["others for each"][-1] == single["others for each"][-1]
+    assert "3 of them are worth one" in out
+    assert rows(str(plan("--from", 0.5, "--items", 300, "--items-per-image", 3, "--icc", 1))) == rows(
+        str(plan("--from", 0.5, "--items", 100))
+    )
+
+
+def test_too_few_items_show_nothing(plan: Run) -> None:
+    assert rows(str(plan("--from", 0.9, "--items", 4)))["others for each"] == ["none"]
+
+
+def test_correlations_that_the_shares_rule_out_are_not_shown(plan: Run) -> None:
+    assert set(rows(str(plan("--from", 0.5, "--to", 0.9)))) == {
+        "items",
+        "others for each",
+        "the same for both, correlation 0",
+        "the same for both, correlation 0.3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("--from 1.2 --to .5", "--from: must be more than 0 and less than 1, but got 1.2"),
+        ("--from nan --to .5", "--from: must be more than 0"),
+        ("--from .5 --to 0", "--to: must be more than 0"),
+        ("--from .5 --to .6 --power 1", "--power: must be from 0.5 to less than 1, but got 1"),
+        ("--from .5 --items 60 --power .02", "--power: must be from 0.5"),
+        ("--from .5 --to .6 --level 95", "--level: must be more than 0 and less than 1, but got 95"),
+        ("--from .5", "give --to"),
+        ("--from .5 --to .6 --items 10", "give --to"),
+        ("--from .5 --to .5", "must differ from --from"),
+        ("--from .5 --items 1", "--items: must be at least 2"),
+        ("--from .5 --to .6 --items-per-image .5", "--items-per-image: must be at least 1"),
+        ("--from .5 --to .6 --icc -0.1", "--icc: must be from 0 to 1"),
+        ("--from .5 --to .6 --discordance .3 --correlation .2", "--discordance or --correlation"),
+        ("--from .5 --to .7 --discordance .1", "differ on 0.2 to 0.8 of the items, but got 0.1"),
+        ("--from .99 --items 50 --discordance .1", "differ on 0 to 0.02 of the items"),
+        ("--from .5 --to .9 --correlation .6", "--correlation: that of targets with these shares is from 0 to 0.333"),
+        ("--from .5 --items 50 --correlation 1", "--correlation"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(cfeval: Run, arguments: str, told: str) -> None:
+    status, out, err = cfeval("edct", "plan", *arguments.split())
+    assert (status, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1

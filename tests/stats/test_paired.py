@@ -1,0 +1,129 @@
+"""Paired comparison against statsmodels, scipy and tests worked out by enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
+
+from cfeval.stats.bootstrap import bootstrap
+from cfeval.stats.holm import holm
+from cfeval.stats.mcnemar import mcnemar
+from cfeval.stats.paired import compare
+from cfeval.stats.power import paired_size
+
+PAIRS = [(12, 5), (5, 12), (8, 8), (1, 0), (30, 9), (400, 330)]
+
+
+def differences(gains: int, losses: int, equal: int = 20) -> list[float]:
+    return [1.0] * gains + [-1.0] * losses + [0.0] * equal
+
+
+def scores(both: int, first: int, second: int, neither: int) -> tuple[list[float], list[float]]:
+    first_ones = [1.0] * (both + first) + [0.0] * (second + neither)
+    return first_ones, [1.0] * both + [0.0] * first + [1.0] * second + [0.0] * neither
+
+
+@pytest.mark.parametrize(("gains", "losses"), PAIRS)
+def test_mcnemar_of_single_items_is_that_of_statsmodels(gains: int, losses: int) -> None:
+    expected = mcnemar_of_statsmodels([[7, gains], [losses, 7]], exact=True).pvalue
+    assert mcnemar(differences(gains, losses)).exact == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("gains", "losses"), PAIRS)
+def test_the_mid_p_leaves_out_half_of_what_was_seen(gains: int, losses: int) -> None:
+    """Fagerland, Lydersen and Laake 2013, Equation 4."""
+    seen = stats.binom.pmf(gains, gains + losses, 0.5)
+    exact = stats.binomtest(gains, gains + losses).pvalue
+    expected = 1 - seen / 2 if gains == losses else exact - seen
+    assert mcnemar(differences(gains, losses)).mid == pytest.approx(expected)
+
+
+def test_mcnemar_of_images_tries_every_swap_of_the_targets_within_images() -> None:
+    values, groups = [1, 1, 1, 1, -1, 1, 0, 1, 0, 0], list("aaabbcddee")
+    sums = [3, 0, 1, 1, 0]
+    totals = [
+        abs(sum(sign * size for sign, size in zip(signs, sums, strict=True))) for signs in product((1, -1), repeat=5)
+    ]
+    expected = np.mean([total >= 5 for total in totals]), np.mean([(total > 5) + (total == 5) / 2 for total in totals])
+    found = mcnemar(values, groups)
+    assert (found.exact, found.mid) == pytest.approx(expected)
+
+
+def test_no_difference_anywhere_is_no_evidence() -> None:
+    found = compare([1, 0, 1], [1, 0, 1], 0.95, 500, 0)
+    assert (found.p, found.mcnemar, found.discordance, found.detectable) == (1, mcnemar([0, 0, 0]), 0, None)
+    assert mcnemar([0, 0]).exact == mcnemar([0, 0]).mid == 1
+    assert found.difference.low is not None
+    assert found.difference.low < -0.5 < 0.5 < (found.difference.high or 0)
+
+
+def test_the_difference_has_the_bootstrap_interval_of_the_items_differences() -> None:
+    first, second = scores(40, 30, 12, 38)
+    groups = [str(index // 3) for index in range(120)]
+    found = compare(first, second, 0.9, 1000, 4, groups)
+    expected = bootstrap([a - b for a, b in zip(first, second, strict=True)], 0.9, 1000, 4, groups, bounds=(-1, 1))
+    assert found.difference == expected
+    assert found.difference.value == pytest.approx(18 / 120)
+    assert found.discordance == pytest.approx(42 / 120)
+
+
+def test_the_p_value_is_near_that_of_a_t_test_and_of_mcnemar_where_items_are_many() -> None:
+    first, second = scores(400, 110, 80, 410)
+    expected = stats.ttest_rel(first, second).pvalue
+    found = compare(first, second, 0.95, 10_000, 0)
+    assert found.p == pytest.approx(expected, abs=0.01)
+    assert found.mcnemar is not None
+    assert found.mcnemar.mid == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize("gains", [20, 24, 28, 32, 36])
+def test_the_interval_leaves_out_no_difference_where_the_p_value_is_small(gains: int) -> None:
+    found = compare(*scores(50, gains, 20, 60), 0.95, 4000, 1)
+    assert found.difference.low is not None
+    assert found.p is not None
+    assert (found.difference.low > 0) == (found.p < 0.05)
+
+
+def test_the_same_difference_on_every_item_leaves_the_test_to_mcnemar() -> None:
+    found = compare([1] * 6, [0] * 6, 0.95, 500, 0)
+    assert found.p is None
+    assert found.mcnemar is not None
+    assert found.mcnemar.exact == pytest.approx(2 / 2**6)
+
+
+def test_scores_between_0_and_1_have_no_mcnemar() -> None:
+    found = compare([0.5, 1, 0.75, 0.2], [0, 1, 0.5, 0.6], 0.95, 500, 0)
+    assert found.mcnemar is None
+    assert found.p is not None
+
+
+def test_the_detectable_difference_is_the_one_that_needs_just_these_items() -> None:
+    first, second = scores(100, 40, 40, 120)
+    found = compare(first, second, 0.95, 200, 0, power=0.9)
+    assert found.detectable is not None
+    assert paired_size(found.detectable, 80 / 300, 0.95, 0.9) == pytest.approx(300)
+    doubled = compare(first * 2, second * 2, 0.95, 200, 0, [str(index) for index in range(300)] * 2, power=0.9)
+    assert doubled.detectable == pytest.approx(found.detectable, rel=0.01)
+
+
+def test_two_items_can_show_no_difference_at_all() -> None:
+    assert compare([1, 0], [0, 0], 0.95, 200, 0).detectable is None
+
+
+def test_scores_that_do_not_pair_are_refused() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        compare([1, 0], [1], 0.95, 200, 0)
+    with pytest.raises(ValueError, match="zeros and ones"):
+        mcnemar([0.5])
+
+
+def test_holm_by_hand() -> None:
+    """Sorted: .01 · 4, .02 · 3, .03 · 2, and .2; never below the one before."""
+    assert holm([0.02, 0.2, None, 0.01, 0.03]) == [
+        pytest.approx(p) if p else None for p in (0.06, 0.2, None, 0.04, 0.06)
+    ]
+    assert holm([0.9, 0.8]) == [1, 1]
+    assert holm([None]) == [None]
+    assert holm([]) == []
