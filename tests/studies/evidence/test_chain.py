@@ -67,6 +67,13 @@ def test_a_change_that_fits_in_itself_is_found_and_named(cfeval: Run, tmp_path: 
     assert out.count("FAIL") == 1
 
 
+def test_of_a_kept_chain_only_the_arms_that_are_checked_count(cfeval: Run, bare: Path) -> None:
+    arms = json.dumps([PLAIN.model_dump()])
+    options = ("--results", bare / "results", "--kept", bare / "chain.jsonl", "--arms", arms)
+    status, out, _ = cfeval("edct", "verify", *options)
+    assert (status, "kept 8" in out) == (0, True)
+
+
 def test_an_item_that_was_taken_out_everywhere_is_found(cfeval: Run, tmp_path: Path, bare: Path) -> None:
     Study(tmp_path / "results", calls=False)
     results = Results(tmp_path / "results")

@@ -257,7 +257,8 @@ def test_a_file_that_is_gone_or_broken_is_found(cfeval: Run, results: Results, s
     whole = path.read_bytes()
     for content in (None, whole[:-20] + b"\xff\xfe", whole.replace(b"id", b"ix"), whole + b'"\r'):
         path.unlink() if content is None else path.write_bytes(content)
-        assert path.name in faults(cfeval, results)
+        out = faults(cfeval, results)
+        assert out.count("FAIL") == out.count(f"FAIL a file: {path}") == 1
 
 
 def test_a_call_that_is_gone_or_changed_is_found(cfeval: Run, results: Results) -> None:
@@ -283,20 +284,27 @@ def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, mad
     moved = (results.folder / "calls" / "calls.zip").rename(tmp_path / "calls.zip")
     for place in (("--calls", moved), ("--store", made.parent / "calls.sqlite")):
         assert cfeval("edct", "verify", "--results", results.folder, *place)[0] == 0
+    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--calls", tmp_path / "none.zip")
+    assert (status, out, "--calls: no file" in err) == (2, "", True)
 
 
 def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
     cfeval: Run, results: Results, tmp_path: Path
 ) -> None:
     table = tmp_path / "table.csv"
-    row = "dataset,vlm,writer,protocol,editor,judge,n,n_scored,ccs\nd,m,w,edct-2025,e,j,{},{},1.0\n"
-    table.write_text(row.format(7, 2))
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--table", table)
-    assert (status, "tables 1" in out) == (0, True)
-    table.write_text(row.format(7, 3))
-    assert "n 7, n_scored 3; the scores have 7, 2" in faults(cfeval, results, "--table", table)
+    checked = ("edct", "verify", "--results", results.folder, "--table", table)
+    names = "dataset,vlm,writer,protocol,editor,judge"
+    table.write_text(f"{names},n,n_scored,ccs\nd,m,w,edct-2025,e,j,7,2,1.0\n")
+    status, out, _ = cfeval(*checked)
+    assert (status, "tables 2" in out) == (0, True)
+    table.write_text(f"{names},n,n_scored,n_edits,n_edits_scored\nd,m,w,edct-bench-2026,e,j,7,2,12,4\n")
+    assert cfeval(*checked)[0] == 0
+    table.write_text(f"{names},n,n_scored\nd,m,w,edct-2025,e,j,7,3\nd,m,w,edct-2025,e,other,7,3\n")
+    out = faults(cfeval, results, "--table", table)
+    assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in out
+    assert "d/m/w/edct-2025/e/other: n is '7', not 0" in out
     table.write_text("a,b\n1,2\n")
-    assert cfeval("edct", "verify", "--results", results.folder, "--table", table)[0] == 2
+    assert "not a table with an arm's names" in cfeval(*checked)[2]
 
 
 def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results) -> None:
@@ -307,6 +315,13 @@ def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results)
     other = json.dumps([ARMS[0].model_dump() | {"judge": "nobody"}])
     status, _, err = cfeval("edct", "verify", "--results", results.folder, "--arms", other)
     assert (status, "no verdicts and no scores of the arm d/m/w/edct-2025/e/nobody" in err) == (2, True)
+
+
+def test_files_that_no_scored_arm_rests_on_are_named(cfeval: Run, results: Results) -> None:
+    assert "not looked at" not in cfeval("edct", "verify", "--results", results.folder)[1]
+    other = shutil.copy(results.file("requery"), results.file("requery").with_name("other.jsonl"))
+    status, out, _ = cfeval("edct", "verify", "--results", results.folder)
+    assert (status, f"1 files, such as {other}" in out) == (0, True)
 
 
 def test_a_folder_without_results_and_an_unknown_protocol_are_one_line(cfeval: Run, tmp_path: Path) -> None:

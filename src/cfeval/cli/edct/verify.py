@@ -1,7 +1,7 @@
 """Check that the results of a study belong together, offline: from image to score, item by item."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -95,38 +95,45 @@ def run(
     """
     if out:
         ensure_writable(out)
+    if calls and not calls.is_file():
+        raise InputError(f"--calls: no file {calls}")
     tally = Tally(limit)
     shelves = list(_shelves(results, arms_of(arms) if arms else None, tally))
-    _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
+    done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
+    if not arms and not tally.faults:
+        _tell_of_others(results, done)
     for file, fault in seal_faults(results):
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
     for file in table or ():
         tally.add("tables", file, _table_links(file, [row for shelf in shelves for row in shelf.records.scores]))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
-        tally.add("kept", kept, _kept(kept, lines))
+        tally.add("kept", kept, _kept(kept, lines, arms_of(arms) if arms else None))
     _end(results, tally, lines, out)
 
 
 def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Iterator[Shelf]:
     known = arms_in(results)
-    for arm in known if wanted is None else dict.fromkeys(wanted):
+    chosen = list(known if wanted is None else dict.fromkeys(wanted))
+    for arm in chosen:
         if arm not in known:
             raise InputError(f"{results}: no verdicts and no scores of the arm {arm_path(arm)}; see --arms")
         if arm.protocol not in RULES:
             raise InputError(f"{arm_path(arm)}: no protocol '{arm.protocol}'; allowed: {', '.join(RULES)}")
-    records = cache(stage_records)
-    for arm in known if wanted is None else dict.fromkeys(wanted):
+    records, broken = cache(stage_records), set[str]()
+    for arm in chosen:
         for number in range(known[arm]):
             files = {stage: stage_files(results, stage, arm, known[arm])[number] for stage in STAGES}
             try:
                 yield Shelf(files, ArmRecords(arm, **{stage: records(stage, file) for stage, file in files.items()}))
             except InputError as error:
-                tally.add("files", arm_path(arm), [Link("files", ("", 0), str(error))])
+                if str(error) not in broken:
+                    broken.add(str(error))
+                    tally.add("files", "a file", [Link("files", ("", 0), str(error))])
 
 
-def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> None:
-    """Look at the links of every file once, however many arms share it."""
+def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
+    """Look at the links of every file once, however many arms share it; returns the files."""
     done: set[Path] = set()
     for shelf in shelves:
         for stage, file in shelf.files.items():
@@ -139,6 +146,14 @@ def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) 
                 there = [png.name for png in folder.glob("*.png")] if folder.is_dir() else []
                 look = partial(fault_of, folder)
                 tally.add("pictures", file, picture_links(stage, getattr(shelf.records, stage), look, there))
+    return done
+
+
+def _tell_of_others(results: Path, done: Collection[Path]) -> None:
+    """Name the record files that no arm with scores rests on: nothing is said about them."""
+    others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
+    if others:
+        print(f"not looked at, since no arm with verdicts rests on them: {len(others)} files, such as {others[0]}")
 
 
 def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: Tally) -> dict[str, Asked]:
@@ -159,23 +174,36 @@ def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: T
 
 def _table_links(file: Path, scores: Sequence[Score]) -> Iterator[Link]:
     """The counts of a table's rows are those of the score files."""
-    rows = Counter(arm_path(score) for score in scores)
-    scored = Counter(arm_path(score) for score in scores if score.status == Status.OK)
+    rows: dict[str, list[Score]] = {}
+    for score in scores:
+        rows.setdefault(arm_path(score), []).append(score)
     for _, line in csv_rows(file):
         if not {*NAMES, "n", "n_scored"} <= set(line):
             raise InputError(f"{file}: not a table with an arm's names, n and n_scored in each row")
         arm = "/".join(str(line[name]) for name in NAMES)
-        told, counted = (line["n"], line["n_scored"]), (str(rows[arm]), str(scored[arm]))
-        fault = (
-            "" if told == counted else f"{arm}: n {told[0]}, n_scored {told[1]}; the scores have {', '.join(counted)}"
-        )
-        yield Link("tables", ("", 0), fault)
+        for column, count in _counts(rows.get(arm, [])).items():
+            if column in line:
+                fault = "" if line[column] == str(count) else f"{arm}: {column} is {line[column]!r}, not {count}"
+                yield Link("tables", ("", 0), fault)
 
 
-def _kept(file: Path, lines: Sequence[ChainLine]) -> Iterator[Link]:
+def _counts(rows: Sequence[Score]) -> dict[str, int]:
+    """How many items and edits an arm has, and how many of them are scored, by a table's column."""
+    scored = [row for row in rows if row.status == Status.OK]
+    return {
+        "n": len({row.id for row in rows}),
+        "n_scored": len({row.id for row in scored}),
+        "n_edits": len(rows),
+        "n_edits_scored": len(scored),
+    }
+
+
+def _kept(file: Path, lines: Sequence[ChainLine], arms: Sequence[Arm] | None) -> Iterator[Link]:
+    """The links to a chain that was kept; of its lines, those of the arms that are checked."""
     kept = list(read_jsonl(file, ChainLine))
     yield Link("kept", ("", 0), "" if is_whole(kept) else "the kept chain was changed: a head is not that of its lines")
-    yield from kept_links(kept, lines)
+    checked = {arm_path(arm) for arm in (kept if arms is None else arms)}
+    yield from kept_links([line for line in kept if arm_path(line) in checked], lines)
 
 
 def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | None) -> None:

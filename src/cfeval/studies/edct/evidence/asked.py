@@ -5,7 +5,8 @@ and holds the text of the record before and that of the record itself, ties the 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,28 +88,51 @@ def _texts(said: Any) -> Sequence[tuple[str, str]]:
 
 
 def _instructions(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    pictures = {sample.id: sample.image.sha256 for sample in of.samples}
     before = {said.id: said.explanation for said in of.baseline}
     for record in of.instructions:
-        yield from _reading("instructions", record, before.get(record.id, ""), stored)
+        if record.id in before and record.id in pictures:
+            yield from _reading("instructions", record, before[record.id], pictures[record.id], stored)
 
 
 def _verdicts(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    pictures = {key_of(record): record.image.sha256 for record in of.counterfactuals if record.image}
     after = {key_of(said): said.explanation for said in of.requery}
     for verdict in of.verdicts:
-        yield from _reading("verdicts", verdict, after.get(key_of(verdict), ""), stored)
+        if (key := key_of(verdict)) in after and key in pictures:
+            yield from _reading("verdicts", verdict, after[key], pictures[key], stored)
 
 
-def _reading(stage: str, record: Any, shown: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    """A writer or judge was shown the explanation, and its record keeps what it replied."""
-    calls = _sound(record, stored)
-    if calls:
+def _reading(stage: str, record: Any, shown: str, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    """A writer or judge was shown the explanation, and no other picture; its record keeps what it replied."""
+    if calls := _sound(record, stored):
+        other = any(_SHOWS.search(call.request) and picture not in call.request for call in calls)
         kept = all(call.text.strip() in record.raw for call in calls)
         yield from links(
-            stage, record, _asks(calls, shown, "the explanation"), "" if kept else "a call of it replied something else"
+            stage,
+            record,
+            _asks(calls, shown, "the explanation"),
+            "a call of it shows another picture" if other else "",
+            "" if kept else "a call of it replied something else",
         )
 
 
-_TEXTS = {"baseline": _baseline, "instructions": _instructions, "requery": _requery, "verdicts": _verdicts}
+def _counterfactuals(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    told = {key_of(record): record.positive.strip() for record in of.instructions}
+    for record in of.counterfactuals:
+        if (key := key_of(record)) in told and (calls := _sound(record, stored)):
+            yield from links("counterfactuals", record, _asks(calls, told[key], "the instruction"))
+
+
+_TEXTS: Mapping[str, Callable[[ArmRecords, Mapping[str, Asked]], Iterator[Link]]] = {
+    "baseline": _baseline,
+    "instructions": _instructions,
+    "counterfactuals": _counterfactuals,
+    "requery": _requery,
+    "verdicts": _verdicts,
+}
+_SHOWS = re.compile(r'(?<!\\)"sha256:')
+"""How a request names a picture, wherever in it."""
 
 
 def _sound(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
