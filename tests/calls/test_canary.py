@@ -53,10 +53,20 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
     counterfactuals, requery = ("--counterfactuals", folder / "c.jsonl"), ("--requery", folder / "r.jsonl")
     steps = [
         ("baseline", "--samples", samples, "--vlm", vlm, "--out", baseline[1]),
-        ("instruct", *baseline, "--writer", scripted, "--out", instructions[1]),
+        ("instruct", "--samples", samples, *baseline, "--writer", scripted, "--out", instructions[1]),
         ("edit", "--samples", samples, *instructions, "--editor", json.dumps(editor), "--out", counterfactuals[1]),
         ("requery", "--samples", samples, *counterfactuals, "--vlm", vlm, "--out", requery[1]),
-        ("judge", *baseline, *instructions, *requery, "--judge", scripted, "--out", folder / "v.jsonl"),
+        (
+            "judge",
+            *baseline,
+            *instructions,
+            *counterfactuals,
+            *requery,
+            "--judge",
+            scripted,
+            "--out",
+            folder / "v.jsonl",
+        ),
     ]
     said = []
     for verb, *options in steps:

@@ -35,12 +35,13 @@ def stages(samples: Path, out: Path, model: dict[str, Any], *more: str) -> list[
     files = {verb: out / f"{verb}.jsonl" for verb in VERBS}
     texts = ["--baseline", files["baseline"]]
     wanted = ["--instructions", files["instruct"]]
+    made = ["--counterfactuals", files["edit"]]
     options: dict[str, list[object]] = {
         "baseline": ["--samples", samples, "--vlm", asked],
-        "instruct": [*texts, "--writer", speaking],
+        "instruct": ["--samples", samples, *texts, "--writer", speaking],
         "edit": ["--samples", samples, *wanted, "--editor", edited],
-        "requery": ["--samples", samples, "--counterfactuals", files["edit"], "--vlm", asked],
-        "judge": [*texts, *wanted, "--requery", files["requery"], "--judge", speaking],
+        "requery": ["--samples", samples, *made, "--vlm", asked],
+        "judge": [*texts, *wanted, *made, "--requery", files["requery"], "--judge", speaking],
     }
     return [["edct", verb, *options[verb], "--seed", 1, "--out", files[verb], *more] for verb in VERBS]
 

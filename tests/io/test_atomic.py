@@ -60,9 +60,10 @@ def test_a_folder_of_someone_elses_is_never_replaced(tmp_path: Path) -> None:
 def test_records_and_pictures_appear_together(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     with gallery(path) as add:
-        add(Instruction(id="a"), picture().ref("a.png"), picture())
+        add(Instruction(id="a"), {"a.png": picture(), "a-mask.png": picture(2)})
         assert not path.exists()
+    assert sorted(file.name for file in (tmp_path / "x").iterdir()) == ["a-mask.png", "a.png"]
     with gallery(path) as add:
-        add(Instruction(id="b"), None, None)
+        add(Instruction(id="b"), {})
     assert path.read_text().count("\n") == 1
     assert list((tmp_path / "x").iterdir()) == []

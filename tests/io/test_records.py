@@ -15,7 +15,8 @@ texts = st.text(st.characters(codec="utf-8"), max_size=40)
 ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 bits = st.sampled_from([0, 1])
 baselines = st.builds(Baseline, id=ids, question=texts, answer=texts, explanation=texts, reason=texts)
-verdicts = st.builds(Verdict, id=ids, edit=st.integers(1, 9), pcs=bits, ncc=bits, raw=texts)
+scores = st.dictionaries(st.sampled_from(["pcs", "ncc", "ac", "ef"]), st.sampled_from([0, 1]))
+verdicts = st.builds(Verdict, id=ids, edit=st.integers(1, 9), scores=scores, grade=st.floats(1, 5), raw=texts)
 NAMES = {name: name for name in ("dataset", "vlm", "writer", "protocol", "editor", "judge")}
 
 
