@@ -143,7 +143,7 @@ def test_a_broken_segmenter_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=r"model 'clipseg' is incomplete: model\.safetensors is cut short"):
         masker(MaskOptions(mask_model=str(folder)))
     (folder / "config.json").write_text(json.dumps({"model_type": "sam"}))
-    with pytest.raises(BackendError, match="model 'clipseg' is a checkpoint of 'sam'; give 'mask_model'"):
+    with pytest.raises(BackendError, match="model 'clipseg' is a checkpoint of 'sam', and one of clipseg is needed"):
         examine_masks(MaskOptions(mask_model=str(folder)))
 
 

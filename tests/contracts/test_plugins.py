@@ -2,18 +2,23 @@
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
 from cfeval.backends.editors.base import EditReply, EditRequest
 from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
+from cfeval.backends.maskers.base import Found
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
 from cfeval.calls.settings import VARIABLE
 from cfeval.errors import ParamsError
+from cfeval.io.pictures import Picture
 from cfeval.io.samples import RawSample
 from cfeval.params import Calls
 from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
@@ -21,7 +26,7 @@ from cfeval.records.common import Status
 from tests.conftest import picture
 from tests.data_files import SETS
 from tests.loopback import Loopback, loopback
-from tests.tiny import vlms
+from tests.tiny import detectors, vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
@@ -44,6 +49,8 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
     "editors": {
         "scripted": {},
         "scene": {},
+        "flawed": {"fault": "spill"},
+        "gated": {"editor": {"backend": "scene"}, "verifier": {"backend": "reader"}},
         "diffusion": {"steps": 2},
         "repaint": {},
         "diffusers": {"model": "made when the test runs", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
@@ -61,7 +68,20 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "noisy": {"judge": {"backend": "grammar"}, "sensitivity": 0.8},
         "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
     },
-    "verifiers": {"reader": {}},
+    "verifiers": {
+        "reader": {},
+        "localised": {"mask": {"backend": "scene"}},
+        "semantic": {"model": {"backend": "scripted", "replies": ["MADE: 0\nKEPT: 1"]}},
+        "every": {"verifiers": {"gate": {"backend": "localised", "mask": {"backend": "difference"}}}},
+    },
+    "maskers": {
+        "scene": {},
+        "locator": {},
+        "difference": {"most": 1},
+        "folder": {"folder": "made when the test runs"},
+        "clipseg": {"model": "made when the test runs", "device": "cpu", "threshold": 1e-6},
+        "detector": {"model": "made when the test runs", "device": "cpu", "threshold": 1e-6},
+    },
 }
 """For every plug-in the options with which it is put to the test."""
 MADE: dict[tuple[str, str], Callable[[], Spec]] = {
@@ -71,8 +91,15 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("editors", "bfl"): lambda: {"base_url": SERVED[0].bfl},
     ("editors", "openai_image"): lambda: {"base_url": SERVED[0].openai},
     ("editors", "openrouter_image"): lambda: {"base_url": SERVED[0].openrouter},
+    ("maskers", "folder"): lambda: {"folder": str(FOLDER[0])},
+    ("maskers", "clipseg"): lambda: {"model": str(checkpoint("clipseg"))},
+    ("maskers", "detector"): lambda: {"model": str(detectors.checkpoint("grounding-dino"))},
 }
 """Options that are known only when a test runs: checkpoints that it makes, a server's address."""
+NESTED = {"maskers"}
+"""Families that params.yaml has no section for: their plug-ins are parts of others."""
+FOLDER: list[Path] = []
+"""A folder with a mask, while these tests run."""
 SERVED: list[Loopback] = []
 """The server that providers' plug-ins are tried against, while these tests run."""
 ANY_TEXT = {"scripted", "diffusers", "bfl", "openai_image", "openrouter_image"}
@@ -117,7 +144,7 @@ def test_every_plug_in_has_a_contract_test(family: str) -> None:
 def test_every_family_has_a_contract() -> None:
     from cfeval.params import FAMILIES
 
-    assert set(FAMILIES.values()) == set(EXAMPLES)
+    assert set(FAMILIES.values()) | NESTED == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("family", sorted(EXAMPLES))
@@ -288,3 +315,32 @@ def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..
     together = verifier.verify(requests)
     assert [verifier.verify([request])[0] for request in requests] == together
     assert all(isinstance(reply, VerifyReply) and reply.verified is not True for reply in together)
+
+
+@pytest.fixture
+def mask_folder(tmp_path: Path) -> None:
+    """The folder of the masker `folder`, with one mask for every item."""
+    Image.fromarray(np.full((64, 64), 255, np.uint8)).save(tmp_path / "i.png")
+    FOLDER[:] = [tmp_path]
+
+
+@pytest.mark.usefixtures("mask_folder")
+@pytest.mark.parametrize("name", cases("maskers"))
+def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: Callable[..., list[RawSample]]) -> None:
+    masker = built("maskers", name)
+    changed = np.zeros((256, 256), dtype=bool)
+    changed[:128] = True
+    for sample in drawn("maskers", name):
+        concept, color = "the background", "sky" if sample.scene and sample.scene.background != "sky" else "sand"
+        told = f"Change the background from gray to {color}."
+        edited = Picture.from_pixels(255 - sample.picture.pixels)
+        request = VerifyRequest("i", sample.picture, edited, told, sample.scene, concept=concept)
+        first, again = (masker.find(request, changed) for _ in range(2))
+        assert isinstance(first, Found)
+        assert first.original is not None, first.reason
+        assert (first.original == again.original).all()
+        assert (first.original.dtype, first.original.ndim) == (np.bool_, 2)
+        assert first.original.any()
+        lost = masker.find(VerifyRequest("j", sample.picture, edited, "make it nicer"), np.zeros_like(changed))
+        assert lost.original is lost.edited is None
+        assert lost.reason

@@ -49,7 +49,7 @@ def _bytes() -> list[str]:
     return sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
-def _clip_tokenizer() -> Any:
+def clip_tokenizer() -> Any:
     """Bytes, and bytes that end a word; 77 tokens are read."""
     from transformers import CLIPTokenizer
 
@@ -99,7 +99,7 @@ def _stable_diffusion(channels: int, depth: int = 2) -> dict[str, Any]:
     """The parts of Stable Diffusion; `channels` come into the network, attention is at its lowest level."""
     import diffusers
 
-    tokenizer = _clip_tokenizer()
+    tokenizer = clip_tokenizer()
     down = ["DownBlock2D"] * (depth - 1) + ["CrossAttnDownBlock2D"]
     up = ["CrossAttnUpBlock2D"] + ["UpBlock2D"] * (depth - 1)
     network = diffusers.UNet2DConditionModel(
@@ -136,7 +136,7 @@ def _flux() -> dict[str, Any]:
     import diffusers
     from transformers import T5Config, T5EncoderModel
 
-    clip, t5 = _clip_tokenizer(), _t5_tokenizer()
+    clip, t5 = clip_tokenizer(), _t5_tokenizer()
     network = diffusers.FluxTransformer2DModel(
         patch_size=1,
         in_channels=4,
@@ -251,7 +251,7 @@ def safety_checker(flags: bool) -> dict[str, Any]:
 def _clipseg(folder: Path) -> None:
     from transformers import CLIPSegConfig, CLIPSegForImageSegmentation, CLIPSegProcessor, ViTImageProcessor
 
-    tokenizer = _clip_tokenizer()
+    tokenizer = clip_tokenizer()
     small = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
     config = CLIPSegConfig(

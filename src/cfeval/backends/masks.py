@@ -77,7 +77,9 @@ def masker(options: MaskOptions, device: str = "cpu") -> Masker | None:
         return lambda request: _checked(Masked(np.ones(request.picture.pixels.shape[:2], dtype=np.bool_)), WHOLE)
     if options.masks:
         folder = mask_folder(options.masks)
-        return lambda request: _checked(_own(request, folder), "own")
+        return lambda request: _checked(
+            own_mask(folder, request.item, request.edit, request.picture.pixels.shape), "own"
+        )
     return None
 
 
@@ -98,7 +100,7 @@ def mask_folder(name: str) -> Path:
 def mask_files(options: MaskOptions) -> list[Path]:
     """The files that the masks come from."""
     if options.mask_model:
-        from cfeval.backends.clipseg import checkpoint_of
+        from cfeval.backends.local_models.pretrained import checkpoint_of
 
         return checkpoint_of(options.mask_model, options.mask_revision).files()
     return sorted(Path(options.masks).glob("*.png")) if options.masks and options.masks != WHOLE else []
@@ -119,8 +121,9 @@ def examine_masks(options: MaskOptions) -> str:
     return f"masks: {len(list(mask_folder(options.masks).glob('*.png')))} in {options.masks}"
 
 
-def _own(request: EditRequest, folder: Path) -> Masked:
-    names = (f"{request.item}-{request.edit}.png", f"{request.item}.png")
+def own_mask(folder: Path, item: str, edit: int, shape: tuple[int, ...]) -> Masked:
+    """The mask of an item's edit in a folder of own masks, for a picture of (H, W, …)."""
+    names = (f"{item}-{edit}.png", f"{item}.png")
     path = next((folder / name for name in names if (folder / name).is_file()), None)
     if path is None:
         return Masked(reason=f"no mask {names[0]} or {names[1]} in the mask folder")
@@ -129,7 +132,7 @@ def _own(request: EditRequest, folder: Path) -> Masked:
     except InputError as error:
         return Masked(reason=str(error))
     mask = picture.pixels.mean(axis=2) >= 128
-    if mask.shape != (shape := request.picture.pixels.shape[:2]):
+    if mask.shape != shape[:2]:
         return Masked(reason=f"the mask has {_size(mask.shape)} pixels, but the picture {_size(shape)}")
     return Masked(mask)
 

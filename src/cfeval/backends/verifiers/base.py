@@ -12,9 +12,9 @@ from cfeval.records.world import Scene
 class VerifyRequest:
     """An image before and after an edit, and the instruction.
 
-    `concept` is what the instruction changes, in a few words. `scene` is the record of a drawn original; `before` are
-    the positive parts of the instructions that `original` has been through already, in order, since that record was
-    drawn.
+    `concept` is what the instruction changes, in a few words; `scene` is the record of a drawn original; `edit` is the
+    instruction's number among those of the item; `before` are the positive parts of the instructions that `original`
+    has been through already, in order, since that record was drawn.
     """
 
     item: str
@@ -26,6 +26,7 @@ class VerifyRequest:
     concept: str = ""
     before: tuple[str, ...] = ()
     seed: int = 0
+    edit: int = 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,158 @@
+"""For calibration only: the drawn world's perfect editor, with a known fault in a known share of the edits.
+
+Like `scene` it draws an edited record. For a share of items and edits, chosen by a hash, the record or the picture is
+spoilt first, so that it is known of every edit whether a verifier should accept it.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from pydantic import Field
+
+from cfeval.backends.edit_gate.drawn import scenes_of
+from cfeval.backends.editors.base import Editor, EditReply, EditRequest
+from cfeval.backends.registry import PluginOptions
+from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
+from cfeval.records.world import Scene
+from cfeval.seeds import derive
+from cfeval.world.render import Image, render
+from cfeval.world.scenes import SceneEditError, replace_slot
+from cfeval.world.vocabulary import BACKGROUNDS, COLORS, SHAPES
+
+Fault = Literal["none", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "shifted"]
+SHIFT = 3
+"""Pixels by which a shifted picture is moved along each axis, at most; its border is repeated."""
+
+
+class Options(PluginOptions):
+    """What goes wrong, and how often."""
+
+    fault: Fault = "none"
+    """wrong_object: another thing is edited instead. extra_object: another thing is edited too. wrong_value: the right
+    thing becomes something else than told. spill: the edit is made, and everything else is redrawn as well. none_made:
+    nothing but the noise is redrawn. shifted: the edit is made, and the picture moved; no fault of the edit."""
+    share: float = Field(1.0, ge=0, le=1)
+    """Share of the edits that have the fault."""
+
+
+def build(options: Options) -> Editor:
+    """The editor."""
+    return Flawed(options)
+
+
+class Flawed:
+    """Draws edited records, some of them spoilt; `details` say which."""
+
+    needs_scene = True
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Draw every edited scene; an instruction that does not fit the scene is `edit_invalid`."""
+        return [self._edit(request) for request in requests]
+
+    def _edit(self, request: EditRequest) -> EditReply:
+        if request.scene is None:
+            reason = "the sample has no scene record; only drawn scenes have one"
+            return EditReply(status=Status.EDIT_INVALID, reason=reason)
+        try:
+            before, after = scenes_of(request.scene, request.before, request.positive)
+        except SceneEditError as error:
+            return EditReply(status=Status.EDIT_INVALID, reason=str(error))
+        draw = derive(0, request.item, request.edit, "fault")
+        fault = self.options.fault if draw < self.options.share * 2**31 else "none"
+        rng = random.Random(derive(draw, fault))
+        drawn = render(SPOIL[fault](before, after, rng)) if fault in SPOIL else render(after)
+        pixels = _moved(drawn, rng) if fault == "shifted" else drawn
+        return EditReply(Picture.from_pixels(pixels), {"fault": fault})
+
+
+def _wrong_object(before: Scene, after: Scene, rng: random.Random) -> Scene:
+    return _another(before, before, after, rng)
+
+
+def _extra_object(before: Scene, after: Scene, rng: random.Random) -> Scene:
+    return _another(after, before, after, rng)
+
+
+def _another(base: Scene, before: Scene, after: Scene, rng: random.Random) -> Scene:
+    """`base` with something edited that the instruction does not name: an object, or where there is none, a new one."""
+    changed = _changed(before, after)
+    free = [place for place in range(4) if place != changed]
+    there = [place for place in free if base.slots[place].present]
+    if not there:
+        return replace_slot(base, rng.choice(free), present=True)
+    place = rng.choice(there)
+    if changed is not None and not after.slots[changed].present:
+        return replace_slot(base, place, present=False)
+    return _repainted(base, place, rng)
+
+
+def _wrong_value(before: Scene, after: Scene, rng: random.Random) -> Scene:
+    place = _changed(before, after)
+    if place is None:
+        return after.model_copy(update={"background": _other(BACKGROUNDS, (before.background, after.background), rng)})
+    old, new = before.slots[place], after.slots[place]
+    return replace_slot(
+        after,
+        place,
+        present=True,
+        color=_other(COLORS, (old.color, new.color), rng),
+        shape=_other(SHAPES, (old.shape, new.shape), rng),
+    )
+
+
+def _spill(before: Scene, after: Scene, rng: random.Random) -> Scene:
+    changed = _changed(before, after)
+    for place in range(4):
+        if place != changed and after.slots[place].present:
+            after = _repainted(after, place, rng)
+    if changed is None:
+        return after
+    return after.model_copy(update={"background": _other(BACKGROUNDS, (before.background,), rng)})
+
+
+def _none_made(before: Scene, after: Scene, rng: random.Random) -> Scene:
+    del after
+    return before.model_copy(update={"noise_seed": rng.getrandbits(32)})
+
+
+SPOIL: dict[str, Callable[[Scene, Scene, random.Random], Scene]] = {
+    "wrong_object": _wrong_object,
+    "extra_object": _extra_object,
+    "wrong_value": _wrong_value,
+    "spill": _spill,
+    "none_made": _none_made,
+}
+"""The scene that is drawn instead, from the scenes before and after a right edit."""
+
+
+def _changed(before: Scene, after: Scene) -> int | None:
+    """The quadrant that a right edit changes; None for the background."""
+    return next((place for place in range(4) if before.slots[place] != after.slots[place]), None)
+
+
+def _repainted(scene: Scene, place: int, rng: random.Random) -> Scene:
+    """The scene with an object in another color and of another shape."""
+    slot = scene.slots[place]
+    return replace_slot(
+        scene, place, color=_other(COLORS, (slot.color,), rng), shape=_other(SHAPES, (slot.shape,), rng)
+    )
+
+
+def _other(choices: Sequence[str], taken: Sequence[str], rng: random.Random) -> str:
+    return rng.choice([choice for choice in choices if choice not in taken])
+
+
+def _moved(pixels: Image, rng: random.Random) -> Image:
+    """The picture moved by `SHIFT` pixels along one axis or both."""
+    across, down = rng.choice([(x, y) for x in (-SHIFT, 0, SHIFT) for y in (-SHIFT, 0, SHIFT) if x or y])
+    rows, columns = (np.clip(np.arange(side) - by, 0, side - 1) for side, by in zip((64, 64), (down, across), strict=True))
+    return pixels[rows][:, columns]
+
+
+assert {"none", "shifted", *SPOIL} == set(get_args(Fault))

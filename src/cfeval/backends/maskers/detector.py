@@ -1,0 +1,165 @@
+"""An open-vocabulary detector, and SAM 2 for the outline (EDCT-Bench 2026; there the detector is Moondream 3).
+
+Detectors: Grounding DINO (Liu et al. 2023) and OWLv2 (Minderer et al. 2023), as transformers has them. The segmenter:
+SAM 2 (Ravi et al. 2024), asked for what is in the box; without one the box itself is the mask.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from PIL import Image
+from pydantic import Field, ValidationInfo, field_validator
+
+from cfeval.backends.local_models import devices, pretrained
+from cfeval.backends.local_models.checkpoint import Checkpoint
+from cfeval.backends.local_models.memory import memory_errors
+from cfeval.backends.local_models.options import LocalOptions
+from cfeval.backends.local_models.quiet import quiet
+from cfeval.backends.maskers.base import Found, Mask, Masker, Pixels, Seen, look
+from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.verifiers.base import VerifyRequest
+
+DETECTORS = {"grounding-dino": 0.25, "mm-grounding-dino": 0.25, "owlv2": 0.1, "owlvit": 0.1}
+"""The kinds of detector, and the score from which on the library takes a box for found."""
+SEGMENTERS = ("sam2", "sam2_video")
+"""The kinds of segmenter; checkpoints of SAM 2 call themselves after its video model."""
+_LETTERS = 200
+"""What is read of a longer text; Grounding DINO breaks on one of more than 256 tokens."""
+Box = tuple[float, float, float, float]
+
+
+class Options(LocalOptions):
+    """Which detector, which segmenter, and what counts as found."""
+
+    sam: str = ""
+    """SAM 2 for the outline: a folder or a hub name; empty: the box is the mask."""
+    sam_revision: str = ""
+    """Branch, tag or commit of SAM 2 on the hub; empty: its main branch."""
+    threshold: float | None = Field(None, gt=0, lt=1)
+    """Score from which on a box is found; none: what the library takes for the kind of detector, see `DETECTORS`."""
+    boxes: int = Field(1, ge=1)
+    """How many of the boxes found belong to the target, the surest first, at most."""
+    both: bool = False
+    """Whether what is modified is looked for in the edited picture as well."""
+
+    @field_validator("sam_revision")
+    @classmethod
+    def _of_a_model(cls, revision: str, info: ValidationInfo) -> str:
+        if revision and not info.data.get("sam"):
+            raise ValueError("is the revision of a segmenter, and no 'sam' is given")
+        return revision
+
+
+def needs(options: Options) -> Needs:
+    """A GPU, unless the processor is asked for."""
+    return Needs(gpu=0 if options.device == "cpu" else 1)
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The checkpoints' files, where they are folders."""
+    return tuple(str(path) for checkpoint, _ in _checkpoints(options) for path in checkpoint.files())
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Whether device and checkpoints are there and fit."""
+    for checkpoint, kinds in _checkpoints(options):
+        yield from pretrained.examine(checkpoint, kinds, options.device)
+
+
+def build(options: Options) -> Masker:
+    """The masker, its models loaded.
+
+    Raises:
+        BackendError: checkpoints, device or memory do not suffice.
+    """
+    device = devices.chosen(options.device)
+    checkpoint, *outliner = _checkpoints(options)
+    with memory_errors(f"loading model '{options.model}'", pretrained.SMALLER):
+        usual = DETECTORS[pretrained.check_kind(*checkpoint)]
+        loaded = pretrained.load(checkpoint[0], "AutoModelForZeroShotObjectDetection", device)
+        detector = Detector(loaded, options.threshold or usual, options.boxes)
+        for sam, kinds in outliner:
+            pretrained.check_kind(sam, kinds)
+            return Detected(detector, Segmenter(pretrained.load(sam, "Sam2Model", device)), options.both)
+    return Detected(detector, None, options.both)
+
+
+def _checkpoints(options: Options) -> list[tuple[Checkpoint, tuple[str, ...]]]:
+    """The checkpoints, and the kinds that each may be of."""
+    found = [(pretrained.checkpoint_of(options.model, options.revision), tuple(DETECTORS))]
+    if options.sam:
+        found.append((pretrained.checkpoint_of(options.sam, options.sam_revision), SEGMENTERS))
+    return found
+
+
+class Detector:
+    """Finds boxes around what a text names."""
+
+    def __init__(self, loaded: pretrained.Loaded, threshold: float, boxes: int) -> None:
+        self.loaded, self.threshold, self.boxes = loaded, threshold, boxes
+
+    def __call__(self, pixels: Pixels, text: str) -> list[tuple[float, Box]]:
+        """Score and box (left, top, right, bottom, in pixels) of what is found in an image, (H, W, 3), surest first."""
+        import torch
+
+        label = text.lower().replace(".", " ").strip()[:_LETTERS]  # a full stop ends a label
+        processor, device = self.loaded.processor, self.loaded.device
+        with torch.inference_mode(), quiet("transformers"):
+            inputs = processor(images=Image.fromarray(pixels), text=[[label]], return_tensors="pt", truncation=True).to(
+                device
+            )
+            outputs = self.loaded.model(**inputs)
+            [found] = processor.post_process_grounded_object_detection(
+                outputs, threshold=self.threshold, target_sizes=[pixels.shape[:2]]
+            )
+        ranked = sorted(zip(found["scores"].tolist(), map(tuple, found["boxes"].tolist()), strict=True), reverse=True)
+        return ranked[: self.boxes]
+
+
+class Segmenter:
+    """SAM 2: the outline of what is in a box."""
+
+    def __init__(self, loaded: pretrained.Loaded) -> None:
+        self.loaded = loaded
+
+    def __call__(self, pixels: Pixels, boxes: list[Box]) -> Mask:
+        """All that is outlined in the boxes of an image, (H, W, 3): bool (H, W)."""
+        import torch
+
+        processor, device = self.loaded.processor, self.loaded.device
+        with torch.inference_mode():
+            asked = [[list(box) for box in boxes]]
+            inputs = processor(images=Image.fromarray(pixels), input_boxes=asked, return_tensors="pt").to(device)
+            outputs = self.loaded.model(**inputs, multimask_output=False)
+            [masks] = processor.post_process_masks(outputs.pred_masks.cpu(), inputs["original_sizes"])
+        return np.asarray(masks.bool().flatten(0, -3).any(0))
+
+
+class Detected:
+    """Looks for the target with a detector, and outlines it."""
+
+    def __init__(self, detector: Detector, segmenter: Segmenter | None, both: bool) -> None:
+        self.detector, self.segmenter, self.both = detector, segmenter, both
+
+    def find(self, request: VerifyRequest, changed: Mask) -> Found:
+        """See `Masker.find`."""
+        del changed
+        return look(request, self._see, self.both)
+
+    def _see(self, pixels: Pixels, text: str) -> Seen:
+        found = self.detector(pixels, text)
+        boxes = [box for _, box in found]
+        mask = self._outlined(pixels, boxes) if boxes else None
+        return Seen(mask if mask is not None and mask.any() else None, found[0][0] if found else 0.0)
+
+    def _outlined(self, pixels: Pixels, boxes: list[Box]) -> Mask:
+        return self.segmenter(pixels, boxes) if self.segmenter else filled(boxes, pixels.shape)
+
+
+def filled(boxes: list[Box], shape: tuple[int, ...]) -> Mask:
+    """The pixels of a picture, (H, W, …), that a box touches: bool (H, W)."""
+    mask = np.zeros(shape[:2], dtype=np.bool_)
+    for left, top, right, bottom in boxes:
+        rows = slice(max(0, int(np.floor(top))), max(0, int(np.ceil(bottom))))
+        mask[rows, max(0, int(np.floor(left))) : max(0, int(np.ceil(right)))] = True
+    return mask

@@ -1,0 +1,51 @@
+"""Own masks: a folder with `<item>-<edit>.png` or `<item>.png`, the original's size, white where the edit belongs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from cfeval.backends.local_models.examining import finding
+from cfeval.backends.maskers.base import Found, Mask, Masker
+from cfeval.backends.masks import MaskOptions, examine_masks, mask_files, mask_folder, own_mask
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.verifiers.base import VerifyRequest
+
+
+class Options(PluginOptions):
+    """Where the masks lie."""
+
+    folder: str = Field(min_length=1)
+    """The folder."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The masks."""
+    return tuple(map(str, mask_files(MaskOptions(masks=options.folder))))
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Whether there are any."""
+    yield finding(lambda: examine_masks(MaskOptions(masks=options.folder)))
+
+
+def build(options: Options) -> Masker:
+    """The masker.
+
+    Raises:
+        BackendError: no such folder, or no mask in it.
+    """
+    return Own(mask_folder(options.folder))
+
+
+class Own:
+    """Takes masks from a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, request: VerifyRequest, changed: Mask) -> Found:
+        """See `Masker.find`."""
+        del changed
+        masked = own_mask(self.folder, request.item, request.edit, request.original.pixels.shape)
+        return Found(masked.mask, reason=masked.reason)

@@ -1,0 +1,45 @@
+"""Exact masks of drawn scenes, from their record: the object before and after the edit, or all that is background."""
+
+import numpy as np
+
+from cfeval.backends.edit_gate.drawn import scenes_of
+from cfeval.backends.maskers.base import Found, Mask, Masker
+from cfeval.backends.registry import PluginOptions
+from cfeval.backends.verifiers.base import VerifyRequest
+from cfeval.records.world import Scene
+from cfeval.world.render import coverage
+from cfeval.world.scenes import SceneEditError
+
+
+class Options(PluginOptions):
+    """There are none."""
+
+
+def build(options: Options) -> Masker:
+    """The masker."""
+    del options
+    return Drawn()
+
+
+class Drawn:
+    """Knows where everything was drawn."""
+
+    def find(self, request: VerifyRequest, changed: Mask) -> Found:
+        """See `Masker.find`; without a scene record, or for an instruction that does not fit it, there is no mask."""
+        del changed
+        if request.scene is None:
+            return Found(reason="the sample has no scene record; only drawn scenes have one")
+        try:
+            before, after = scenes_of(request.scene, request.before, request.positive)
+        except SceneEditError as error:
+            return Found(reason=str(error))
+        return Found(_place(before, after)) if before != after else Found(reason="the instruction changes nothing")
+
+
+def _place(before: Scene, after: Scene) -> Mask:
+    """What a right edit changes, bool (64, 64)."""
+    covered = coverage([before, after]) > 0.5
+    if before.background != after.background:
+        return np.asarray(~covered[0].any(axis=0))
+    moved = [one != other for one, other in zip(before.slots, after.slots, strict=True)]
+    return np.asarray(covered[:, moved].any(axis=(0, 1)))

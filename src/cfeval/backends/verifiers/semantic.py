@@ -1,0 +1,106 @@
+"""A verifier that is any chat model with eyes: is the edit to be seen, and nothing else changed?
+
+It is shown both images in one picture, side by side or one above the other, whichever is nearer to a square: every
+model takes one picture, not every model takes two. A model that shrinks large pictures sees each image at about half
+its resolution.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cfeval.backends import registry
+from cfeval.backends.asking import (
+    AskingOptions,
+    Form,
+    Heard,
+    Question,
+    ask,
+    expected,
+    model_of,
+    question,
+    template_faults,
+    template_files,
+)
+from cfeval.backends.chat.base import ChatModel, Dialogue, hold
+from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
+from cfeval.io.pictures import Picture
+from cfeval.protocols.verification import FOLDER, SCHEMA, Sight, read_sight
+
+PLACEHOLDERS = ("first", "second", "instruction")
+FORM = Form(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
+_BAND = 0.02
+"""Width of the band between the images, as a share of the longer side."""
+_GRAY = 128
+
+
+class Options(AskingOptions):
+    """Which model, and how it is asked. Templates in an own folder: verify.md, verify_repair.md."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The templates."""
+    return template_files(options, FORM)
+
+
+def parts(options: Options) -> tuple[Part, ...]:
+    """The chat model."""
+    return model_of(options)
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One with a picture, and one where the reply must be repaired."""
+    return expected(options, FORM)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Templates that cannot be filled."""
+    yield from template_faults(options, FORM)
+
+
+def build(options: Options) -> Verifier:
+    """The verifier."""
+    return Semantic(registry.build("chat", options.model), question(options, FORM))
+
+
+class Semantic:
+    """Asks a chat model about every edit; see `cfeval.backends.asking`."""
+
+    def __init__(self, model: ChatModel, asked: Question[Sight]) -> None:
+        self.model, self.asked = model, asked
+
+    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
+        """Have every edit looked at; where the model says nothing that can be read, there is no telling."""
+        return [_reply(heard) for heard in hold(self.model, [self._dialogue(request) for request in requests])]
+
+    def _dialogue(self, request: VerifyRequest) -> Dialogue[Heard[Sight]]:
+        negative = f"\nThis must not remain: {request.negative}" if request.negative else ""
+        picture, first, second = beside(request.original, request.edited)
+        values = {"first": first, "second": second, "instruction": request.positive + negative}
+        return ask(self.asked, request.item, values, request.seed, picture)
+
+
+def beside(original: Picture, edited: Picture) -> tuple[Picture, str, str]:
+    """Both images in one picture, the edited one at the original's size, and where each of them is."""
+    height, width = original.pixels.shape[:2]
+    pair = original.pixels, edited.resized(width, height).pixels
+    axis = 0 if width > height else 1
+    band = np.full((*_band(height, width, axis), 3), _GRAY, dtype=np.uint8)
+    names = ("upper", "lower") if axis == 0 else ("left", "right")
+    return Picture.from_pixels(np.concatenate([pair[0], band, pair[1]], axis=axis)), *names
+
+
+def _band(height: int, width: int, axis: int) -> tuple[int, int]:
+    thick = max(2, round(_BAND * max(height, width)))
+    return (thick, width) if axis == 0 else (height, thick)
+
+
+def _reply(heard: Heard[Sight]) -> VerifyReply:
+    said = heard.value
+    if said is None:
+        return VerifyReply(None, f"{heard.status}: {heard.reason}", raw=heard.raw, calls=heard.calls)
+    faults = [] if said.made else ["the model does not see the edit that was asked for"]
+    faults += [] if said.kept else ["the model sees changes that were not asked for"]
+    numbers = {"made": float(said.made), "kept": float(said.kept)}
+    return VerifyReply(not faults, "; ".join(faults), numbers, raw=heard.raw, calls=heard.calls)
