@@ -1,7 +1,7 @@
 """For calibration only: the drawn world's perfect editor, with a known fault in a known share of the edits.
 
-Like `scene` it draws an edited record. For a share of items and edits, chosen by a hash, the record or the picture is
-spoilt first, so that it is known of every edit whether a verifier should accept it.
+Like `scene` it draws an edited record. For a share of the edits, chosen by a hash of item, edit and seed (another try
+may be right), record or picture is spoilt first: it is known of every edit whether a verifier should accept it.
 """
 
 import random
@@ -22,7 +22,8 @@ from cfeval.world.render import Image, render
 from cfeval.world.scenes import SceneEditError, replace_slot
 from cfeval.world.vocabulary import BACKGROUNDS, COLORS, SHAPES
 
-Fault = Literal["none", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "shifted"]
+Fault = Literal["none", "any", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "shifted"]
+ANY: tuple[Fault, ...] = ("wrong_object", "spill", "none_made")
 SHIFT = 3
 """Pixels by which a shifted picture is moved along each axis, at most; its border is repeated."""
 
@@ -31,8 +32,8 @@ class Options(PluginOptions):
     """What goes wrong, and how often."""
 
     fault: Fault = "none"
-    """wrong_object: another thing is edited instead. extra_object: another thing is edited too. wrong_value: the right
-    thing becomes something else than told. spill: the edit is made, and everything else is redrawn as well. none_made:
+    """any: one of wrong_object, spill and none_made, by chance. wrong_object: another thing is edited instead.
+    extra_object: another thing is edited too. wrong_value: the right thing becomes something else than told. spill: the edit is made, and everything else is redrawn as well. none_made:
     nothing but the noise is redrawn. shifted: the edit is made, and the picture moved; no fault of the edit."""
     share: float = Field(1.0, ge=0, le=1)
     """Share of the edits that have the fault."""
@@ -63,9 +64,10 @@ class Flawed:
             before, after = scenes_of(request.scene, request.before, request.positive)
         except SceneEditError as error:
             return EditReply(status=Status.EDIT_INVALID, reason=str(error))
-        draw = derive(0, request.item, request.edit, "fault")
-        fault = self.options.fault if draw < self.options.share * 2**31 else "none"
-        rng = random.Random(derive(draw, fault))
+        draw = derive(request.seed, request.item, request.edit, "fault")
+        chosen = self.options.fault if draw < self.options.share * 2**31 else "none"
+        rng = random.Random(derive(draw, chosen))
+        fault = rng.choice(ANY) if chosen == "any" else chosen
         drawn = render(SPOIL[fault](before, after, rng)) if fault in SPOIL else render(after)
         pixels = _moved(drawn, rng) if fault == "shifted" else drawn
         return EditReply(Picture.from_pixels(pixels), {"fault": fault})
@@ -151,8 +153,10 @@ def _other(choices: Sequence[str], taken: Sequence[str], rng: random.Random) -> 
 def _moved(pixels: Image, rng: random.Random) -> Image:
     """The picture moved by `SHIFT` pixels along one axis or both."""
     across, down = rng.choice([(x, y) for x in (-SHIFT, 0, SHIFT) for y in (-SHIFT, 0, SHIFT) if x or y])
-    rows, columns = (np.clip(np.arange(side) - by, 0, side - 1) for side, by in zip((64, 64), (down, across), strict=True))
+    rows, columns = (
+        np.clip(np.arange(side) - by, 0, side - 1) for side, by in zip((64, 64), (down, across), strict=True)
+    )
     return pixels[rows][:, columns]
 
 
-assert {"none", "shifted", *SPOIL} == set(get_args(Fault))
+assert {"none", "any", "shifted", *SPOIL} == set(get_args(Fault))
