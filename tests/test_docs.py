@@ -140,7 +140,7 @@ def specifications(content: Any) -> Iterator[dict[str, Any]]:
 
 def fault(spec: dict[str, Any]) -> str:
     """Why no family takes a specification; empty where one does."""
-    families = [f for f in dict.fromkeys(FAMILIES.values()) if spec["backend"] in registry.names(f)]
+    families = [f for f in dict.fromkeys([*FAMILIES.values(), "maskers"]) if spec["backend"] in registry.names(f)]
     faults = []
     for family in families:
         try:

@@ -106,12 +106,14 @@ def test_a_shifted_edit_is_the_right_one_three_pixels_away() -> None:
         assert any((np.roll(perfect.picture.pixels, (y, x), (0, 1))[3:-3, 3:-3] == inner).all() for x, y in moves)
 
 
-def test_the_share_is_kept_and_chosen_by_item_and_edit_alone() -> None:
+def test_the_share_is_kept_and_chosen_by_item_edit_and_seed() -> None:
     many = wanted(200)
     faulty = [reply.details["fault"] == "spill" for reply in made("spill", 0.3, many)]
     assert np.mean(faulty) == pytest.approx(0.3, abs=0.08)
-    again = made("spill", 0.3, tuple(replace(request, seed=request.seed + 1) for request in many[::-1]))
-    assert [reply.details["fault"] == "spill" for reply in again[::-1]] == faulty
+    assert [reply.details["fault"] == "spill" for reply in made("spill", 0.3, many[::-1])[::-1]] == faulty
+    another = made("spill", 0.3, tuple(replace(request, seed=request.seed + 1) for request in many))
+    assert [reply.details["fault"] == "spill" for reply in another] != faulty, "another try may be right"
+    assert {reply.details["fault"] for reply in made("any", 1.0, many)} == {"wrong_object", "spill", "none_made"}
     more = [reply.details["fault"] == "spill" for reply in made("spill", 0.6, many)]
     assert all(new for old, new in zip(faulty, more, strict=True) if old)
     other_edit = made("spill", 0.3, tuple(replace(request, edit=2) for request in many))

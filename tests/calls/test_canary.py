@@ -45,7 +45,10 @@ def samples(tmp_path: Path) -> Path:
 
 
 def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, Any]) -> str:
-    """Run every verb of the study; returns all that it said."""
+    """Run every verb of the study, the first calls of each well; returns all that it said.
+
+    Calls that all fail alike from the first on would end the run.
+    """
     folder, scripted = samples.parent, json.dumps({"backend": "scripted"})
     vlm = json.dumps({"backend": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
     seed = ("--seed", 1)
@@ -70,6 +73,8 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
     ]
     said = []
     for verb, *options in steps:
+        for kind in (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT):
+            server.script([None] * 3, at=kind)
         status, out, err = cfeval("edct", verb, *options, *seed)
         assert status == 0, err
         said += [out, err]
@@ -93,8 +98,6 @@ def test_a_study_whose_servers_repeat_the_key_leaves_it_nowhere(
     addresses = {"bfl": server.bfl, "openrouter_image": server.openrouter, "openai_image": server.openai}
     if editor["backend"] in addresses:
         editor = {**editor, "base_url": addresses[editor["backend"]], "key_env": KEY_ENV}
-    for kind in (Kind.CHAT, Kind.IMAGE, Kind.EDIT, Kind.SUBMIT):
-        server.script([None] * 3, at=kind)  # calls that all fail alike from the first on would end the run
     server.random(0.6, ECHOES)
     keeps_the_log = sqlite3.connect(store)
     keeps_the_log.execute("SELECT 1")

@@ -9,6 +9,7 @@ import pytest
 
 from cfeval.backends.judges import blind, chat
 from cfeval.backends.judging import Forms
+from cfeval.backends.verifiers.semantic import FORM as VERIFY
 from cfeval.backends.writers.chat import FORMS as WRITTEN
 from cfeval.io.prompts import load_prompt, prompt_file
 from cfeval.protocols.rules import EDCT_2025, RULES
@@ -81,7 +82,7 @@ def test_the_worked_examples_of_a_writer_are_in_the_form_that_is_read(protocol: 
 
 
 def test_no_template_lies_there_unused() -> None:
-    forms = [*FORMS.values(), FILTER]
+    forms = [*FORMS.values(), FILTER, VERIFY]
     used = {(form.folder, name) for form in forms for name in form.templates}
     there = {(path.parent.name, path.stem) for path in FOLDER.glob("*/*.md") if path.parent.name != "conversation"}
     assert used == there

@@ -119,7 +119,14 @@ def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:
 
 def _rows(source: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Every question as it was written: its id, where it stands, and its row."""
-    csv.field_size_limit(sys.maxsize)  # a cell holds a whole image
+    limit = csv.field_size_limit(sys.maxsize)  # a cell holds a whole image
+    try:
+        yield from _checked_rows(source)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _checked_rows(source: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
     rows = csv.DictReader(read_lines(source), delimiter="," if source.suffix.lower() == ".csv" else "\t")
     names = rows.fieldnames or ()
     key = "qid" if "qid" in names else "index"

@@ -33,8 +33,9 @@ class Options(PluginOptions):
 
     fault: Fault = "none"
     """any: one of wrong_object, spill and none_made, by chance. wrong_object: another thing is edited instead.
-    extra_object: another thing is edited too. wrong_value: the right thing becomes something else than told. spill: the edit is made, and everything else is redrawn as well. none_made:
-    nothing but the noise is redrawn. shifted: the edit is made, and the picture moved; no fault of the edit."""
+    extra_object: another thing is edited too. wrong_value: the right thing becomes something else than told. spill: the
+    edit is made, and everything else is redrawn as well. none_made: nothing but the noise is redrawn. shifted: the edit
+    is made, and the picture moved; no fault of the edit."""
     share: float = Field(1.0, ge=0, le=1)
     """Share of the edits that have the fault."""
 
