@@ -32,7 +32,6 @@ SIDE, REPEATS, AIM = 1024, 5, 1.5
 
 def main() -> None:
     """Time the pair and print the table."""
-    cv2.setNumThreads(1)
     original = photos.photograph("astronaut", SIDE)
     place = photos.ellipse(original.shape, 0.45, 0.55, 0.12)
     returned = photos.both(photos.bent(0.003), photos.softened(0.6), photos.brighter(3), photos.jpeg(85))

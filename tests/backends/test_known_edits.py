@@ -12,7 +12,7 @@ from cfeval.io.pictures import Picture
 from cfeval.world.grammar import parse_instruction
 from tests.backends.drawn_edits import drawn, wanted
 
-COUNT, FEWER = 200, 30
+COUNT, FEWER = 200, 20
 GOOD, BAD = ("none", "shifted"), ("wrong_object", "spill", "none_made")
 SCENE = {"backend": "scene"}
 

@@ -79,7 +79,6 @@ def test_the_same_holds_at_1024_pixels_and_every_time() -> None:
     first, again = (verified(original, edited, place) for _ in range(2))
     assert first == again
     assert first.verified
-    assert verified(original, AS_A_MODEL_RETURNS_IT(original), place).verified is False
 
 
 @STORAGE
@@ -136,7 +135,7 @@ def test_a_large_picture_is_compared_at_the_working_size_and_its_evidence_kept_s
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 1024), (300, 200), (601, 399)])
 def test_a_picture_of_another_size_is_brought_to_the_originals_and_that_is_told(width: int, height: int) -> None:
-    original = photograph("coffee")
+    original = photograph("coffee", 400)
     place = place_in(original)
     came = cv2.resize(tinted(original, place), (width, height), interpolation=cv2.INTER_AREA)
     reply = verified(original, came, place)
@@ -146,7 +145,7 @@ def test_a_picture_of_another_size_is_brought_to_the_originals_and_that_is_told(
 
 
 def test_how_the_pictures_lie_over_each_other_is_told_in_pixels_of_the_original() -> None:
-    original = photograph("astronaut", 768)
+    original = photograph("astronaut", 640)
     reply = verified(original, moved(20, -8, zoom=1.03, degrees=2)(original), place_in(original))
     assert reply.numbers["matches"] > 100
     assert reply.numbers["moved_right"] == pytest.approx(20, abs=1)

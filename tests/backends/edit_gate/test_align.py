@@ -41,7 +41,7 @@ def center(found: Alignment, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ..
     return np.asarray(found.matrix[:, :2] @ middle + found.matrix[:, 2] - middle)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES[:3])
 @pytest.mark.parametrize(("across", "down", "zoom", "degrees"), [(7, -12, 1, 0), (0, 0, 1.04, 0), (3, 2, 0.98, 1.5)])
 def test_a_known_movement_of_a_photograph_is_found_again(
     name: str, across: float, down: float, zoom: float, degrees: float
@@ -111,7 +111,7 @@ def test_a_bent_picture_needs_the_flow(name: str) -> None:
 @pytest.mark.parametrize("around", [jpeg(90), bent(0.004)], ids=["straight", "bent"])
 def test_the_flow_does_not_explain_an_edit_away(edit: Change, around: Change) -> None:
     """The reference is the difference of the edit itself, with no movement at all."""
-    for name in NAMES[:3]:
+    for name in NAMES[:2]:
         original = photograph(name)
         place = ellipse(original.shape, 0.55, 0.45, 0.12)
         edited = edit(original, place)  # type: ignore[call-arg]

@@ -66,6 +66,7 @@ def compare(original: Pixels, edited: Pixels, settings: CompareSettings) -> Comp
     """Compare two pictures of one size, uint8 (H, W, 3)."""
     import cv2
 
+    cv2.setNumThreads(1)  # a job holds one core
     scale = _scale(max(original.shape[:2]), settings)
     before, after = _resized(original, scale), _resized(edited, scale)
     gray, edited_gray = (np.asarray(cv2.cvtColor(p, cv2.COLOR_RGB2GRAY), np.uint8) for p in (before, after))
