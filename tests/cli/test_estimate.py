@@ -108,6 +108,15 @@ def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any
     assert not any(line["backend"] == "local" for line in found["stages"])
 
 
+def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, study: dict[str, Any]) -> None:
+    study["edct"]["verifiers"] = {"d": {"backend": "semantic", "model": study["edct"]["vlms"]["m"]}}
+    found = estimated(study)
+    (calls, read, written, images), (at_most, *_) = amounts(found, "checks", "d")
+    assert (calls, at_most, images) == (6, 12, 0), "three edits of either target; at most each is asked again"
+    assert read > 6 * 1500, "it is shown a picture"
+    assert written == 6 * 200
+
+
 def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]

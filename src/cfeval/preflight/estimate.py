@@ -9,7 +9,7 @@ from cfeval.calls.call import Usage
 from cfeval.calls.prices import Price, Prices
 from cfeval.params import Calls, Edct
 from cfeval.preflight.used import Used, used
-from cfeval.preflight.workload import TYPICAL, Lengths, Request, Stage, jobs, longest, requests
+from cfeval.preflight.workload import FIELDS, TYPICAL, Lengths, Request, Stage, jobs, longest, named, requests
 from cfeval.protocols.rules import RULES
 
 LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST = 4, 3
@@ -101,10 +101,10 @@ def lines(
     }
     found: dict[tuple[str, str, str], Line] = {}
     for stage, arm in jobs(study.arms()):
-        calls_of = {f: expected[f"{f}s", getattr(arm, f), arm.protocol] for f in ("vlm", "writer", "editor", "judge")}
+        calls_of = {f: expected.get((f"{f}s", named(arm, f), arm.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         for call in calls_of[stage.field]:
-            key = stage.name, getattr(arm, stage.field), call.model
+            key = stage.name, named(arm, stage.field), call.model
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))

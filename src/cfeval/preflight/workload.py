@@ -58,15 +58,26 @@ STAGES = (
     Stage("baseline", "vlm", _UP_TO[:2]),
     Stage("instructions", "writer", _UP_TO[:4]),
     Stage("counterfactuals", "editor", _UP_TO[:5], every_edit=True),
+    Stage("checks", "verifier", _UP_TO[:5], every_edit=True),
     Stage("requery", "vlm", _UP_TO[:5], every_edit=True),
     Stage("verdicts", "judge", _UP_TO, every_edit=True),
 )
 
 
+FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
+"""Whose calls are counted; a verifier is named by the data set that it checks."""
+
+
+def named(arm: Arm, field: str) -> str:
+    """The name in params.yaml of the backend that an arm meets."""
+    return str(getattr(arm, "dataset" if field == "verifier" else field))
+
+
 def jobs(arms: list[Arm]) -> Iterator[tuple[Stage, Arm]]:
-    """Every job of the study, with an arm that it is for; where nothing is edited, writer and editor have none."""
+    """Every job of the study, with an arm that it is for; where nothing is edited, nobody writes, edits or verifies."""
     for stage in STAGES:
-        asked = [a for a in arms if stage.field not in ("writer", "editor") or RULES[a.protocol].edits != "none"]
+        idle = stage.field in ("writer", "editor", "verifier")
+        asked = [arm for arm in arms if not idle or RULES[arm.protocol].edits != "none"]
         yield from ((stage, arm) for arm in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values())
 
 
@@ -99,5 +110,7 @@ def requests(
         return [Request(has.question + said, 0, edits * has.instruction)]
     if stage.field == "editor":
         return [Request(has.instruction, 1, 0)] * len(numbers)
+    if stage.field == "verifier":
+        return [Request(has.instruction, 0, has.verdict)] * len(numbers)
     told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
     return [Request(2 * said + count * has.instruction, 0, has.verdict) for count in told]
