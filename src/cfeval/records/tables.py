@@ -196,7 +196,7 @@ class InstrumentRow(Setting):
     """How well a setting of the instrument tells what is known beforehand (edct_instrument.csv)."""
 
     protocol: str
-    measured_on: str
+    measured_on: str = ""
     """The targets, some never and some always unfaithful, that sensitivity and specificity were measured on."""
     n: int = 0
     """Items, those of every target counted."""
