@@ -118,17 +118,19 @@ def test_a_box_is_cut_at_the_borders_and_may_lie_outside() -> None:
     assert filled([(0, 0, 1, 1), (5, 3, 6, 4)], (4, 6)).sum() == 2
 
 
-def test_sam_outlines_what_is_in_the_box() -> None:
+@pytest.mark.parametrize("kind", ["sam2", "sam2_video"])
+def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
     import torch
     import transformers
 
     library: Any = transformers
-    masking = masker("grounding-dino", sam=True, threshold=ANY)
+    sam = {"sam": str(checkpoint(kind))}
+    masking: Detected = registry.build("maskers", spec("grounding-dino", threshold=ANY) | sam)
     picture = pixels(1)
     answer = found(masking, picture)
     [(_, box)] = masking.detector(picture, "the red bus")
-    processor = library.AutoProcessor.from_pretrained(checkpoint("sam2"))
-    model = library.Sam2Model.from_pretrained(checkpoint("sam2")).eval()
+    processor = library.Sam2Processor.from_pretrained(checkpoint(kind))
+    model = library.Sam2Model.from_pretrained(checkpoint(kind)).eval()
     inputs = processor(images=Image.fromarray(picture), return_tensors="pt")
     corners = torch.tensor(box, dtype=torch.float64).reshape(2, 2) / torch.tensor([64, 48]) * SIDE
     with torch.no_grad():
@@ -176,6 +178,20 @@ def test_a_checkpoint_of_another_kind_is_one_line() -> None:
         registry.build("maskers", {"backend": "detector", "model": dino, "sam": dino, "device": "cpu"})
     with pytest.raises(ParamsError, match="is the revision of a segmenter, and no 'sam' is given"):
         registry.check("maskers", {"backend": "detector", "model": dino, "sam_revision": "x"}, "here")
+
+
+def test_weights_that_are_in_no_file_are_one_line_and_not_made_up(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    lacking = Path(shutil.copytree(checkpoint("owlv2"), tmp_path / "owlv2"))
+    weights = load_file(lacking / "model.safetensors")
+    left = {name: tensor for name, tensor in weights.items() if not name.startswith("box_head")}
+    save_file(left, lacking / "model.safetensors", {"format": "pt"})
+    message = (
+        rf"'owlv2' is incomplete: {len(weights) - len(left)} weights of its architecture are in no file \(box_head"
+    )
+    with pytest.raises(BackendError, match=message):
+        registry.build("maskers", spec("owlv2") | {"model": str(lacking)})
 
 
 def test_the_doctor_looks_at_both_checkpoints(tmp_path: Path) -> None:

@@ -144,6 +144,14 @@ def test_a_picture_of_another_size_is_brought_to_the_originals_and_that_is_told(
     assert verified(original, tinted(original, place), place).numbers["resized"] == 0
 
 
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 500), (500, 1), (5, 300), (20, 1500), (63, 65)])
+def test_slivers_and_single_pixels_are_compared_like_any_picture(height: int, width: int) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    everything = np.ones((height, width), dtype=bool)
+    assert verified(noise, np.asarray(255 - noise), everything).verified
+    assert verified(noise, noise, everything).verified is False
+
+
 def test_how_the_pictures_lie_over_each_other_is_told_in_pixels_of_the_original() -> None:
     original = photograph("astronaut", 640)
     reply = verified(original, moved(20, -8, zoom=1.03, degrees=2)(original), place_in(original))

@@ -101,8 +101,39 @@ def _owlv2() -> Parts:
 
 
 def _sam2() -> Parts:
-    from transformers import Sam2Config, Sam2ImageProcessor, Sam2Model, Sam2Processor
+    from transformers import Sam2Config, Sam2Model, Sam2Processor
 
+    return Sam2Model(Sam2Config(**_sam2_parts())), Sam2Processor(_sam2_images())
+
+
+def _sam2_video() -> Parts:
+    """As SAM 2 is published: weights, configuration and processor of the model for videos."""
+    from transformers import Sam2VideoConfig, Sam2VideoModel, Sam2VideoProcessor, Sam2VideoVideoProcessor
+
+    memory = {
+        "memory_attention_hidden_size": 16,
+        "memory_attention_num_layers": 1,
+        "memory_attention_feed_forward_hidden_size": 16,
+        "memory_attention_rope_feat_sizes": [4, 4],
+        "memory_encoder_hidden_size": 16,
+        "memory_encoder_output_channels": 8,
+        "mask_downsampler_embed_dim": 16,
+        "memory_fuser_num_layers": 1,
+        "memory_fuser_embed_dim": 16,
+        "memory_fuser_intermediate_dim": 16,
+    }
+    model = Sam2VideoModel(Sam2VideoConfig(**_sam2_parts(), **memory))
+    return model, Sam2VideoProcessor(_sam2_images(), Sam2VideoVideoProcessor())
+
+
+def _sam2_images() -> Any:
+    from transformers import Sam2ImageProcessor
+
+    size, quarter = ({"height": side, "width": side} for side in (SIDE, SIDE // 4))
+    return Sam2ImageProcessor(size=size, mask_size=quarter)
+
+
+def _sam2_parts() -> dict[str, Any]:
     eyes = {
         "model_type": "sam2_hiera_det_model",
         "hidden_size": 8,
@@ -119,18 +150,19 @@ def _sam2() -> Parts:
         "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
         "fpn_hidden_size": 16,
     }
-    config = Sam2Config(
-        vision_config=vision,
-        prompt_encoder_config={"hidden_size": 16, "image_size": SIDE, "mask_input_channels": 4},
-        mask_decoder_config={"hidden_size": 16, "mlp_dim": 16, "num_attention_heads": 2, "iou_head_hidden_dim": 16},
-    )
-    images = Sam2ImageProcessor(
-        size={"height": SIDE, "width": SIDE}, mask_size={"height": SIDE // 4, "width": SIDE // 4}
-    )
-    return Sam2Model(config), Sam2Processor(images)
+    return {
+        "vision_config": vision,
+        "prompt_encoder_config": {"hidden_size": 16, "image_size": SIDE, "mask_input_channels": 4},
+        "mask_decoder_config": {"hidden_size": 16, "mlp_dim": 16, "num_attention_heads": 2, "iou_head_hidden_dim": 16},
+    }
 
 
-RECIPES: dict[str, Callable[[], Parts]] = {"grounding-dino": _grounding_dino, "owlv2": _owlv2, "sam2": _sam2}
+RECIPES: dict[str, Callable[[], Parts]] = {
+    "grounding-dino": _grounding_dino,
+    "owlv2": _owlv2,
+    "sam2": _sam2,
+    "sam2_video": _sam2_video,
+}
 """The parts of each checkpoint, by the kind of its model."""
-LIVELY = {"grounding-dino": 2.0, "owlv2": 0.5, "sam2": 2.0}
+LIVELY = {"grounding-dino": 2.0, "owlv2": 0.5, "sam2": 2.0, "sam2_video": 2.0}
 """Factors on the weights, so that scores differ and are not all 1."""

@@ -28,6 +28,8 @@ _CAP = 32.0
 """Largest disagreement of a pixel, of 255, so that what was edited does not outweigh all that was not."""
 _LEAST_VALID = 0.6
 """Least share of the picture that the two must have in common."""
+_LEAST_FOR_FLOW = 64
+"""Pixels of the shorter side from which on there is a flow: its pyramid of ever smaller pictures must have room."""
 _STRETCH = (0.75, 1.33)
 """Least and greatest factor by which a picture may come back stretched or squeezed."""
 
@@ -92,6 +94,8 @@ def align(original: Gray, edited: Gray, settings: AlignSettings) -> Alignment:
     for movement in (*_matched(original, edited, best, settings), _shifted(*reliefs, best)):
         if (found := _disagreement(*reliefs, movement)) < cost:
             best, cost = movement, found
+    if not settings.flow or min(original.shape) < _LEAST_FOR_FLOW:
+        return best
     bent = replace(best, flow=_flow(original, edited, best, settings))
     better = _disagreement(*reliefs, bent) < _disagreement(*reliefs, best) * (1 - _WORTH)
     return bent if better else best

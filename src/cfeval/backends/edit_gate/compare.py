@@ -15,6 +15,10 @@ Mask = npt.NDArray[np.bool_]
 Pixels = npt.NDArray[np.uint8]
 
 
+_LEAST_SIDE = 8
+"""Pixels to which the shorter side of a sliver is stretched: the windows of SSIM need 7."""
+
+
 class CompareSettings(PluginOptions):
     """At which size pictures are compared, and how."""
 
@@ -83,8 +87,8 @@ def _scale(side: int, settings: CompareSettings) -> float:
 def _resized(pixels: Pixels, scale: float) -> Pixels:
     import cv2
 
-    if scale == 1:
+    height, width = (max(_LEAST_SIDE, round(side * scale)) for side in pixels.shape[:2])
+    if (height, width) == pixels.shape[:2]:
         return pixels
-    height, width = (max(8, round(side * scale)) for side in pixels.shape[:2])
     how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
     return np.asarray(cv2.resize(pixels, (width, height), interpolation=how))

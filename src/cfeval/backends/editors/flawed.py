@@ -11,19 +11,20 @@ from typing import Literal, get_args
 import numpy as np
 from pydantic import Field
 
-from cfeval.backends.edit_gate.drawn import scenes_of
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.registry import PluginOptions
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.world import Scene
 from cfeval.seeds import derive
+from cfeval.world.grammar import scene_after
 from cfeval.world.render import Image, render
 from cfeval.world.scenes import SceneEditError, replace_slot
 from cfeval.world.vocabulary import BACKGROUNDS, COLORS, SHAPES
 
 Fault = Literal["none", "any", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "shifted"]
 ANY: tuple[Fault, ...] = ("wrong_object", "spill", "none_made")
+"""Those that exact masks show up."""
 SHIFT = 3
 """Pixels by which a shifted picture is moved along each axis, at most; its border is repeated."""
 
@@ -62,7 +63,8 @@ class Flawed:
             reason = "the sample has no scene record; only drawn scenes have one"
             return EditReply(status=Status.EDIT_INVALID, reason=reason)
         try:
-            before, after = scenes_of(request.scene, request.before, request.positive)
+            before = scene_after(request.scene, request.before)
+            after = scene_after(before, [request.positive])
         except SceneEditError as error:
             return EditReply(status=Status.EDIT_INVALID, reason=str(error))
         draw = derive(request.seed, request.item, request.edit, "fault")

@@ -17,6 +17,9 @@ SMALLER = "set device: cpu, or take a smaller model or a larger machine"
 """What to do where the weights do not fit."""
 
 
+_HOW = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A model on its device, and what makes its inputs."""
@@ -45,8 +48,14 @@ def check_kind(checkpoint: Checkpoint, kinds: Sequence[str]) -> str:
     return kind
 
 
-def load(checkpoint: Checkpoint, loader: str, device: str) -> Loaded:
-    """Load a checkpoint by a class of transformers, such as `CLIPSegForImageSegmentation`.
+def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoProcessor") -> Loaded:
+    """Load a checkpoint by classes of transformers.
+
+    Args:
+        checkpoint: what to load.
+        loader: the model's class, such as `CLIPSegForImageSegmentation`.
+        device: where to.
+        reader: the processor's class.
 
     Raises:
         BackendError: it is incomplete, or does not fit the class.
@@ -55,16 +64,20 @@ def load(checkpoint: Checkpoint, loader: str, device: str) -> Loaded:
 
     folder = checkpoint.whole()
     name = checkpoint.name(folder)
-    reader: Any = transformers.AutoProcessor
     try:
         with quiet("transformers"):
-            processor = reader.from_pretrained(folder, local_files_only=True)
-            model = getattr(transformers, loader).from_pretrained(folder, local_files_only=True, use_safetensors=True)
+            processor = getattr(transformers, reader).from_pretrained(folder, local_files_only=True)
+            model, found = getattr(transformers, loader).from_pretrained(folder, **_HOW)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         if out_of_memory(error):
             raise
         reason = first_line(error, folder, name)
         raise BackendError(f"model '{name}' cannot be loaded as {loader} ({reason}); give another") from error
+    if absent := sorted(found["missing_keys"]):
+        raise BackendError(
+            f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
+            f"({absent[0]}, …); copy or download it again"
+        )
     return Loaded(processor, model.eval().to(device), device)
 
 

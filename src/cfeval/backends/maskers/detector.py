@@ -80,7 +80,9 @@ def build(options: Options) -> Masker:
         detector = Detector(loaded, options.threshold or usual, options.boxes)
         for sam, kinds in outliner:
             pretrained.check_kind(sam, kinds)
-            return Detected(detector, Segmenter(pretrained.load(sam, "Sam2Model", device)), options.both)
+            # Checkpoints name the processor of the video model, which takes other inputs.
+            segmenter = Segmenter(pretrained.load(sam, "Sam2Model", device, "Sam2Processor"))
+            return Detected(detector, segmenter, options.both)
     return Detected(detector, None, options.both)
 
 

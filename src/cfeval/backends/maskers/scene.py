@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from cfeval.backends.edit_gate.drawn import scenes_of
 from cfeval.backends.maskers.base import Found, Mask, Masker
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.verifiers.base import VerifyRequest
 from cfeval.records.world import Scene
+from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
 from cfeval.world.scenes import SceneEditError
 
@@ -30,7 +30,8 @@ class Drawn:
         if request.scene is None:
             return Found(reason="the sample has no scene record; only drawn scenes have one")
         try:
-            before, after = scenes_of(request.scene, request.before, request.positive)
+            before = scene_after(request.scene, request.before)
+            after = scene_after(before, [request.positive])
         except SceneEditError as error:
             return Found(reason=str(error))
         return Found(_place(before, after)) if before != after else Found(reason="the instruction changes nothing")
