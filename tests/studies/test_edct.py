@@ -433,7 +433,10 @@ def test_a_check_is_given_what_the_edit_started_from_and_what_was_done_before() 
     base = base_of({(c.id, c.edit): c for c in records}, samples(), lambda s: PICTURES[s.id], opened, "edct-bench-2026")
     verifier = Looking()
     found = list(checks(records, samples(), by_edit, base, opened, verifier, "edct-bench-2026", 1))
-    assert [(r.original, r.before) for r in verifier.seen] == [(PICTURES["i0"], ()), (shown["i0", 1], ("p1",))]
+    assert [(r.original, r.before, r.edit) for r in verifier.seen] == [
+        (PICTURES["i0"], (), 1),
+        (shown["i0", 1], ("p1",), 2),
+    ]
     check, pictures = found[1]
     assert check.found is not None
     assert (check.found.verified, check.found.numbers) == (1, {"inside": 0.5})

@@ -56,6 +56,7 @@ def checks(
             concept=told.concept,
             before=positives(earlier(record.id, record.edit, instructions, protocol)),
             seed=derive(seed, record.id, record.edit, "check"),
+            edit=record.edit,
         )
 
     def verify(records: list[Counterfactual]) -> list[tuple[VerifyReply | None, float]]:
