@@ -163,7 +163,6 @@ rule run_edct_report:
         instructions=made(INSTRUCTIONS),
         counterfactuals=made(COUNTERFACTUALS),
         requery=made(REQUERY),
-        verdicts=made(VERDICTS),
         scores=made(SCORES),
     output:
         REPORT,
@@ -179,7 +178,7 @@ rule run_edct_report:
     params:
         arms=as_json(ARMS),
         shards=PARAMS.shards,
-        code=code("report"),
+        code=fingerprint.code("cfeval.cli.edct.report", *(f"cfeval.tables.edct_{name}" for name in tables.NAMES)),
         looks=fingerprint.texts(ROOT / "src/cfeval/report/templates"),
     message:
         "report"
