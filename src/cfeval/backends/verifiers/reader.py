@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
+from cfeval.backends.edit_gate.drawn import scenes_of
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.records.world import Scene
-from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
 from cfeval.world.scenes import SceneEditError
 from cfeval.world.weights import models_dir
@@ -63,8 +63,7 @@ def _wanted(request: VerifyRequest) -> tuple[Scene, Scene] | None:
     if request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
         return None
     try:
-        before = scene_after(request.scene, request.before)
-        after = scene_after(before, [request.positive])
+        before, after = scenes_of(request.scene, request.before, request.positive)
     except SceneEditError:
         return None
     return (before, after) if before != after else None
