@@ -74,6 +74,8 @@ def test_arms_are_the_cross_product_each_once_in_the_order_of_the_tables() -> No
         ),
         ("edct.tables.table1.0.vlm", ["mm"], "did you mean 'm'"),
         ("edct.verifiers", {"x": SCRIPTED}, "verifiers names 'x'; allowed: d"),
+        ("edct.verifiers", {"d": SCRIPTED | {"repeat": 2}}, "verifiers.d: nothing is repeated here; take `repeat` out"),
+        ("edct.datasets.d.repeat", 2, "datasets.d: nothing is repeated here"),
         ("edct.known", {"m": 2}, "edct.known.m: Input should be less than or equal to 1"),
         ("edct.vlms", {"../m": SCRIPTED}, "edct.vlms"),
     ],

@@ -191,6 +191,10 @@ class Edct(Section):
             for name in keys:
                 if name not in among:
                     raise ValueError(f"{section} names '{name}'; {nearest(name, among)}")
+        for section in ("datasets", "verifiers"):
+            for name, spec in getattr(self, section).items():
+                if spec.repeat != 1:
+                    raise ValueError(f"{section}.{name}: nothing is repeated here; take `repeat` out")
         for name in self.judge_error:
             if self.known[name] not in (0, 1):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")

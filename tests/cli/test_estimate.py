@@ -117,6 +117,22 @@ def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, st
     assert written == 6 * 200
 
 
+def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
+    estimated: Any, study: dict[str, Any]
+) -> None:
+    plain = amounts(estimated(study), "counterfactuals", "e")
+    sight = {"backend": "semantic", "model": study["edct"]["vlms"]["m"]}
+    alone = amounts(estimated(study | {"edct": study["edct"] | {"verifiers": {"d": sight}}}), "checks", "d")
+    gate = {"backend": "gated", "editor": study["edct"]["editors"]["e"], "verifier": sight}
+    found = estimated(study | {"edct": study["edct"] | {"editors": {"e": gate}}})
+    by_model = {line["model"]: line for line in found["stages"] if line["stage"] == "counterfactuals"}
+    names = ("calls", "input_tokens", "output_tokens", "images")
+    assert tuple(by_model["painter"]["typical"][name] for name in names) == plain[0]
+    assert tuple(by_model["maker/talker"]["typical"][name] for name in names) == alone[0], "one picture, and words"
+    assert by_model["painter"]["most"]["images"] == 2 * plain[1][3]
+    assert by_model["maker/talker"]["most"]["calls"] == 2 * alone[1][0]
+
+
 def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]

@@ -35,6 +35,7 @@ ARMS_OF = {
     ],
     "comparisons": arms(THREE, PAPERS),
     "variance": arms(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
+    "repeats": arms(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
 }
 ARMS = list(dict.fromkeys(one for of in ARMS_OF.values() for one in of))
 ITEMS = [f"i{number:02d}" for number in range(16)]

@@ -7,15 +7,18 @@ Steps: 1. tables. 2. figures and metrics from the tables. 3. the report.
 """
 
 REFERENCE = ["data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv"]
+REPEATS = EDCT.repeats()
 # Beside the tables that params.yaml fills: those that follow from them.
 TABLE_ARMS = {
     **{table: [arm.model_dump() for arm in EDCT.tables.arms(table)] for table in type(EDCT.tables).model_fields},
     "instrument": [arm.model_dump() for arm in EDCT.tables.arms("calibration")],
     "agreement": ARMS,
+    "repeats": [arm for arm in ARMS if arm["vlm"] in {*REPEATS, *REPEATS.values()}],
     "comparisons": [arm.model_dump() for table in ("table1", "bench") for arm in EDCT.tables.arms(table)],
 }
 
 OF_KNOWN = ("calibration", "instrument")
+OF_REPEATS = ("variance", "repeats")
 
 
 def table_scores(wildcards):
@@ -66,7 +69,7 @@ rule run_edct_table:
         interval=as_json(EDCT.interval.model_dump()),
         known=lambda wildcards: as_json(EDCT.known if wildcards.table in OF_KNOWN else {}),
         judge_error=lambda wildcards: as_json(EDCT.judge_error if wildcards.table in OF_KNOWN else ()),
-        repeats=lambda wildcards: as_json(EDCT.repeats() if wildcards.table == "variance" else {}),
+        repeats=lambda wildcards: as_json(REPEATS if wildcards.table in OF_REPEATS else {}),
         test_targets=lambda wildcards: as_json(test_targets(TABLE_ARMS[wildcards.table])),
         references=" ".join(f"--reference {file}" for file in REFERENCE),
         out=lambda wildcards, output: output.csv.removesuffix(".csv"),
@@ -163,7 +166,6 @@ rule run_edct_report:
         instructions=made(INSTRUCTIONS),
         counterfactuals=made(COUNTERFACTUALS),
         requery=made(REQUERY),
-        verdicts=made(VERDICTS),
         scores=made(SCORES),
     output:
         REPORT,
@@ -179,7 +181,7 @@ rule run_edct_report:
     params:
         arms=as_json(ARMS),
         shards=PARAMS.shards,
-        code=code("report"),
+        code=fingerprint.code("cfeval.cli.edct.report", *(f"cfeval.tables.edct_{name}" for name in tables.NAMES)),
         looks=fingerprint.texts(ROOT / "src/cfeval/report/templates"),
     message:
         "report"

@@ -184,6 +184,6 @@ class _Asking:
 
 def _of(request: Request, call: Expected, prompt: int, most: bool) -> Amount:
     first_reply = call.max_tokens if call.repair else 0
-    shown = request.shown + prompt + (request.pictures + call.pictures) * call.image_tokens + first_reply
+    shown = request.shown + prompt + max(request.pictures, call.pictures) * call.image_tokens + first_reply
     reply = call.max_tokens if most else min(request.reply, call.max_tokens)
     return Amount(1, shown, reply, call.images)

@@ -109,7 +109,7 @@ def requests(
     if stage.field == "writer":
         return [Request(has.question + said, 0, edits * has.instruction)]
     if stage.field == "editor":
-        return [Request(has.instruction, 1, 0)] * len(numbers)
+        return [Request(has.instruction, 1, has.verdict)] * len(numbers)  # words come from a gate's verifier alone
     if stage.field == "verifier":
         return [Request(has.instruction, 0, has.verdict)] * len(numbers)
     told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]

@@ -4,5 +4,8 @@ Such a file offers `ROW`, the record of a row, `rows(arms, material)` and `sheet
 it as CSV, Markdown and LaTeX.
 """
 
-NAMES = ("table1", "table2", "bench", "controls", "calibration", "instrument", "agreement", "comparisons", "variance")
+NAMES = (
+    *("table1", "table2", "bench", "controls", "calibration", "instrument"),
+    *("agreement", "comparisons", "variance", "repeats"),
+)
 """The edct study's tables, in the order of the report."""
