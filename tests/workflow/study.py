@@ -56,7 +56,7 @@ PARAMS: dict[str, Any] = {
 }
 FILLED_TABLES = {"table": 6, "figure": 2, "metrics": 1, "report": 1}
 """Table 1 and 2, calibration, instrument, agreement and comparisons; the others have no arm in this study."""
-EVERY_TABLE = {"table": 9, "figure": 3, "metrics": 1, "report": 1}
+EVERY_TABLE = {"table": 10, "figure": 3, "metrics": 1, "report": 1}
 JUDGED = {"judge": 16, "score": 16} | EVERY_TABLE
 EVERYTHING = {"generate": 1, "baseline": 8, "instruct": 8, "edit": 16, "check": 16, "requery": 16} | JUDGED
 

@@ -286,7 +286,7 @@ def test_all_protocols_share_the_baseline(fresh: Study, copy: Copy) -> None:
     _small(study, shards=1)
     jobs = study.jobs("snakemake", "--", "edct_tables")
     branch = dict.fromkeys(["instruct", "edit", "check", "requery", "judge", "score"], 4)
-    assert jobs == {"generate": 1, "baseline": 1} | branch | {"table": 9, "figure": 3, "metrics": 1}
+    assert jobs == {"generate": 1, "baseline": 1} | branch | {"table": 10, "figure": 3, "metrics": 1}
     assert study.table("edct_bench.csv").count("\n") == study.table("edct_controls.csv").count("\n") == 2
 
 
