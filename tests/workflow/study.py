@@ -28,6 +28,7 @@ PARAMS: dict[str, Any] = {
     "edct": {
         "items": 1000,
         "seed": 7,
+        "edits": 2,
         "prompts": "",
         "datasets": {"mine": {"backend": "samples", "path": "data/mine.jsonl"}},
         "vlms": {
@@ -51,6 +52,7 @@ PARAMS: dict[str, Any] = {
             ],
         },
         "known": {"ma": 0, "mb": 0.5},
+        "judge_error": [],
         "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
     },
 }
