@@ -41,6 +41,24 @@ def test_a_failure_is_shown_as_what_it_is(cfeval: Run, photo: Path, tmp_path: Pa
     assert not (tmp_path / "counterfactual.png").exists()
 
 
+def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    verifier = {"backend": "localised", "mask": {"backend": "difference", "most": 1}}
+    gate = {"backend": "gated", "editor": {"backend": "scripted"}, "verifier": verifier, "unsure": "accept"}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
+    arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    status, out, err = cfeval("try", photo, "What is it?", *arguments)
+    assert status == 0, err
+    assert "verdict" in out
+
+
+def test_a_gate_around_an_editor_of_drawn_scenes_is_refused_at_once(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    gate = {"backend": "gated", "editor": {"backend": "scene"}, "verifier": {"backend": "reader"}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
+    arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    status, _, err = cfeval("try", photo, "What is it?", *arguments)
+    assert (status, "needs a scene record" in err) == (2, True)
+
+
 def test_what_a_model_says_is_not_read_as_markup(cfeval: Run, photo: Path, tmp_path: Path) -> None:
     hostile = changed("edct.vlms.m", {"backend": "scripted", "replies": ["[red]x[/red] \u001b[2J"]})
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(hostile))

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from cfeval.backends import registry
 from cfeval.backends.editors.base import Editor
+from cfeval.backends.editors.gated import Gated
 from cfeval.calls.settings import use
 from cfeval.calls.store import Store
 from cfeval.cli.check import load_checked
@@ -30,6 +31,7 @@ from cfeval.records.edct import Sample, Verdict
 from cfeval.studies.edct.baseline import baseline
 from cfeval.studies.edct.conversation import Prompts
 from cfeval.studies.edct.counterfactuals import counterfactuals
+from cfeval.studies.edct.evidence.asked import calls_of
 from cfeval.studies.edct.instructions import instructions
 from cfeval.studies.edct.requery import requery
 from cfeval.studies.edct.verdicts import verdicts
@@ -110,7 +112,7 @@ def _go_through(
         ("new explanation", after.explanation),
         ("verdict", _verdict(verdict)),
     ]
-    keys = [key for record in (before, wanted, made, after, verdict) for key in record.calls]
+    keys = [key for record in (before, wanted, made, after, verdict) for key in calls_of(record)]
     return [(name, text) for name, text in steps if text], edited, keys
 
 
@@ -157,7 +159,8 @@ def _editor(study: Edct, vlm: str, name: str) -> Editor:
     candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
     for candidate in candidates:
         editor: Editor = registry.build("editors", _named(study.editors, candidate, "editors"))
-        if not editor.needs_scene:
+        behind = editor.editor if name and isinstance(editor, Gated) else editor  # a gate's verifier may need none
+        if not behind.needs_scene:
             return editor
     raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
 
