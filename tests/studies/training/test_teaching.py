@@ -1,8 +1,11 @@
 """Which examples teach what: what stood the test, what a score prefers, what people wrote."""
 
+from dataclasses import replace
+
 import pytest
 
 from cfeval.errors import InputError
+from cfeval.records.edct import Try, Verification
 from cfeval.records.training import PairProvenance, Provenance, Written
 from cfeval.studies.edct.training.said import Trial
 from cfeval.studies.edct.training.teaching import Example, Teach, examples
@@ -148,3 +151,13 @@ def test_an_example_names_all_that_it_comes_from() -> None:
     assert (test.concept, test.positive, test.negative, test.seed) == ("color", "Make it blue.", "No red.", 7)
     assert (test.numbers, test.scores) == ({"inside": 0.5}, {"pcs": 1, "ncc": 1, "ccs": 1})
     assert test.calls == (KEY,)
+
+
+def test_the_calls_of_a_gate_are_among_those_that_an_example_comes_from() -> None:
+    one = trial()
+    looks = [Verification(verified=verified, calls=(KEY[::-1],)) for verified in (0, 1)]
+    tries = tuple(Try(seed=seed, image=one.made.image, found=found) for seed, found in enumerate(looks))
+    gated = replace(one, made=one.made.model_copy(update={"tries": tries}))
+    _, edited = taught("consistent", gated)
+    assert isinstance(edited.provenance, Provenance)
+    assert set(edited.provenance.tests[0].calls) == {KEY, KEY[::-1]}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.edct import Arm, Baseline, Check, Conversation, Counterfactual, Instruction, Requery, Sample, Score
 from cfeval.records.training import Origin, Provenance
+from cfeval.studies.edct.evidence.asked import calls_of
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,6 @@ def _origin(trial: Trial) -> Origin:
 
 
 def _calls(trial: Trial) -> Iterator[str]:
-    yield from trial.told.calls
-    yield from trial.made.calls
-    yield from trial.check.found.calls if trial.check.found else ()
+    for record in (trial.told, trial.made, trial.check):
+        yield from calls_of(record)
     yield from trial.judged
