@@ -191,22 +191,22 @@ class Edct(Section):
             for name in keys:
                 if name not in among:
                     raise ValueError(f"{section} names '{name}'; {nearest(name, among)}")
-        for section in ("datasets", "verifiers"):
+        for section in FAMILIES:
             for name, spec in getattr(self, section).items():
-                if spec.repeat != 1:
-                    raise ValueError(f"{section}.{name}: nothing is repeated here; take `repeat` out")
+                if section != "vlms" and spec.repeat != 1:
+                    raise ValueError(f"{section}.{name}: only targets (vlms) are repeated; take `repeat` out")
         for name in self.judge_error:
             if self.known[name] not in (0, 1):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")
         return self
 
     def repeats(self) -> dict[str, str]:
-        """The target that another one repeats: the first that differs from it in nothing but `repeat`."""
+        """The target that another one repeats: the first that differs from it in `repeat` and in nothing else."""
         first: dict[str, str] = {}
         for name, spec in self.vlms.items():
             first.setdefault(str(sorted(spec.plugin().items())), name)
-        of = {name: first[str(sorted(spec.plugin().items()))] for name, spec in self.vlms.items()}
-        return {name: base for name, base in of.items() if name != base}
+        bases = {name: first[str(sorted(spec.plugin().items()))] for name, spec in self.vlms.items()}
+        return {name: base for name, base in bases.items() if self.vlms[name].repeat != self.vlms[base].repeat}
 
     def arms(self) -> list[Arm]:
         """Every arm that some table shows, each once, in the order of the tables."""

@@ -11,6 +11,7 @@ from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.io.pictures import Picture
 from cfeval.metrics.ccs_graded import ccs_graded
+from cfeval.params import Interval
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
@@ -24,6 +25,8 @@ from cfeval.studies.edct.instructions import instructions
 from cfeval.studies.edct.requery import requery
 from cfeval.studies.edct.scores import scores
 from cfeval.studies.edct.verdicts import verdicts
+from cfeval.tables import edct_bench, edct_table1
+from cfeval.tables.material import material
 from tests.conftest import picture
 
 ITEMS = [f"i{number}" for number in range(6)]
@@ -444,3 +447,35 @@ def test_a_check_is_given_what_the_edit_started_from_and_what_was_done_before() 
     assert list(pictures) == ["i0-2-heat.png"]
     nobody = list(checks(records, samples(), by_edit, base, opened, verifier, "null-edit", 1))
     assert all(check.found is None for check, _ in nobody)
+
+
+def poison(stage: str, status: Status) -> dict[str, dict[str, Any]]:
+    """Options of scripted backends of which one fails at an item; the judge is as it was."""
+    judge = {"verdicts": {"threshold": 0.6}}
+    return judge | {stage: judge.get(stage, {}) | {"statuses": {"i2": status}}}
+
+
+def figures(row: Any) -> dict[str, Any]:
+    """The columns of a table's row that items without a score must leave alone."""
+    counted = ("n", "n_scored", "n_edits", "n_edits_scored", "missing", "ccs_min", "ccs_max", "accuracy")
+    return {name: value for name, value in row.model_dump().items() if name not in counted}
+
+
+@pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026"])
+@pytest.mark.parametrize("stage", ["baseline", "instructions", "counterfactuals", "requery", "verdicts"])
+@pytest.mark.parametrize("status", FAILURES)
+def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item(
+    protocol: str, stage: str, status: Status
+) -> None:
+    table = edct_bench if protocol == "edct-bench-2026" else edct_table1
+    arm = ARM.model_copy(update={"protocol": protocol})
+    whole, _ = study(protocol, verdicts={"threshold": 0.6})
+    poisoned, _ = study(protocol, **poison(stage, status))
+    how = Interval(resamples=100)
+    (without,) = table.rows([arm], material([row for row in whole if row.id != "i2"], how=how))
+    (found,) = table.rows([arm], material(poisoned, how=how))
+    assert figures(found) == figures(without)
+    assert (found.n, found.n_scored, without.n) == (len(ITEMS), len(ITEMS) - 1, len(ITEMS) - 1)
+    assert found.missing == f"{status.value} {sum(row.id == 'i2' for row in poisoned)}"
+    ones = (without.ccs or 0) * without.n
+    assert (found.ccs_min, found.ccs_max) == pytest.approx((ones / len(ITEMS), (ones + 1) / len(ITEMS)), abs=2e-4)

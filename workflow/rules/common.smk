@@ -98,14 +98,10 @@ def backend(section, field):
     return found
 
 
-def seed(section, field):
-    """For a rule's params: the study's seed, or for a repetition one of its own."""
-
-    def found(wildcards):
-        named = spec(section, field, wildcards)
-        return EDCT.seed if named is None or named.repeat == 1 else derive(EDCT.seed, "repeat", named.repeat)
-
-    return found
+def target_seed(wildcards):
+    """For a rule's params: the study's seed, or for a repeated target one of its own."""
+    repeat = EDCT.vlms[wildcards.vlm].repeat
+    return EDCT.seed if repeat == 1 else derive(EDCT.seed, "repeat", repeat)
 
 
 def code(verb, section=None, field=None):

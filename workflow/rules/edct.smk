@@ -63,7 +63,7 @@ rule run_edct_baseline:
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
-        seed=seed("vlms", "vlm"),
+        seed=target_seed,
         prompts=PROMPTS,
         templates=PROMPT_HASH,
         code=code("baseline", "vlms", "vlm"),
@@ -101,7 +101,7 @@ rule run_edct_instruct:
     params:
         writer=backend("writers", "writer"),
         edits=lambda wildcards: EDCT.edits if RULES[wildcards.protocol].several else 1,
-        seed=seed("writers", "writer"),
+        seed=EDCT.seed,
         code=code("instruct", "writers", "writer"),
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
@@ -139,7 +139,7 @@ rule run_edct_edit:
     params:
         editor=backend("editors", "editor"),
         pictures=lambda wildcards, output: pictures_of(output),
-        seed=seed("editors", "editor"),
+        seed=EDCT.seed,
         code=code("edit", "editors", "editor"),
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
@@ -216,7 +216,7 @@ rule run_edct_requery:
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
-        seed=seed("vlms", "vlm"),
+        seed=target_seed,
         prompts=PROMPTS,
         templates=PROMPT_HASH,
         code=code("requery", "vlms", "vlm"),
@@ -256,7 +256,7 @@ rule run_edct_judge:
         runtime="4h",
     params:
         judge=backend("judges", "judge"),
-        seed=seed("judges", "judge"),
+        seed=EDCT.seed,
         code=code("judge", "judges", "judge"),
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
