@@ -194,7 +194,7 @@ class Edct(Section):
         for section in FAMILIES:
             for name, spec in getattr(self, section).items():
                 if section != "vlms" and spec.repeat != 1:
-                    raise ValueError(f"{section}.{name}: only targets (vlms) are repeated; take `repeat` out")
+                    raise ValueError(f"{section}.{name}: only targets, `vlms`, are repeated; take `repeat` out")
         for name in self.judge_error:
             if self.known[name] not in (0, 1):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")
