@@ -19,7 +19,7 @@ from cfeval.studies.edct.chains import by_item, positives
 from cfeval.studies.edct.outcomes import carried, ended, failed
 from cfeval.studies.edct.tries import attempts
 
-BATCH = 64
+BATCH = 32
 Pictures = Mapping[str, Picture]
 Made = tuple[Counterfactual, Pictures]
 """A record and its pictures by path; the counterfactual itself comes first."""
