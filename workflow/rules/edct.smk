@@ -104,7 +104,7 @@ rule run_edct_instruct:
         seed=EDCT.seed,
         code=code("instruct", "writers", "writer"),
     message:
-        "instructions of {wildcards.writer} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+        "instructions of {wildcards.writer} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         cfeval edct instruct \
@@ -142,7 +142,7 @@ rule run_edct_edit:
         seed=EDCT.seed,
         code=code("edit", "editors", "editor"),
     message:
-        "counterfactuals by {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+        "counterfactuals by {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         rm -rf {params.pictures:q}
@@ -181,7 +181,7 @@ rule run_edct_check:
         seed=EDCT.seed,
         code=code("check", "verifiers", "dataset"),
     message:
-        "checks of {wildcards.editor} for {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
+        "checks of {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         rm -rf {params.pictures:q}
@@ -221,7 +221,7 @@ rule run_edct_requery:
         templates=PROMPT_HASH,
         code=code("requery", "vlms", "vlm"),
     message:
-        "requery of {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
+        "requery of {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         cfeval edct requery \
@@ -259,7 +259,7 @@ rule run_edct_judge:
         seed=EDCT.seed,
         code=code("judge", "judges", "judge"),
     message:
-        "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} on {wildcards.dataset}{wildcards.shard}"
+        "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         cfeval edct judge \
@@ -298,7 +298,7 @@ rule run_edct_score:
         arm=lambda wildcards: as_json({name: wildcards[name] for name in ARMS[0]}),
         code=code("score"),
     message:
-        "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} on {wildcards.dataset}{wildcards.shard}"
+        "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
         """
         cfeval edct score \

@@ -63,7 +63,6 @@ def _frame(axes: Axes, test_world: bool) -> None:
 def _cross(axes: Axes, row: ControlRow) -> None:
     x, y = _place(row)
     if row.noise_floor is not None:
-        axes.plot([row.noise_floor, x], [y, y], ":", color=MUTED, linewidth=1, zorder=1, clip_on=False)
         axes.plot(row.noise_floor, y, "|", color=MUTED, markersize=9, markeredgewidth=1.6, zorder=5, clip_on=False)
     for metric, along_x in (("ccs", True), ("completeness", False)):
         low, high = getattr(row, f"{metric}_lo"), getattr(row, f"{metric}_hi")
@@ -104,5 +103,5 @@ def _legend(figure: Figure, axes: Axes, floor: bool) -> None:
     axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="arm, with both intervals")
     if floor:
         what = "noise floor: moves though nothing was changed"
-        axes.plot([], [], "|:", color=MUTED, markersize=9, markeredgewidth=1.6, linewidth=1, label=what)
+        axes.plot([], [], "|", color=MUTED, markersize=9, markeredgewidth=1.6, label=what)
     figure.legend(loc="outside upper center", ncols=2, handletextpad=0.6, columnspacing=1.4)

@@ -27,7 +27,8 @@ class Options(PluginOptions):
     verifier: dict[str, Any]
     """The verifier: its backend and options."""
     retries: int = Field(1, ge=0, le=20)
-    """Further attempts, each with a seed of its own, where the one before was rejected (EDCT-Bench 2026: one)."""
+    """Further attempts, each with a seed of its own, where the one before was rejected (EDCT-Bench 2026: one). Where the
+    verifier cannot tell there is none: it would hardly tell of another."""
     unsure: Literal["accept", "reject"] = "reject"
     """What becomes of an edit of which the verifier cannot tell."""
 
@@ -59,6 +60,8 @@ class _Item:
     tries: list[Try] = field(default_factory=list)
     calls: tuple[str, ...] = ()
     open: bool = True
+    again: bool = True
+    """Whether another attempt could end otherwise."""
 
 
 class Gated:
@@ -73,7 +76,7 @@ class Gated:
         """Edit every image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own."""
         items = [_Item(request, request.seed) for request in requests]
         for attempt in range(1 + self.options.retries):
-            waiting = [item for item in items if item.open]
+            waiting = [item for item in items if item.open and item.again]
             for item in waiting if attempt else ():
                 item.seed = derive(item.request.seed, "retry", attempt)
             if waiting:
@@ -90,7 +93,7 @@ class Gated:
         for (item, picture), verdict in zip(made, found, strict=True):
             item.tries.append(Try(item.seed, picture, verdict))
             accepted = self.options.unsure == "accept" if verdict.verified is None else verdict.verified
-            item.open = not accepted
+            item.open, item.again = not accepted, verdict.verified is not None
 
     def _asked(self, item: _Item) -> EditRequest:
         return replace(item.request, seed=item.seed, scene=item.request.scene if self.editor.needs_scene else None)

@@ -43,7 +43,7 @@ def build(options: Options) -> Judge:
 
 
 class Noisy:
-    """Flips scores by a hash of the request; statuses and grades are passed on as they are."""
+    """Flips scores by a hash of the request; statuses are passed on as they are, grades are not."""
 
     def __init__(self, options: Options, judge: Judge) -> None:
         self.options = options
@@ -59,7 +59,8 @@ class Noisy:
         if reply.status != Status.OK:
             return reply
         scores = {name: self._flipped(request, name, bit) for name, bit in reply.scores.items()}
-        return replace(reply, scores=scores, stated_ccs=_product(request.protocol, scores))
+        graded = {"grade": None, "grade_reason": "a judge of known error gives no grade"} if reply.grade else {}
+        return replace(reply, scores=scores, stated_ccs=_product(request.protocol, scores), **graded)
 
     def _flipped(self, request: JudgeRequest, name: str, bit: Bit) -> Bit:
         texts = (request.item, request.new_answer, request.new_explanation, *(one.positive for one in request.changes))
