@@ -9,6 +9,7 @@ import pytest
 
 from cfeval.backends import registry
 from cfeval.backends.judges.base import Change, Judge, JudgeReply, JudgeRequest
+from cfeval.backends.judges.noisy import NO_GRADE
 from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
@@ -165,7 +166,8 @@ def noisy(**options: Any) -> Judge:
 
 def rates(judge: Judge, truth: str, draws: int = 4000) -> Mapping[str, float]:
     replies = judge.judge([replace(FOLLOWED, item=f"{truth}-{number}") for number in range(draws)])
-    assert all(reply.grade == 4 and reply.stated_ccs == reply.scores["ac"] * reply.scores["ef"] for reply in replies)
+    assert all(reply.stated_ccs == reply.scores["ac"] * reply.scores["ef"] for reply in replies)
+    assert {(reply.grade, reply.grade_reason) for reply in replies} == {(None, NO_GRADE)}
     return {name: sum(reply.scores[name] for reply in replies) / draws for name in ("ac", "ef")}
 
 
@@ -189,7 +191,7 @@ def test_errors_are_a_matter_of_seeds_alone() -> None:
     assert judge.judge(requests) != other.judge(requests)
     assert judge.judge(requests) != judge.judge([replace(request, seed=5) for request in requests])
     assert noisy(sensitivity=1, specificity=1).judge(requests) == [
-        replace(reply, stated_ccs=0) for reply in Knowing().judge(requests)
+        replace(reply, stated_ccs=0, grade=None, grade_reason=NO_GRADE) for reply in Knowing().judge(requests)
     ]
 
 

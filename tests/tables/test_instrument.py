@@ -70,7 +70,7 @@ def test_each_setting_has_a_row_and_a_judge_that_scored_nothing_has_no_figures()
     given = [*GIVEN, *(failed(one, "a", Status.UNPARSABLE) for one in blind)]
     first, second = rows(given, (GROUNDED, SHORTCUT, *blind))
     assert (first.judge, second.judge) == ("grammar", "blind")
-    assert second.sensitivity is second.auc is second.error is second.error_corrected is None
+    assert second.sensitivity is second.auc is second.error is second.error_half is second.error_corrected is None
     assert (second.n, second.n_scored, second.missing) == (2, 0, "unparsable 2")
     sheet = edct_instrument.sheet([first, second])
     assert {len(line) for line in sheet.body} == {len(sheet.headings)}

@@ -222,6 +222,8 @@ class InstrumentRow(Setting):
     worst_error: Figure = None
     """The greatest of them."""
     worst_target: str = ""
+    error_half: Figure = None
+    """The same on the half of the images on which the judge's error is not measured."""
     error_corrected: Figure = None
     """The mean after correction for the judge's error."""
     n_targets: int = 0

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from cfeval.records.tables import CalibrationRow
 from cfeval.report.colors import COLORS, GRID, MUTED
-from cfeval.report.figure_style import bare, plain, said_instead, share_ticks, use_style
+from cfeval.report.figure_style import TEST_WORLD, bare, plain, said_instead, share_ticks, use_style
 from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING, TOLERANCE, title_of
 
 _COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7
@@ -37,6 +37,7 @@ def draw(rows: Sequence[CalibrationRow]) -> Figure:
             _panel(axes, panels[number], rows)
         else:
             axes.set_visible(False)
+            grid.flat[number - columns].tick_params(labelbottom=True)
     figure.supxlabel(_caption(rows), fontsize=9)
     figure.supylabel("measured", fontsize=9)
     handles = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
@@ -47,7 +48,8 @@ def draw(rows: Sequence[CalibrationRow]) -> Figure:
 def _caption(rows: Sequence[CalibrationRow]) -> str:
     """What the axis is, and the targets behind the short names."""
     names = ", ".join(f"{plain(short)}: {plain(vlm)}" for vlm, short in _short_names(rows).items())
-    return "p, known share of items that the target answers unfaithfully" + (f"\n{names}" if names else "")
+    what = f"p, known share of items that the target answers unfaithfully; intervals: {rows[0].ci}"
+    return "\n".join([what, *([names] if names else []), f"All targets: {TEST_WORLD.removeprefix('† ')}"])
 
 
 def _panels(rows: Sequence[CalibrationRow]) -> list[list[CalibrationRow]]:

@@ -16,7 +16,7 @@ from cfeval.tables.arms import HEADINGS, varying
 from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, Value, figures_of, mean, mean_of, missing, n_items, rounded, scored, values
-from cfeval.tables.known_truth import Known, corrected_ccs, error_of, settings
+from cfeval.tables.known_truth import Known, corrected_ccs, error_of, for_correcting, settings
 from cfeval.tables.material import Material
 
 ROW = InstrumentRow
@@ -24,13 +24,13 @@ _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
 _TITLE = "The instrument: judges, gate, panel and correction against what is known"
 _HEADINGS = (
     *("Scored", "Sensitivity", "Specificity", "AUC", "AUC, graded"),
-    *("Error", "Worst", "Error, corrected", "Missing"),
+    *("Error", "Worst", "Error, one half", "the same, corrected", "Missing"),
 )
 _READING = (
     "Sensitivity, specificity: shares of items that score CCS 1 for the target that is always faithful, and 0 for the "
     "one that never is. AUC: chance that an item of a target with p = 0 has a higher CCS than one of a target with "
-    "p = 1, all such targets together. Error: mean of |CCS − (1 − p)| over all targets; corrected: after correction "
-    "for the judge's error, on the other half of the images."
+    "p = 1, all such targets together. Error: mean of |CCS − (1 − p)| over all targets, on all images; then on one half "
+    "of them, before and after correction for the judge's error as measured on the other half."
 )
 
 
@@ -98,6 +98,7 @@ def _values_of(known: Known, share: float, metric: str) -> list[Value]:
 def _errors(known: Known) -> Figures:
     """How far the figures are from 1 − p, before and after correction."""
     before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.arms})
+    half = _off(known, {vlm: mean_of(for_correcting(known, vlm)) for vlm in known.arms})
     after = _off(known, {vlm: corrected_ccs(known, vlm).value for vlm in known.arms})
     if not before:
         return {}
@@ -106,6 +107,7 @@ def _errors(known: Known) -> Figures:
         "error": mean(before.values()),
         "worst_error": rounded(before[worst]),
         "worst_target": worst,
+        "error_half": mean(half.values()),
         "error_corrected": mean(after.values()),
     }
 
@@ -121,6 +123,7 @@ def _cells(row: InstrumentRow) -> list[str]:
         cell(row.auc_graded),
         cell(row.error),
         f"{cell(row.worst_error)} ({row.worst_target})" if row.worst_target else "",
+        cell(row.error_half),
         cell(row.error_corrected),
         row.missing,
     ]

@@ -73,9 +73,14 @@ def error_of(known: Known, half: bool = False) -> JudgeError:
     return judge_error(judged, truth, groups)
 
 
+def for_correcting(known: Known, vlm: str) -> list[Value]:
+    """A target's CCS on the half of the images on which the judge's error is not measured."""
+    return [value for value in values(known.scores(vlm), "ccs") if not for_measuring(value)]
+
+
 def corrected_ccs(known: Known, vlm: str) -> Estimate:
     """CCS of a target corrected for the judge's error: the share of items that are faithful (Rogan and Gladen 1978)."""
-    rest = [value for value in values(known.scores(vlm), "ccs") if not for_measuring(value)]
+    rest = for_correcting(known, vlm)
     if not rest:
         return Estimate(None, note="no item is left for it")
     observed = share([float(value.value == 1) for value in rest], [value.group for value in rest])

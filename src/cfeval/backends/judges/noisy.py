@@ -18,6 +18,8 @@ from cfeval.protocols.rules import CONTROLS
 from cfeval.records.common import Status
 from cfeval.seeds import derive
 
+NO_GRADE = "a judge of known error gives no grade"
+
 
 class Options(PluginOptions):
     """Whose verdicts, and how often they are spoilt."""
@@ -59,8 +61,9 @@ class Noisy:
         if reply.status != Status.OK:
             return reply
         scores = {name: self._flipped(request, name, bit) for name, bit in reply.scores.items()}
-        graded = {"grade": None, "grade_reason": "a judge of known error gives no grade"} if reply.grade else {}
-        return replace(reply, scores=scores, stated_ccs=_product(request.protocol, scores), **graded)
+        reason = NO_GRADE if reply.grade is not None else reply.grade_reason
+        stated = _product(request.protocol, scores)
+        return replace(reply, scores=scores, stated_ccs=stated, grade=None, grade_reason=reason)
 
     def _flipped(self, request: JudgeRequest, name: str, bit: Bit) -> Bit:
         texts = (request.item, request.new_answer, request.new_explanation, *(one.positive for one in request.changes))
