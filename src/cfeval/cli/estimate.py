@@ -22,7 +22,7 @@ from cfeval.preflight.used import used
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
 from cfeval.protocols.rules import RULES
 
-WIDTH = 140
+WIDTH = 160
 """Columns of the tables where there is no terminal."""
 
 
