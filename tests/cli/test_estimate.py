@@ -180,6 +180,35 @@ def test_arms_that_share_a_stage_share_its_calls(estimated: Any, study: dict[str
     assert [line for line in once["stages"] if line["backend"] != "panel"] == estimated(study)["stages"]
 
 
+def test_a_stage_is_told_by_protocol_and_what_the_second_one_adds(
+    estimated: Any, cfeval: Run, study: dict[str, Any], tmp_path: Path
+) -> None:
+    alone = estimated(study)
+    for name in ("grade", "grade_repair"):
+        written_prompt(tmp_path / "asking", name, 400)
+    study["edct"] |= {"edits": 2}
+    study["edct"]["tables"] |= {"bench": [BLOCK]}
+    both = estimated(study)
+    assert [line for line in both["stages"] if line["protocol"] != "edct-bench-2026"] == alone["stages"]
+    assert {line["stage"] for line in both["stages"] if not line["protocol"]} == {"baseline"}
+    new = {line["stage"]: line for line in both["stages"] if line["protocol"] == "edct-bench-2026"}
+    # Three items: a writer; two edits; two turns about either; three samples of a verdict and a grade of either.
+    typical = {"instructions": 3, "counterfactuals": 6, "requery": 12, "verdicts": 36}
+    assert {stage: line["typical"]["calls"] for stage, line in new.items()} == typical
+    # At most writer and judge are each asked again.
+    adds = 6 + 6 + 12 + 72
+    assert both["calls_of_protocols"]["edct-bench-2026"] == adds
+    total_alone, total = (sum(one["most"]["calls"] for one in found["models"]) for found in (alone, both))
+    assert total - total_alone == adds
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    assert f"on top edct-bench-2026 {adds} calls, fewer where" in out
+
+
+def test_a_study_of_one_protocol_tells_of_no_other(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    assert "protocols share" not in out
+
+
 def test_a_data_set_with_fewer_items_counts_what_it_has(
     estimated: Any, cfeval: Run, study: dict[str, Any], photo: Path, tmp_path: Path
 ) -> None:

@@ -40,14 +40,17 @@ def arms(*protocols: str, judge: tuple[str, ...] = ("j",)) -> list[Arm]:
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What the stages of some arms typically take: by stage and backend."""
+    """What the stages of some arms typically take, under all protocols together: by stage and backend."""
 
     def run(found: list[Arm], edits: int = 1) -> dict[tuple[str, str], Amount]:
         monkeypatch.setattr(Edct, "arms", lambda _: found)
         several = dict.fromkeys((EDCT_BENCH_2026, PLACEBO_EDIT), edits)
         all_lines, silent = lines(parse(PARAMS).edct, {"d": ITEMS}, "", "", several)
         assert not silent
-        return {(line.stage, line.backend): line.typical for line in all_lines}
+        total: dict[tuple[str, str], Amount] = {}
+        for line in all_lines:
+            total[line.stage, line.backend] = total.get((line.stage, line.backend), Amount()) + line.typical
+        return total
 
     return run
 

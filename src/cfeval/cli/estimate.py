@@ -17,12 +17,12 @@ from cfeval.calls.store import Store
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import CfevalError
 from cfeval.params import Params, load, named
-from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, budget, by_model, lines
+from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, added, budget, by_model, lines
 from cfeval.preflight.used import used
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
 from cfeval.protocols.rules import RULES
 
-WIDTH = 140
+WIDTH = 160
 """Columns of the tables where there is no terminal."""
 
 
@@ -111,7 +111,7 @@ def _show(estimate: Estimate) -> None:
     console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
     if estimate.lines:
         console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
-        for line in _assumptions(estimate):
+        for line in [*_shared(estimate), *_assumptions(estimate)]:
             print(line)
     elif not estimate.notes:
         print("no backend of the tables calls a provider: nothing is paid for")
@@ -120,10 +120,11 @@ def _show(estimate: Estimate) -> None:
 
 
 def _stages(estimate: Estimate) -> Table:
-    table = _table("stage", "backend", "model", "calls", "tokens read", "tokens written", "images", "USD")
+    table = _table("stage", "protocol", "backend", "model", "calls", "tokens read", "tokens written", "images", "USD")
     for line in estimate.lines:
         price = estimate.prices.of(line.model)
-        table.add_row(line.stage, line.backend, line.model, *_cells(line.typical, line.most), _usd(line, price))
+        names = line.stage, line.protocol, line.backend, line.model
+        table.add_row(*names, *_cells(line.typical, line.most), _usd(line, price))
     return table
 
 
@@ -144,7 +145,7 @@ def _models(estimate: Estimate) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in columns:
-        words = column in ("stage", "backend", "model")
+        words = column in ("stage", "protocol", "backend", "model")
         table.add_column(column, justify="left" if words else "right", overflow="fold")
     return table
 
@@ -176,6 +177,18 @@ def _total(models: list[ModelLine], most: bool) -> float:
     return sum((one.most if most else one.typical).usd(one.price) or 0.0 for one in models)
 
 
+def _shared(estimate: Estimate) -> list[str]:
+    """What protocols beyond the first add, where there are any."""
+    calls = added(estimate.lines)
+    if len(calls) < 2:
+        return []
+    first, *others = (f"{protocol} {count:,} calls" for protocol, count in calls.items())
+    return [
+        f"protocols share the baseline; at most, {first} besides it, and on top {', '.join(others)}, fewer where a "
+        "request is the same"
+    ]
+
+
 def _assumptions(estimate: Estimate) -> list[str]:
     texts = ", ".join(f"{name} {count}" for name, count in TYPICAL.as_dict().items())
     items = ", ".join(f"{name} {count:,}" for name, count in estimate.items.items())
@@ -203,6 +216,7 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "typical_lengths": TYPICAL.as_dict(),
         "prices_of": str(estimate.prices.date),
         "stages": [_with_usd(line, estimate.prices.of(line.model)) for line in estimate.lines],
+        "calls_of_protocols": added(estimate.lines),
         "models": [_with_usd(one, one.price) | {"price_known": one.price is not None} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],

@@ -47,6 +47,8 @@ class Line:
     """What one backend takes at one stage, of one model."""
 
     stage: str
+    protocol: str
+    """Empty where the stage is the same under every protocol."""
     backend: str
     model: str
     typical: Amount
@@ -99,12 +101,13 @@ def lines(
         for use in backends
         for protocol in use.protocols
     }
-    found: dict[tuple[str, str, str], Line] = {}
+    found: dict[tuple[str, str, str, str], Line] = {}
     for stage, arm in jobs(study.arms()):
         calls_of = {f: expected.get((f"{f}s", named(arm, f), arm.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         for call in calls_of[stage.field]:
-            key = stage.name, named(arm, stage.field), call.model
+            protocol = arm.protocol if "protocol" in stage.fields else ""
+            key = stage.name, protocol, named(arm, stage.field), call.model
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
@@ -123,6 +126,15 @@ def by_model(found: Iterable[Line], prices: Prices, held: Mapping[str, Held]) ->
         ModelLine(model, typical, most, prices.of(model), held.get(model, Held()))
         for model, (typical, most) in totals.items()
     ]
+
+
+def added(found: Iterable[Line]) -> dict[str, int]:
+    """How many calls each protocol takes at most besides what all share, in the order of the study."""
+    calls: dict[str, int] = {}
+    for line in found:
+        if line.protocol:
+            calls[line.protocol] = calls.get(line.protocol, 0) + line.most.calls
+    return calls
 
 
 def budget(models: Iterable[ModelLine], held: Mapping[str, Held], calls: Calls) -> list[tuple[bool, str]]:
