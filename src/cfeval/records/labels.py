@@ -146,8 +146,23 @@ class LabelAgreementRow(Record):
     both_0: int | None = None
     sensitivity: float | None = None
     """Share of the tool's 1 among edits whose consensus is 1, each counted by its weight."""
+    sensitivity_lo: float | None = None
+    """Wilson's, edits of an image a cluster; empty where edits differ in weight."""
+    sensitivity_hi: float | None = None
     specificity: float | None = None
     """Share of the tool's 0 among edits whose consensus is 0, each counted by its weight."""
+    specificity_lo: float | None = None
+    specificity_hi: float | None = None
+    ccs: float | None = None
+    """tool_consensus about ccs: share of 1 that the judge gives to the arm's edits of items that nobody labelled."""
+    n_corrected: int | None = None
+    """Those edits."""
+    corrected: float | None = None
+    """`ccs` corrected for the judge's error on the labelled edits (`cfeval.stats.judge_error.corrected`)."""
+    corrected_lo: float | None = None
+    corrected_hi: float | None = None
+    corrected_note: str = ""
+    """Why there is no such figure, or what it leaves out."""
     ci: str = ""
     missing: str = ""
     """Why edits are not assessable, with counts."""

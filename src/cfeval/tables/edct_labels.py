@@ -31,6 +31,7 @@ from cfeval.studies.edct.labels import (
 from cfeval.tables.arm_sheet import with_interval
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, figures_of, rounded, ways
+from cfeval.tables.label_error import corrected_figures, error_figures
 
 ROW = LabelAgreementRow
 NO_LABELS_NOTE = "Empty: there are no labels."
@@ -71,31 +72,41 @@ def rows(
         theirs = [score for score in scores if score.protocol == protocol]
         for about in questions(protocol):
             tools = checked(mine, theirs) if about == EDIT_VALID else judged(theirs, about)
-            for names, cases, error in _comparisons(about, mine, tools):
+            for names, cases, more in _comparisons(about, mine, tools, how.level):
+                if names["comparison"] == "tool_consensus" and about == CCS:
+                    of_tool = [score for score in theirs if score.judge == names["tool"]]
+                    more.append(corrected_figures(mine, of_tool, how.level))
                 named = {"protocol": protocol, "about": about, **names}
-                found.append(ROW.model_validate({**named, **_figures(about, cases, how), **error}))
+                found.append(ROW.model_validate(_joined(named, _figures(about, cases, how), *more)))
     return [_beside(row, paper) for row in found]
 
 
 def _comparisons(
-    about: str, labels: Sequence[Label], tools: Mapping[str, Verdicts]
-) -> Iterator[tuple[dict[str, str], list[_Case], Figures]]:
+    about: str, labels: Sequence[Label], tools: Mapping[str, Verdicts], level: float
+) -> Iterator[tuple[dict[str, str], list[_Case], list[Figures]]]:
     """All comparisons in one question: what is compared, the edits, and the tool's errors."""
     edits, names = rated(labels, about), people(labels)
     if len(names) > 1:
-        yield {"comparison": "human_human"}, [_Case(one.said, one.group, _too_few(one)) for one in edits], {}
+        yield {"comparison": "human_human"}, [_Case(one.said, one.group, _too_few(one)) for one in edits], []
     for tool, verdicts in sorted(tools.items()):
         met = [one for one in edits if one.edited in verdicts]
         if not met:
             continue
         for place, name in enumerate(names):
             cases = [_beside_tool(one, one.said[place : place + 1], one.why[place], verdicts) for one in met]
-            yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, {}
+            yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, []
         cases = [_beside_tool(one, (one.consensus,), _undecided(one), verdicts) for one in met]
-        yield {"comparison": "tool_consensus", "tool": tool}, cases, {} if about == GRADE else _error(met, verdicts)
+        error = [] if about == GRADE else [error_figures(met, verdicts, level)]
+        yield {"comparison": "tool_consensus", "tool": tool}, cases, error
         if len(names) > 1:
             cases = [_beside_tool(one, one.said, _too_few(one), verdicts) for one in met]
-            yield {"comparison": "three_way", "tool": tool}, cases, {}
+            yield {"comparison": "three_way", "tool": tool}, cases, []
+
+
+def _joined(*parts: Figures | dict[str, str]) -> Figures:
+    """All of them in one, with every way of an interval in `ci`."""
+    whole: Figures = {name: figure for part in parts for name, figure in part.items()}
+    return whole | {"ci": ways(*(part.get("ci", "") for part in parts))}
 
 
 def _beside_tool(one: Rated, said: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
@@ -138,28 +149,6 @@ def _figures(about: str, cases: Sequence[_Case], how: Interval) -> Figures:
     }
 
 
-def _error(met: Sequence[Rated], verdicts: Verdicts) -> Figures:
-    """How often the tool errs where people agree: counts, and shares with the weights of the draw."""
-    cells: dict[tuple[float, float], list[float]] = {(truth, said): [] for truth in (0, 1) for said in (0, 1)}
-    for one in met:
-        truth, said = one.consensus, verdicts[one.edited]
-        if truth is not None and said is not None:
-            cells[truth, said].append(one.weight)
-    return {
-        "both_1": len(cells[1, 1]),
-        "human_1_tool_0": len(cells[1, 0]),
-        "human_0_tool_1": len(cells[0, 1]),
-        "both_0": len(cells[0, 0]),
-        "sensitivity": _part(cells[1, 1], cells[1, 0]),
-        "specificity": _part(cells[0, 0], cells[0, 1]),
-    }
-
-
-def _part(right: Sequence[float], wrong: Sequence[float]) -> float | None:
-    both = sum(right) + sum(wrong)
-    return rounded(sum(right) / both) if both else None
-
-
 def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreementRow:
     """With the paper's figure. It has one a comparison, of faithfulness, which stands beside CCS."""
     if (row.protocol, row.about) != (EDCT_BENCH_2026, CCS):
@@ -169,15 +158,16 @@ def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreemen
 
 def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> Sheet:
     """The table for readers."""
-    paper = any(row.paper_agreement is not None for row in of)
+    paper, right = any(row.paper_agreement is not None for row in of), any(row.ccs is not None for row in of)
     headings = ["Protocol", "About", "Compared", "Assessable", "Agreement", *(["Paper"] if paper else [])]
-    headings += ["Kappa", "Alpha", "Sensitivity", "Specificity", "Missing"]
-    body = tuple(tuple(_cells(row, paper)) for row in of)
+    headings += ["Kappa", "Alpha", "Sensitivity", "Specificity"]
+    headings += [*(["CCS of the rest", "Corrected CCS"] if right else []), "Missing"]
+    body = tuple(tuple(_cells(row, paper, right)) for row in of)
     title = "Human labels: agreement of people, and of the tool with people"
     return Sheet("edct_labels", title, tuple(headings), body, _notes(of, published))
 
 
-def _cells(row: LabelAgreementRow, paper: bool) -> list[str]:
+def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
     tool = f"{_TOOLS.get(row.tool, row.tool)} and " if row.tool else ""
     return [
         row.protocol,
@@ -188,14 +178,19 @@ def _cells(row: LabelAgreementRow, paper: bool) -> list[str]:
         *([cell(row.paper_agreement)] if paper else []),
         with_interval(row, "kappa"),
         with_interval(row, "alpha"),
-        _counted(row.sensitivity, row.both_1, row.human_1_tool_0),
-        _counted(row.specificity, row.both_0, row.human_0_tool_1),
+        _counted(with_interval(row, "sensitivity"), row.both_1, row.human_1_tool_0),
+        _counted(with_interval(row, "specificity"), row.both_0, row.human_0_tool_1),
+        *([_counted_of(row), with_interval(row, "corrected")] if right else []),
         row.missing,
     ]
 
 
-def _counted(part: float | None, right: int | None, wrong: int | None) -> str:
-    return "" if part is None or right is None or wrong is None else f"{cell(part)} ({right} of {right + wrong})"
+def _counted(part: str, right: int | None, wrong: int | None) -> str:
+    return "" if not part or right is None or wrong is None else f"{part} ({right} of {right + wrong})"
+
+
+def _counted_of(row: LabelAgreementRow) -> str:
+    return "" if row.ccs is None else f"{cell(row.ccs)} ({row.n_corrected} edits)"
 
 
 def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> tuple[str, ...]:
@@ -208,7 +203,22 @@ def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> t
         "missing, never a 0. Consensus: what more than half of those say who assessed it.",
         "Kappa: Cohen's of two sides. Alpha: Krippendorff's, of grades the ordinal one. Intervals: "
         f"{ways(*(row.ci for row in of))}.",
-        "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights. "
-        "Agreement is that on the labelled edits.",
+        "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights; "
+        "where edits differ in weight there is no interval. Agreement is that on the labelled edits.",
+        *_correction_notes(of),
         *([f"EDCT-Bench 2026: its gate agreed with two people on {' and '.join(gate)} of 128 edits."] if gate else []),
     )
+
+
+def _correction_notes(of: Sequence[LabelAgreementRow]) -> Iterator[str]:
+    """What the corrected CCS is, and what is to be said of each judge's."""
+    if any(row.ccs is not None for row in of):
+        yield (
+            "CCS of the rest: the share of edits that the judge calls faithful, among the items that nobody labelled. "
+            "Corrected CCS: the share that people would call so, if the judge errs there as often as on the labelled "
+            "edits (Rogan and Gladen 1978); its interval has the chance in both samples."
+        )
+    for row in of:
+        if row.corrected_note:
+            lead = "Corrected CCS" if row.corrected is not None else "No corrected CCS"
+            yield f"{lead} of {row.protocol} by {row.tool}: {row.corrected_note}."

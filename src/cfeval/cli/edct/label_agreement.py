@@ -24,7 +24,8 @@ def run(
 ) -> None:
     """Make the agreement table: how far people agree about edits and scores, and the tool with them.
 
-    Labels count for every judge whose scores of the same edits are given.
+    Labels count for every judge whose scores of the same edits are given. Where these are of one arm, its CCS over the
+    items that nobody labelled is corrected for the judge's error.
     """
     said = [label for file in labels for label in read_csv(file, Label)]
     judged = [score for file in scores for score in read_csv(file, Score)]
