@@ -29,8 +29,8 @@ _HEADINGS = (
 _READING = (
     "Sensitivity, specificity: shares of items that score CCS 1 for the target that is always faithful, and 0 for the "
     "one that never is. AUC: chance that an item of a target with p = 0 has a higher CCS than one of a target with "
-    "p = 1, all such targets together. Error: mean of |CCS − (1 − p)| over all targets, on all images; then on one half "
-    "of them, before and after correction for the judge's error as measured on the other half."
+    "p = 1, all such targets together. Error: mean of |CCS − (1 − p)| over all targets, on all images; then on one "
+    "half of them, before and after correction for the judge's error as measured on the other half."
 )
 
 

@@ -27,8 +27,8 @@ class Options(PluginOptions):
     verifier: dict[str, Any]
     """The verifier: its backend and options."""
     retries: int = Field(1, ge=0, le=20)
-    """Further attempts, each with a seed of its own, where the one before was rejected (EDCT-Bench 2026: one). Where the
-    verifier cannot tell there is none: it would hardly tell of another."""
+    """Further attempts, each with a seed of its own, where the one before was rejected (EDCT-Bench 2026: one). None
+    where the verifier cannot tell: it would hardly tell of another."""
     unsure: Literal["accept", "reject"] = "reject"
     """What becomes of an edit of which the verifier cannot tell."""
 
