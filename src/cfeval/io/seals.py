@@ -4,7 +4,7 @@ They tie the files of the stages together; see `workflow/provenance.py`, which w
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,13 +21,15 @@ class Entry(BaseModel):
     pictures: str | None = None
 
 
-def seal_faults(results: Path) -> Iterator[tuple[Path, str]]:
+def seal_faults(results: Path, files: Iterable[Path] = ()) -> Iterator[tuple[Path, str]]:
     """What is wrong with each file and input under a folder of results that an entry names; empty where nothing is.
 
-    Inputs that lie elsewhere, such as weights, are left aside.
+    Where any phase has entries, each of `files` must be named by those of its own. Nothing comes of results without
+    any: the verbs write none. Inputs that lie elsewhere, such as weights, are left aside.
     """
-    hash_of = cache(_hash_of)
-    for entries in sorted(results.glob(f"*/{ENTRIES}")):
+    hash_of, sealed = cache(_hash_of), set[Path]()
+    found = sorted(results.glob(f"*/{ENTRIES}"))
+    for entries in found:
         try:
             known = TypeAdapter(dict[str, Entry]).validate_json(entries.read_bytes())
         except (ValidationError, OSError):
@@ -35,7 +37,10 @@ def seal_faults(results: Path) -> Iterator[tuple[Path, str]]:
             continue
         for name, entry in sorted(known.items()):
             root = _root(name, entries.parent)
-            yield from _faults(entries.parent.parent, root, name, entry, hash_of)
+            sealed.add(results / name.removeprefix(root))
+            yield from _faults(results, root, name, entry, hash_of)
+    for file in sorted(set(files) - sealed) if found else ():
+        yield file, f"no seal: {file.relative_to(results).parts[0]}/{ENTRIES} does not name it"
 
 
 def _faults(

@@ -4,15 +4,18 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cfeval.io.arm_files import STAGES
-from cfeval.records.common import Status
+from cfeval.records.common import Record, Status
+from cfeval.records.labels import Label
+from cfeval.tables import NAMES
 from tests.conftest import Run
-from tests.studies.evidence.study import ARMS, CHAINED, NULL, PICTURES, Study, edited
+from tests.studies.evidence.study import ARMS, CHAINED, NULL, PICTURES, PLAIN, Study, edited
 from tests.studies.evidence.tamper import Results
 
 Change = Callable[[Results], object]
@@ -47,6 +50,7 @@ def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: 
     assert (status, err) == (0, ""), out
     assert "3 arms, 26 items and edits" in out
     assert all(f"{kind} " in out for kind in (*STAGES, "pictures", "calls", "texts"))
+    assert "\nfine, but not sealed: " in out
 
 
 def test_results_in_shards_pass_as_well(cfeval: Run, tmp_path: Path) -> None:
@@ -303,8 +307,37 @@ def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
     out = faults(cfeval, results, "--table", table)
     assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in out
     assert "d/m/w/edct-2025/e/other: n is '7', not 0" in out
-    table.write_text("a,b\n1,2\n")
-    assert "not a table with an arm's names" in cfeval(*checked)[2]
+
+
+KINDS = {name: import_module(f"cfeval.tables.edct_{name}").ROW for name in NAMES}
+OF_AN_ARM = ("table1", "table2", "bench", "controls")
+
+
+def columns(table: Path, kind: type[Record], n_scored: int) -> None:
+    """A table with every column of a kind of row, filled as far as the checks look."""
+    known = PLAIN.model_dump() | {"n": 7, "n_scored": n_scored, "n_edits": 7, "n_edits_scored": 2}
+    cells = [str(known.get(name, "")) for name in kind.model_fields]
+    table.write_text(f"{','.join(kind.model_fields)}\n{','.join(cells)}\n")
+
+
+@pytest.mark.parametrize("name", OF_AN_ARM)
+def test_every_table_with_one_arm_a_row_is_checked(cfeval: Run, results: Results, tmp_path: Path, name: str) -> None:
+    checked = ("edct", "verify", "--results", results.folder, "--table", tmp_path / "table.csv")
+    columns(tmp_path / "table.csv", KINDS[name], 2)
+    assert cfeval(*checked)[0] == 0
+    columns(tmp_path / "table.csv", KINDS[name], 3)
+    assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in faults(cfeval, results, *checked[4:])
+
+
+@pytest.mark.parametrize("name", [*(name for name in NAMES if name not in OF_AN_ARM), "of something else"])
+def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
+    cfeval: Run, results: Results, tmp_path: Path, name: str
+) -> None:
+    table = tmp_path / "table.csv"
+    columns(table, KINDS.get(name, Label), 2)
+    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--table", table)
+    words = f"{table} has not one arm a row; table1, table2, bench and controls can be checked"
+    assert (status, out, len(err.splitlines()), words in err) == (2, "", 1, True)
 
 
 def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results) -> None:

@@ -17,11 +17,12 @@ from cfeval.io.arm_files import NAMES, STAGES, arm_path, arms_in, stage_files, s
 from cfeval.io.atomic import ensure_writable
 from cfeval.io.pictures import fault_of, folder_of
 from cfeval.io.records import csv_rows, read_jsonl, write_jsonl
-from cfeval.io.seals import seal_faults
+from cfeval.io.seals import ENTRIES, seal_faults
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
 from cfeval.records.evidence import ChainLine
+from cfeval.records.tables import ArmRow, BenchRow, ControlRow
 from cfeval.studies.edct.evidence.asked import Asked, asked, call_links, calls_of, text_links
 from cfeval.studies.edct.evidence.chain import chain, is_whole, kept_links
 from cfeval.studies.edct.evidence.link import ArmRecords, Link
@@ -31,10 +32,14 @@ from cfeval.studies.edct.evidence.stages import stage_links
 ARCHIVE = Path("calls", "calls.zip")
 """Where the workflow puts the calls of a study, under its results."""
 _ADVICE = {
+    "seals": "restore the file and its seal, or make it and what follows from it again by snakemake",
     "calls": "name the archive or store that holds it, unchanged, by --calls or --store",
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
+_CHECKED = (ArmRow, BenchRow, ControlRow)
+"""The rows of tables with one arm a row; n and n_scored of any other are not counts of an arm."""
+_UNSEALED = f"not sealed: no {ENTRIES} ties these files to what they were made from, as snakemake's results have"
 _RESTORE = "restore the file, or make it and what follows from it again"
 
 
@@ -79,7 +84,7 @@ def run(
     ] = None,
     store: Annotated[Path | None, typer.Option(help="A response store to look for calls in, besides.")] = None,
     table: Annotated[
-        list[Path] | None, typer.Option(help="Tables (CSV) whose counts must fit; may be repeated.")
+        list[Path] | None, typer.Option(help="Tables (CSV) of one arm a row whose counts must fit; may be repeated.")
     ] = None,
     kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
     out: Annotated[
@@ -97,15 +102,16 @@ def run(
         ensure_writable(out)
     if calls and not calls.is_file():
         raise InputError(f"--calls: no file {calls}")
+    tables = {file: _table(file) for file in table or ()}
     tally = Tally(limit)
     shelves = list(_shelves(results, arms_of(arms) if arms else None, tally))
     done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
     if not arms and not tally.faults:
         _tell_of_others(results, done)
-    for file, fault in seal_faults(results):
+    for file, fault in seal_faults(results, done):
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
-    for file in table or ():
-        tally.add("tables", file, _table_links(file, [row for shelf in shelves for row in shelf.records.scores]))
+    for file, rows in tables.items():
+        tally.add("tables", file, _table_links(rows, [row for shelf in shelves for row in shelf.records.scores]))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
         tally.add("kept", kept, _kept(kept, lines, arms_of(arms) if arms else None))
@@ -172,18 +178,27 @@ def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: T
     return found
 
 
-def _table_links(file: Path, scores: Sequence[Score]) -> Iterator[Link]:
+def _table(file: Path) -> list[dict[str, str]]:
+    """The rows of a table with one arm a row; InputError where it is another."""
+    rows = [cells for _, cells in csv_rows(file)]
+    for columns in map(set, rows):
+        if not {*NAMES, "n", "n_scored"} <= columns or not any(columns <= set(row.model_fields) for row in _CHECKED):
+            raise InputError(
+                f"--table: {file} has not one arm a row; table1, table2, bench and controls can be checked"
+            )
+    return rows
+
+
+def _table_links(rows: Sequence[Mapping[str, str]], scores: Sequence[Score]) -> Iterator[Link]:
     """The counts of a table's rows are those of the score files."""
-    rows: dict[str, list[Score]] = {}
+    by_arm: dict[str, list[Score]] = {}
     for score in scores:
-        rows.setdefault(arm_path(score), []).append(score)
-    for _, line in csv_rows(file):
-        if not {*NAMES, "n", "n_scored"} <= set(line):
-            raise InputError(f"{file}: not a table with an arm's names, n and n_scored in each row")
-        arm = "/".join(str(line[name]) for name in NAMES)
-        for column, count in _counts(rows.get(arm, [])).items():
-            if column in line:
-                fault = "" if line[column] == str(count) else f"{arm}: {column} is {line[column]!r}, not {count}"
+        by_arm.setdefault(arm_path(score), []).append(score)
+    for row in rows:
+        arm = "/".join(str(row[name]) for name in NAMES)
+        for column, count in _counts(by_arm.get(arm, [])).items():
+            if column in row:
+                fault = "" if row[column] == str(count) else f"{arm}: {column} is {row[column]!r}, not {count}"
                 yield Link("tables", ("", 0), fault)
 
 
@@ -220,4 +235,5 @@ def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | No
         raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
     if out:
         write_jsonl(out, lines)
-    print(f"fine; the chain's head is {lines[-1].head if lines else ''}")
+    fine = "fine" if tally.links["seals"] else f"fine, but {_UNSEALED}"
+    print(f"{fine}; the chain's head is {lines[-1].head if lines else ''}")
