@@ -126,6 +126,8 @@ def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Stud
         ("baseline", "--samples", samples, "--vlm", json.dumps(edct["vlms"]["v"])),
         (
             "instruct",
+            "--samples",
+            samples,
             "--baseline",
             baseline,
             "--writer",
