@@ -35,7 +35,7 @@ def run(
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
     shown_tables = list(_tables(tables))
     sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
-    built_in = dict.fromkeys(row.vlm for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
+    built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
     left_out = 0
     for arm in dict.fromkeys(arms_of(arms)):
@@ -52,6 +52,11 @@ def _tables(folder: Path | None) -> Iterator[tuple[str, Sheet, list[Any]]]:
         path = Path(folder or "") / f"edct_{name}.csv"
         if path.is_file() and (rows := read_csv(path, table.ROW)):
             yield name, table.sheet(rows), rows
+
+
+def _target(row: Any) -> str:
+    """The target that a row of any table is about."""
+    return str(row.vlm if hasattr(row, "vlm") else row.target)
 
 
 def _figure_of(table: str, folder: Path | None) -> str:
