@@ -16,16 +16,11 @@ TABLE_ARMS = {
     "repeats": [arm for arm in ARMS if arm["vlm"] in {*REPEATS, *REPEATS.values()}],
     "comparisons": [arm.model_dump() for table in ("table1", "bench") for arm in EDCT.tables.arms(table)],
 }
-
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
-
-
-def table_scores(wildcards):
-    """For a rule's input: the scores of a table's arms, and for the calibration those of their placebo edits."""
-    shown = TABLE_ARMS[wildcards.table]
-    beside = [{**arm, "protocol": "placebo-edit"} for arm in shown] if wildcards.table == "calibration" else []
-    return made(SCORES, shown + [arm for arm in beside if arm in ARMS])
+# Whose scores a table is made from; the calibration shows the placebo edits of its arms too.
+PLACEBOS = [{**arm, "protocol": "placebo-edit"} for arm in TABLE_ARMS["calibration"]]
+MADE_FROM = {**TABLE_ARMS, "calibration": TABLE_ARMS["calibration"] + [arm for arm in PLACEBOS if arm in ARMS]}
 
 
 rule edct_tables:
@@ -43,7 +38,7 @@ rule edct_report:
 rule run_edct_table:
     """One table, from the scores of its arms; the calibration needs the controls beside."""
     input:
-        scores=table_scores,
+        scores=lambda wildcards: made(SCORES, MADE_FROM[wildcards.table]),
         reference=REFERENCE,
     output:
         csv=report(
