@@ -12,7 +12,7 @@ min_version("9.18")
 include: "workflow/rules/setup.smk"
 
 
-checked(params.read, Path("params.yaml"))
+checked(study.read, Path("params.yaml"))
 
 
 configfile: "params.yaml"

@@ -32,7 +32,7 @@ from cfeval.calls.store import Store
 from cfeval.cli import main as command
 from cfeval.io.prompts import prompt_file
 from cfeval.io.records import write_jsonl
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from cfeval.records.common import Status
 from cfeval.records.edct import Sample
 from cfeval.studies.edct.conversation import Asked, Prompts, converse

@@ -16,7 +16,7 @@ from cfeval.backends.judges.base import JudgeRequest
 from cfeval.calls.providers import PROVIDERS
 from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
-from cfeval.params import FAMILIES
+from cfeval.params.edct import FAMILIES
 from cfeval.protocols.rules import RULES
 from cfeval.records import edct
 from cfeval.records.common import Outcome, Record

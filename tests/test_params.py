@@ -14,7 +14,8 @@ from snakemake.utils import update_config
 from cfeval.backends import registry
 from cfeval.errors import ParamsError
 from cfeval.io.records import read_csv
-from cfeval.params import FAMILIES, Params, load, merged, parse, read
+from cfeval.params.edct import FAMILIES
+from cfeval.params.study import Params, load, merged, parse, read
 from cfeval.records.edct import Arm
 from cfeval.records.tables import Published
 from cfeval.tables import edct_table1, edct_table2

@@ -12,7 +12,7 @@ from cfeval.backends.judges.base import JudgeReply
 from cfeval.calls.settings import VARIABLE
 from cfeval.errors import BackendError
 from cfeval.io.pictures import Picture
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from cfeval.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, RULES
 from cfeval.records.common import Status
 from tests.backends.fake_chat import FakeChat

@@ -12,7 +12,7 @@ from cfeval.backends.writers.base import WriteRequest
 from cfeval.calls.settings import VARIABLE
 from cfeval.calls.store import Store
 from cfeval.io.pictures import Picture
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from cfeval.protocols.rules import EDCT_BENCH_2026, PLACEBO_EDIT, RULES
 from cfeval.records.common import Status
 from tests.backends.judging import PHOTO, request

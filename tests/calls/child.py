@@ -14,7 +14,7 @@ from cfeval.backends import registry
 from cfeval.calls.settings import VARIABLE
 from cfeval.cli.main import _refuse
 from cfeval.errors import CfevalError
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
 from tests.calls.asking import KEY, KEY_ENV
 from tests.conftest import picture

@@ -9,7 +9,7 @@ import pytest
 from cfeval.calls import attempts, database, faults
 from cfeval.calls.settings import VARIABLE
 from cfeval.calls.store import Store
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from tests.calls.asking import KEY, KEY_ENV
 from tests.loopback import Loopback, loopback
 

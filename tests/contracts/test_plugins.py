@@ -20,7 +20,7 @@ from cfeval.calls.settings import VARIABLE
 from cfeval.errors import ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.io.samples import RawSample
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
 from cfeval.records.common import Status
 from tests.conftest import picture
@@ -142,7 +142,7 @@ def test_every_plug_in_has_a_contract_test(family: str) -> None:
 
 
 def test_every_family_has_a_contract() -> None:
-    from cfeval.params import FAMILIES
+    from cfeval.params.edct import FAMILIES
 
     assert set(FAMILIES.values()) | NESTED == set(EXAMPLES)
 

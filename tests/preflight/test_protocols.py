@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cfeval.params import Edct, parse
+from cfeval.params.edct import Edct
+from cfeval.params.study import parse
 from cfeval.preflight.estimate import Amount, lines
 from cfeval.preflight.used import used
 from cfeval.preflight.workload import jobs

@@ -11,7 +11,7 @@ from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.io.pictures import Picture
 from cfeval.metrics.ccs_graded import ccs_graded
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score

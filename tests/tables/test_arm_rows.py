@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfeval.errors import InputError
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import Published

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.records.common import Status
 from cfeval.records.edct import Score
 from cfeval.tables import edct_bench

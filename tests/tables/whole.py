@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Score

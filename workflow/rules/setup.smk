@@ -23,7 +23,7 @@ surroundings.use_code_of(ROOT)
 if workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
     progress.follow(logger, dry=workflow.output_settings.dryrun)
 
-from cfeval import params
+from cfeval.params import study
 from cfeval.errors import CfevalError
 
 

@@ -22,7 +22,7 @@ from cfeval.calls.settings import settings
 from cfeval.calls.store import Budget, BudgetError, Settlement, Store
 from cfeval.calls.transport import open_client
 from cfeval.errors import BackendError, CfevalError
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 
 __all__ = ["Attempts", "Caller", "Work", "run_all"]
 

@@ -5,7 +5,7 @@ import os
 from pydantic import ValidationError
 
 from cfeval.errors import InputError
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 
 VARIABLE = "CFEVAL_CALLS"
 """Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""

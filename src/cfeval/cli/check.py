@@ -7,7 +7,8 @@ from typing import Any
 from cfeval.backends import registry
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError, ParamsError
-from cfeval.params import FAMILIES, Params, load, named, parse
+from cfeval.params.edct import FAMILIES
+from cfeval.params.study import Params, load, named, parse
 from cfeval.preflight.used import used
 from cfeval.world.weights import models_dir
 

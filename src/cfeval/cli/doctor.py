@@ -13,7 +13,7 @@ from cfeval.backends.registry import Finding
 from cfeval.calls.settings import use
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError
-from cfeval.params import Params, load
+from cfeval.params.study import Params, load
 from cfeval.preflight import checks, locks, machine
 from cfeval.preflight.checks import Check
 from cfeval.preflight.used import used

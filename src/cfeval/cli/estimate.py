@@ -16,7 +16,7 @@ from cfeval.calls.prices import Prices, load_prices
 from cfeval.calls.store import Store
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import CfevalError
-from cfeval.params import Params, load, named
+from cfeval.params.study import Params, load, named
 from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, added, budget, by_model, lines
 from cfeval.preflight.used import used
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT

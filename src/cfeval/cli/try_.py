@@ -24,7 +24,8 @@ from cfeval.io.atomic import write_bytes
 from cfeval.io.pictures import Picture, import_image
 from cfeval.io.progress import track
 from cfeval.metrics.ccs import ccs
-from cfeval.params import Calls, Edct, Spec
+from cfeval.params.edct import Edct
+from cfeval.params.sections import Calls, Spec
 from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.common import Outcome
 from cfeval.records.edct import Sample, Verdict

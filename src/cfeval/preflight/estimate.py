@@ -7,7 +7,8 @@ from cfeval.backends import registry
 from cfeval.backends.registry import Expected
 from cfeval.calls.call import Usage
 from cfeval.calls.prices import Price, Prices
-from cfeval.params import Calls, Edct
+from cfeval.params.edct import Edct
+from cfeval.params.sections import Calls
 from cfeval.preflight.used import Used, used
 from cfeval.preflight.workload import FIELDS, TYPICAL, Lengths, Request, Stage, jobs, longest, named, requests
 from cfeval.protocols.rules import RULES

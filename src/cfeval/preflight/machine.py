@@ -11,7 +11,7 @@ from cfeval.calls.prices import load_prices
 from cfeval.calls.store import Store
 from cfeval.errors import OutputError, as_output_error
 from cfeval.io.atomic import ensure_writable
-from cfeval.params import Calls
+from cfeval.params.sections import Calls
 from cfeval.preflight.used import Used
 
 RESULTS = Path("results")

@@ -6,7 +6,7 @@ from typing import Any
 
 from cfeval.backends import registry
 from cfeval.errors import ParamsError
-from cfeval.params import FAMILIES, Edct
+from cfeval.params.edct import FAMILIES, Edct
 from cfeval.records.edct import Arm
 
 

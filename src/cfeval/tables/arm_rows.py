@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import ArmRow

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_BENCH_2026
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import ComparisonRow

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_BENCH_2026, RULES
 from cfeval.records.edct import Score
 from cfeval.records.labels import Label, LabelAgreementRow

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.records.common import Status
 from cfeval.records.edct import Score
 from cfeval.stats.bootstrap import bootstrap

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cfeval.errors import InputError
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.records.edct import Arm, Score
 from cfeval.records.tables import Published
 from cfeval.tables.arms import by_arm, label

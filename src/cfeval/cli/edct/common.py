@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from cfeval.errors import InputError
 from cfeval.io.atomic import ensure_writable, write_text
-from cfeval.params import Interval
+from cfeval.params.edct import Interval
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm
 from cfeval.tables.formats import Sheet, csv_text, latex, markdown

@@ -1,18 +1,14 @@
-"""params.yaml, typed: unknown keys are errors, and the JSON schema is generated from these classes."""
+"""The section `edct`: which models, data and arms the study has."""
 
-from collections.abc import Mapping, Sequence
 from itertools import product
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from cfeval.errors import ParamsError, nearest
+from cfeval.errors import nearest
+from cfeval.params.sections import Name, Section, Share, Spec
 from cfeval.records.edct import Arm, ProtocolName
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
-Share = Annotated[float, Field(ge=0, le=1)]
 FAMILIES = {
     "datasets": "datasets",
     "vlms": "chat",
@@ -22,46 +18,6 @@ FAMILIES = {
     "verifiers": "verifiers",
 }
 """Which plug-in family each section of a study's backends draws on."""
-
-
-class Section(BaseModel):
-    """A section that refuses unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Spec(BaseModel):
-    """A plug-in's name and its options, which the plug-in itself checks."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    backend: Name = Field(description="Name of the plug-in: its file name without .py.")
-    repeat: int = Field(1, ge=1, description="Which of several repetitions it is; each draws its own randomness.")
-
-    def plugin(self) -> dict[str, Any]:
-        """What the plug-in is built from: its name and its options."""
-        return self.model_dump(exclude={"repeat"})
-
-
-class Limits(Section):
-    """How much of a resource all jobs together may hold on this machine."""
-
-    gpu: int = Field(1, ge=0, description="GPUs.")
-    api_slots: int = Field(4, ge=1, description="Jobs that call a provider at the same time.")
-
-
-class Calls(Section):
-    """How calls to models outside travel; nothing that is made depends on it."""
-
-    store: str = Field(".cfeval/calls.sqlite", min_length=1, description="File of the response store.")
-    offline: bool = Field(False, description="Answer from the store alone; a call that it does not hold ends the run.")
-    at_once: int = Field(16, ge=1, le=512, description="Calls of a job at once, at most; fewer when throttled.")
-    attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
-    timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
-    deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
-    max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the store's life.")
-    max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the store's life.")
-    prices: str = Field("", description="Price list (YAML); empty: the package's.")
 
 
 class Interval(Section):
@@ -211,89 +167,3 @@ class Edct(Section):
     def arms(self) -> list[Arm]:
         """Every arm that some table shows, each once, in the order of the tables."""
         return list(dict.fromkeys(arm for table in Tables.model_fields for arm in self.tables.arms(table)))
-
-
-class Params(Section):
-    """The whole of params.yaml."""
-
-    shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
-    limits: Limits = Limits()
-    calls: Calls = Calls()
-    edct: Edct
-
-
-def parse(content: Any, where: str = "params.yaml") -> Params:
-    """Check parameters that are already in memory.
-
-    Raises:
-        ParamsError: one line naming the key, what it got and what is allowed.
-    """
-    try:
-        return Params.model_validate(content)
-    except ValidationError as error:
-        raise ParamsError(f"{where}: {_explain(error)}") from None
-
-
-def load(*paths: Path) -> Params:
-    """Read and check a parameter file, or several merged in order; raises ParamsError like `parse`."""
-    content = read(paths[0])
-    for path in paths[1:]:
-        content = merged(content, read(path) or {})
-    return parse(content, named(paths))
-
-
-def named(paths: Sequence[Path]) -> str:
-    """What messages call parameter files."""
-    return " + ".join(map(str, paths))
-
-
-def merged(base: Any, over: Any) -> Any:
-    """Parameters with others laid over, as Snakemake's `--configfile` does: mappings key by key, all else whole."""
-    if not isinstance(over, Mapping):
-        return over
-    if not over:
-        return base
-    under = base if isinstance(base, Mapping) else {}
-    return {**under, **{key: merged(under.get(key, {}), value) for key, value in over.items()}}
-
-
-def read(path: Path) -> Any:
-    """What a parameter file says, unchecked; ParamsError where it cannot be read."""
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ParamsError(f"{path}: no such parameter file") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-
-
-def _explain(error: ValidationError) -> str:
-    found = error.errors()
-    first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
-    key = ".".join(str(part) for part in first["loc"]) or "the file"
-    if first["type"] == "extra_forbidden":
-        return f"unknown key '{key}'; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
-    message = first["msg"].removeprefix("Value error, ")
-    got = first["input"]
-    shown = f", but got {got!r}" if isinstance(got, str | int | float | bool) or got is None else ""
-    return f"{key}: {message}{shown}"
-
-
-def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that are allowed where an unknown one stood."""
-    schema = Params.model_json_schema()
-    here: dict[str, Any] = schema
-    for part in location[:-1]:
-        here = _resolve(schema, here)
-        here = (
-            here.get("items", {})
-            if isinstance(part, int)
-            else here.get("properties", {}).get(part) or here.get("additionalProperties", {})
-        )
-    return list(_resolve(schema, here).get("properties", {}))
-
-
-def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" in node:
-        return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
-    return node

@@ -1,0 +1,48 @@
+"""What the sections of every study share: names, plug-ins with their options, limits, calls."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    """A section that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Spec(BaseModel):
+    """A plug-in's name and its options, which the plug-in itself checks."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    backend: Name = Field(description="Name of the plug-in: its file name without .py.")
+    repeat: int = Field(1, ge=1, description="Which of several repetitions it is; each draws its own randomness.")
+
+    def plugin(self) -> dict[str, Any]:
+        """What the plug-in is built from: its name and its options."""
+        return self.model_dump(exclude={"repeat"})
+
+
+class Limits(Section):
+    """How much of a resource all jobs together may hold on this machine."""
+
+    gpu: int = Field(1, ge=0, description="GPUs.")
+    api_slots: int = Field(4, ge=1, description="Jobs that call a provider at the same time.")
+
+
+class Calls(Section):
+    """How calls to models outside travel; nothing that is made depends on it."""
+
+    store: str = Field(".cfeval/calls.sqlite", min_length=1, description="File of the response store.")
+    offline: bool = Field(False, description="Answer from the store alone; a call that it does not hold ends the run.")
+    at_once: int = Field(16, ge=1, le=512, description="Calls of a job at once, at most; fewer when throttled.")
+    attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
+    timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
+    deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
+    max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the store's life.")
+    max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the store's life.")
+    prices: str = Field("", description="Price list (YAML); empty: the package's.")
