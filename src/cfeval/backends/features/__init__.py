@@ -1,0 +1,1 @@
+"""Feature extractors, for Fréchet distances and similarities of embeddings."""

@@ -1,0 +1,1 @@
+"""Labelled images: what the vce study makes counterfactuals of."""

@@ -1,0 +1,1 @@
+"""Perceptual distances between two images."""

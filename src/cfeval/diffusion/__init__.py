@@ -1,0 +1,1 @@
+"""Guided diffusion: counterfactuals by denoising a noised image under the gradient of a classifier."""
