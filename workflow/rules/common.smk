@@ -18,7 +18,7 @@ from cfeval import tables
 from cfeval.backends import registry
 from cfeval.calls import settings as calls
 from cfeval.cli.check import check_params
-from cfeval.io.samples import shard_files
+from cfeval.io.shards import shard_files
 from cfeval.params.edct import FAMILIES
 from cfeval.preflight import locks
 from cfeval.protocols.rules import RULES

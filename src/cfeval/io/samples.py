@@ -1,6 +1,5 @@
 """Filing samples: the record file or its shards, and their pictures named by content."""
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 from cfeval.errors import InputError
 from cfeval.io.gallery import gallery
 from cfeval.io.pictures import Picture
+from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.edct import Sample, Scoring
 from cfeval.records.world import Scene
 
@@ -27,18 +27,6 @@ class RawSample:
     scoring: Scoring = "contains"
     kind: str = ""
     scene: Scene | None = None
-
-
-def shard_of(item: str, shards: int) -> int:
-    """The shard an item belongs to: a hash of its id, so that adding an item moves no other."""
-    return int.from_bytes(hashlib.sha256(item.encode()).digest()[:8], "big") % shards
-
-
-def shard_files(path: Path, shards: int) -> list[Path]:
-    """`X.jsonl` itself, or with more than one shard `X/000.jsonl`, `X/001.jsonl`, …"""
-    if shards == 1:
-        return [path]
-    return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
 
 
 def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None:
