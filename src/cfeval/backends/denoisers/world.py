@@ -13,16 +13,18 @@ WEIGHTS = "cell-denoiser"
 
 
 class Options(PluginOptions):
-    """It has none."""
+    """There are none."""
 
 
-def files(_options: Options) -> tuple[str, ...]:
+def files(options: Options) -> tuple[str, ...]:
     """Its weights."""
+    del options
     return (str(models_dir() / f"{WEIGHTS}.safetensors"),)
 
 
-def build(_options: Options) -> Denoiser:
+def build(options: Options) -> Denoiser:
     """The denoiser."""
+    del options
     return World()
 
 

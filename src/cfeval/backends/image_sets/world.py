@@ -13,11 +13,12 @@ from cfeval.world.render import CELL
 
 
 class Options(PluginOptions):
-    """It has none."""
+    """There are none."""
 
 
-def build(_options: Options) -> ImageSet:
+def build(options: Options) -> ImageSet:
     """The set."""
+    del options
     return World()
 
 
