@@ -31,8 +31,8 @@ def lp_gradient(difference: Tensor, p: float) -> Tensor:
     if p == 1:
         return difference.sign()
     size = difference.abs() + (1e-12 if p < 1 else 0)
-    slope: Tensor = p * size.pow(p - 1)
-    return slope * difference.sign()
+    gradient: Tensor = p * size.pow(p - 1) * difference.sign()
+    return gradient
 
 
 def cone(robust: Tensor, explained: Tensor, degrees: float, inside: Literal["classifier", "robust"]) -> Tensor:
@@ -63,4 +63,5 @@ def consensus(explained: Tensor, implicit: Tensor, degrees: float) -> Tensor:
     cosine = torch.cosine_similarity(explained, implicit, dim=1, eps=1e-30).clamp(-1, 1)
     silent = (explained.norm(dim=1) == 0) | (implicit.norm(dim=1) == 0)
     agrees = silent | (torch.acos(cosine) <= math.radians(degrees))
-    return explained * agrees.unsqueeze(1)
+    kept: Tensor = explained * agrees.unsqueeze(1)
+    return kept
