@@ -1,11 +1,9 @@
 """The section `vce`: whose counterfactuals are made, how, of which images, and what is measured of them."""
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from cfeval.errors import nearest
-from cfeval.params.sections import Name, Section, Spec
-from cfeval.params.vce_method import Method
-from cfeval.records.vce import ClassName, Group, VceArm
+from cfeval.params.sections import Section
+from cfeval.records.vce import ClassName, Group
 
 FAMILIES = {
     "image_sets": "image_sets",
