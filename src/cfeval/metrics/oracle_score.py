@@ -1,4 +1,7 @@
-"""Oracle score OS: does another classifier see what the explained one sees? (Hvilshøj et al. 2021; DBVCE, Section 3.1)"""
+"""Oracle score OS: does another classifier see what the explained one sees?
+
+Hvilshøj et al. 2021, "On Quantitative Evaluations of Counterfactuals"; DBVCE, Section 3.1.
+"""
 
 from collections.abc import Sequence
 

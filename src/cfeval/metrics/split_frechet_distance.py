@@ -50,11 +50,8 @@ def frechet_floor(originals: Floats, splits: int, seed: int) -> float | None:
     """
     if len(originals) < 4:
         return None
-    return float(
-        np.mean(
-            [frechet_distance(originals[one], originals[other]) for one, other in halves(len(originals), splits, seed)]
-        )
-    )
+    parts = halves(len(originals), splits, seed)
+    return float(np.mean([frechet_distance(originals[one], originals[other]) for one, other in parts]))
 
 
 def halves(count: int, splits: int, seed: int) -> Iterator[tuple[Places, Places]]:
