@@ -122,6 +122,9 @@ class Method(Parts):
     """A preset, and the parts in which it is to differ."""
 
     preset: Preset = Field(description="Named composition of the parts (docs/vce-methods.md).")
+    reject: bool = Field(
+        False, description="Drop what the classifier does not put into the target class (Section 5, Hypothesis 2)."
+    )
     mode: Mode | None = Field(None, description="Of dbvce: as the paper says (default), or as its code does.")
 
     @model_validator(mode="before")
