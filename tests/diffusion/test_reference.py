@@ -12,7 +12,7 @@ from cfeval.diffusion.batch import Batch, State
 from cfeval.diffusion.check import Classes
 from cfeval.diffusion.counterfactuals import counterfactuals
 from cfeval.diffusion.networks import Models, Networks
-from cfeval.diffusion.schedule import linear, respaced
+from cfeval.diffusion.schedule import respaced
 from cfeval.diffusion.step import Sampler, step
 from cfeval.params.vce_method import Compute, Method
 from tests.diffusion.toys import KnownDraws, MatrixDenoiser, ToyClassifier

@@ -99,11 +99,6 @@ def red_images(count: int = 4, side: int = 4, seed: int = 0) -> Tensor:
     return drawn
 
 
-def known_draws(numbers: dict[tuple[str | int, ...], Tensor]) -> "KnownDraws":
-    """Noise that a test chose, by purpose."""
-    return KnownDraws(numbers)
-
-
 @dataclass(frozen=True)
 class KnownDraws:
     """Noise (N, C, H, W) by purpose, whatever the seeds."""

@@ -26,8 +26,8 @@ class Allowance:
             raise BackendError(
                 f"{what}: out of memory with a single image; use smaller images or networks, or free memory"
             )
-        gc.collect()
         if torch.cuda.is_available():
+            gc.collect()
             torch.cuda.empty_cache()
         self.batch = min(self.batch, (size + 1) // 2)
         print(f"{what}: out of memory with {size} images at once, going on with {self.batch}", file=sys.stderr)
@@ -66,12 +66,13 @@ def finish(task: T, allowance: Allowance) -> list[T]:
         if now.finished:
             done.append(now)
             continue
-        after = _attempt(now.advanced)
-        if after is None:
-            allowance.halve(now.size, "counterfactuals")
-            pending += reversed(now.halves())
-        else:
+        after = _attempt(now.advanced) if now.size <= allowance.batch else None
+        if after is not None:
             pending.append(after)
+            continue
+        if now.size <= allowance.batch:
+            allowance.halve(now.size, "counterfactuals")
+        pending += reversed(now.halves())
     return done
 
 

@@ -84,7 +84,9 @@ class Networks:
         if not self.compute.compile:
             return function
         key = id(getattr(function, "__self__", function))
-        return self.compiled.setdefault(key, torch.compile(function))
+        if key not in self.compiled:
+            self.compiled[key] = torch.compile(function)
+        return self.compiled[key]
 
     def _precision(self, device: torch.device) -> AbstractContextManager[object]:
         if self.compute.precision == "float32":
