@@ -28,6 +28,7 @@ class ToyDenoiser:
     limit: int = 10**9
     limited: int = 0
     device: torch.device = CPU
+    dtype: torch.dtype = torch.float32
     alphas_cumprod: Tensor = field(default_factory=lambda: linear(1000))
     calls: list[tuple[int, int, bool]] = field(default_factory=list)
 
@@ -53,6 +54,7 @@ class MatrixDenoiser:
     image_size: int
     classes: int = 0
     device: torch.device = CPU
+    dtype: torch.dtype = torch.float32
     alphas_cumprod: Tensor = field(default_factory=lambda: linear(1000))
 
     def predict(self, noisy: Tensor, timesteps: Tensor, labels: Tensor | None = None) -> Prediction:
@@ -75,6 +77,7 @@ class ToyClassifier:
     bend: float = 0.0
     weight: Tensor | None = None
     device: torch.device = CPU
+    dtype: torch.dtype = torch.float32
     seen: list[tuple[int, bool, int | None]] = field(default_factory=list)
 
     def logits(self, images: Tensor, timesteps: Tensor | None = None, prepared: bool = True) -> Tensor:

@@ -22,7 +22,7 @@ def copies(images: Tensor, count: int, seeds: Sequence[int], *purpose: str | int
     if count == 1:
         return images
     maps = [_mapping(seed, number, *purpose) for number in range(1, count) for seed in seeds]
-    moved = _seen_through(images.repeat(count - 1, 1, 1, 1), torch.stack(maps).to(images.device))
+    moved = _seen_through(images.repeat(count - 1, 1, 1, 1), torch.stack(maps).to(images))
     return torch.cat([images, moved])
 
 
@@ -31,7 +31,7 @@ def _mapping(seed: int, number: int, *purpose: str | int) -> Tensor:
     draw = torch.rand(13, generator=generator(seed, "augmentation", number, *purpose), dtype=torch.float64)
     affine = _affine(*draw[1:4].tolist()) if draw[0] < PROBABILITY else torch.eye(3, dtype=torch.float64)
     perspective = _perspective(draw[5:13]) if draw[4] < PROBABILITY else torch.eye(3, dtype=torch.float64)
-    return (affine @ perspective).float()
+    return affine @ perspective
 
 
 def _affine(turn: float, right: float, down: float) -> Tensor:
@@ -56,8 +56,8 @@ def _perspective(draw: Tensor) -> Tensor:
 def _seen_through(images: Tensor, maps: Tensor) -> Tensor:
     """The images resampled bilinearly, each through its map from target to source positions."""
     height, width = images.shape[-2:]
-    ys = (torch.arange(height, device=images.device) * 2 + 1) / height - 1
-    xs = (torch.arange(width, device=images.device) * 2 + 1) / width - 1
+    ys = (torch.arange(height).to(images) * 2 + 1) / height - 1
+    xs = (torch.arange(width).to(images) * 2 + 1) / width - 1
     y, x = torch.meshgrid(ys, xs, indexing="ij")
     points = torch.stack([x, y, torch.ones_like(x)], dim=-1)
     there = torch.einsum("nij,hwj->nhwi", maps, points)

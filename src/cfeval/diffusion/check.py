@@ -32,7 +32,7 @@ class Classes:
 
 def batch_of(images: Tensor, seeds: Sequence[int], parts: Parts, models: Models, classes: Classes | None) -> Batch:
     """All images as one checked batch on the denoiser's device; InputError or ParamsError say what does not fit."""
-    _check_images(images, models.denoiser.image_size)
+    _check_images(images, models.denoiser.image_size, models.denoiser.dtype)
     _check_models(parts, models)
     count = len(images)
     _check_count(seeds, count, "seeds")
@@ -56,9 +56,9 @@ def batch_of(images: Tensor, seeds: Sequence[int], parts: Parts, models: Models,
     )
 
 
-def _check_images(images: Tensor, side: int) -> None:
-    if images.ndim != 4 or images.shape[1] != 3 or images.dtype != torch.float32:
-        raise InputError(f"images must be (N, 3, H, W) of float32, but are {tuple(images.shape)} of {images.dtype}")
+def _check_images(images: Tensor, side: int, dtype: torch.dtype) -> None:
+    if images.ndim != 4 or images.shape[1] != 3 or images.dtype != dtype:
+        raise InputError(f"images must be (N, 3, H, W) of {dtype}, but are {tuple(images.shape)} of {images.dtype}")
     if not len(images):
         raise InputError("images: the group is empty; give at least one image")
     if images.shape[2:] != (side, side):

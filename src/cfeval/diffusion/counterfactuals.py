@@ -47,7 +47,7 @@ def counterfactuals(
     """Make a counterfactual of each image.
 
     Args:
-        images: (N, 3, H, W), float32 in [−1, 1], of the denoiser's size.
+        images: (N, 3, H, W), of the denoiser's dtype in [−1, 1] and of its size.
         seeds: one per image; the noise of an image follows from its seed alone, whatever else is in the batch. Equal
             seeds give equal noise ("the same noise for every group" of the reference code).
         parts: the method.

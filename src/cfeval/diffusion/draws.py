@@ -13,7 +13,7 @@ class Draws(Protocol):
     """Where noise comes from; tests put known numbers in its place."""
 
     def __call__(self, seeds: Sequence[int], shape: Sequence[int], *purpose: str | int) -> Tensor:
-        """Standard normal noise (N, *shape), float32, on the CPU, one image per seed.
+        """Standard normal noise (N, *shape), float64, on the CPU, one image per seed.
 
         The purposes: `start`; `step` and `keep` with attempt and index; `nested` with attempt, index and the index of
         the inner loop.
@@ -22,8 +22,9 @@ class Draws(Protocol):
 
 
 def seeded(seeds: Sequence[int], shape: Sequence[int], *purpose: str | int) -> Tensor:
-    """Noise from a generator of its own for each seed and purpose."""
-    return torch.stack([torch.randn(*shape, generator=generator(seed, *purpose)) for seed in seeds])
+    """Noise from a generator of its own for each seed and purpose; in double precision it is the same on every CPU."""
+    drawn = [torch.randn(*shape, generator=generator(seed, *purpose), dtype=torch.float64) for seed in seeds]
+    return torch.stack(drawn)
 
 
 def generator(seed: int, *purpose: str | int) -> torch.Generator:

@@ -36,21 +36,21 @@ class Networks:
     compiled: dict[int, Callable[..., object]] = field(default_factory=dict)
 
     def predict(self, noisy: Tensor, timestep: int, labels: Tensor | None) -> Prediction:
-        """The denoiser's prediction, float32, for x_t that is on its device."""
+        """The denoiser's prediction, of the dtype of x_t, for x_t that is on its device."""
         denoiser = self.models.denoiser
         timesteps = torch.full((len(noisy),), timestep, device=noisy.device)
         with self._precision(noisy.device):
             said = self._call(denoiser.predict)(noisy, timesteps, labels)
         assert isinstance(said, Prediction)
-        return Prediction(said.noise.float(), None if said.variance is None else said.variance.float())
+        return Prediction(said.noise.to(noisy), None if said.variance is None else said.variance.to(noisy))
 
     def logits(self, classifier: Classifier, images: Tensor, timestep: int, prepared: bool) -> Tensor:
-        """The logits, float32, for images that are on the classifier's device."""
+        """The logits, of the dtype of the images, for images that are on the classifier's device."""
         timesteps = torch.full((len(images),), timestep, device=images.device) if classifier.timed else None
         with self._precision(images.device):
             logits = self._call(classifier.logits)(images, timesteps, prepared)
         assert isinstance(logits, Tensor)
-        return logits.float()
+        return logits.to(images.dtype)
 
     def class_gradient(self, classifier: Classifier, images: Tensor, asked: "Asked", moved: Call | None) -> Tensor:
         """The gradient, with respect to each image, of its target's log-probability or logit.

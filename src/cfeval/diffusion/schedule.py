@@ -1,6 +1,6 @@
 """The noise schedule: linear betas, respacing, and what one step back needs (Ho et al. 2020; Nichol & Dhariwal 2021).
 
-Tables are float64 and on the CPU; images get them as float32 numbers, as in the reference code.
+Tables are float64 and on the CPU; images stay of their own dtype.
 
 Variables and symbols: betas β, alphas_cumprod ᾱ, previous ᾱ_{t−1}, posterior_variance β̃, kept the training steps that
 the respacing keeps.
@@ -52,13 +52,13 @@ class Schedule:
         """log Σ_θ: β̃, or with a learned v the interpolation from β̃ (−1) to β (1) (Nichol & Dhariwal, Eq. 15)."""
         low = self.log_posterior_variance[index]
         if learned is None:
-            return low.float()
+            return low
         share = (learned + 1) / 2
         return share * float(self.betas[index].log()) + (1 - share) * float(low)
 
     def variance(self, index: int, learned: Tensor | None) -> Tensor:
         """Σ_θ; where it is not learned, that of the last step is 0."""
-        return self.posterior_variance[index].float() if learned is None else self.log_variance(index, learned).exp()
+        return self.posterior_variance[index] if learned is None else self.log_variance(index, learned).exp()
 
     def _before(self, index: int) -> Tensor:
         return self.alphas_cumprod[index - 1] if index else torch.ones((), dtype=torch.float64)
