@@ -1,6 +1,5 @@
 """Image files by the name of their class: which there are, and taking the first of each class."""
 
-import difflib
 import hashlib
 import re
 from collections import Counter
@@ -10,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from cfeval.backends.image_sets.base import LabelledImage
-from cfeval.errors import InputError
+from cfeval.errors import InputError, closest
 from cfeval.io.pictures import Picture, import_image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"}
@@ -34,17 +33,7 @@ def check_label(label: str, known: Sequence[str], where: object) -> None:
     """
     if label in known:
         return
-    raise InputError(f"{where}: no class '{label}'; {nearest_few(label, known)}")
-
-
-def nearest_few(name: str, known: Sequence[str]) -> str:
-    """A hint that names at most three of the names that there are, the nearest ones."""
-    lower = {one.lower(): one for one in known}
-    inside = [one for one in known if name.lower() in one.lower()]
-    close = [lower[one] for one in difflib.get_close_matches(name.lower(), list(lower), n=3, cutoff=0.4)]
-    if found := list(dict.fromkeys([*close, *inside]))[:3]:
-        return f"did you mean {' or '.join(map(repr, found))}?"
-    return f"there are {len(known)}, such as {', '.join(map(repr, known[:3]))}"
+    raise InputError(f"{where}: no class '{label}'; {closest(label, known)}")
 
 
 def first_of_each(

@@ -9,7 +9,7 @@ import typer
 from cfeval import __version__
 from cfeval.errors import CfevalError, as_output_error
 
-GROUPS = ("edct", "store")
+GROUPS = ("edct", "vce", "store")
 
 
 def main() -> None:
