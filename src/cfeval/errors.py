@@ -66,7 +66,7 @@ def closest(name: str, allowed: Iterable[str]) -> str:
     """The same for a long list: `did you mean 'x' or 'y'?`, at most three names; or how many there are, and some."""
     names = list(allowed)
     lower = {one.lower(): one for one in names}
-    alike = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.5)]
+    alike = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3)]
     inside = [one for one in names if name.lower() in one.lower()]
     if found := list(dict.fromkeys([*alike, *inside]))[:3]:
         return f"did you mean {' or '.join(map(repr, found))}?"

@@ -16,8 +16,8 @@ _HYPERNYMS = ("@", "@i")
 """The pointers from a noun to what it is a kind of, or an instance of."""
 _DEBIAN = Path("/usr/share/wordnet")
 HOW = (
-    "WordNet 3.0 is needed: run `python -m nltk.downloader wordnet` where there is a network (NLTK_DATA says where it is "
-    "put), or install Debian's wordnet-base, or name a folder that holds data.noun and index.noun"
+    "WordNet 3.0 is needed: run `python -m nltk.downloader wordnet` where there is a network (NLTK_DATA says where it "
+    "goes), or install Debian's wordnet-base, or name a folder that holds data.noun and index.noun"
 )
 
 

@@ -1,8 +1,8 @@
 """Choosing targets: the classes that are nearest to a source class in WordNet.
 
 DBVCE (Section 4) takes DVCE's ideal targets and says that they come from "WordNet similarity", not from which. Path
-similarity is used here, the simplest one. It puts leopard first for cheetah and volcano for alp, as in the papers, but
-guacamole for mashed potato it does not find near: read the list before you use it.
+similarity is used here, the simplest one. For cheetah it finds leopard among the nearest, volcano for alp and pizza for
+burrito, like the papers, but not guacamole for mashed potato: read the list before you use it.
 """
 
 from collections.abc import Mapping, Sequence
