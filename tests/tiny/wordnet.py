@@ -40,6 +40,7 @@ def _lines(tree: Mapping[str, tuple[str, ...]], offsets: Mapping[str, int]) -> t
         pointers = [f"{'@i' if noun == 'honey' else '@'} {offsets[up]:08d} n 0000" for up in above]
         pointers += [f"~ {offsets[other]:08d} n 0000" for other in tree if noun in tree[other]]
         words = f"02 {noun} 0 {noun}_thing 0"
-        data.append(f'{offsets[noun]:08d} 03 n {words} {len(pointers):03d} {" ".join(pointers)} | a | b; "c"  \n')
+        head = f"{offsets[noun]:08d} 03 n {words} {len(pointers):03d} {' '.join(pointers)}"
+        data.append(f'{head} | a gloss; "and an example"  \n')
         index.append(f"{noun} n 1 2 @ ~ 1 0 {offsets[noun]:08d}  \n")
     return data, index
