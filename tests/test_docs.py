@@ -34,6 +34,7 @@ LINES = [line.strip() for block, inline in CODE for line in (block or inline).sp
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
 SHOWN = ("edct_table1", "edct_bench", "edct_controls", "edct_instrument")
 """The tables that stand in the README."""
+TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md"}
 SHARED = {"id", "edit", *Outcome.model_fields}
 
 
@@ -92,10 +93,10 @@ def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None
     assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |").split("|")[3]))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_column_of_every_table_is_in_the_docs(name: str) -> None:
-    columns = importlib.import_module(f"cfeval.tables.edct_{name}").ROW.model_fields
-    page = PAGES["docs/tables.md"]
+@pytest.mark.parametrize(("study", "name"), [(study, name) for study in NAMES for name in NAMES[study]])
+def test_every_column_of_every_table_is_in_the_docs(study: str, name: str) -> None:
+    columns = importlib.import_module(f"cfeval.tables.{study}_{name}").ROW.model_fields
+    page = PAGES[TABLE_PAGES[study]]
     [listed] = [line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1]]
     common = page.split("| table |")[0]
     plain = {re.sub(r"_(lo|hi|min|max)$", "", column) for column in columns}

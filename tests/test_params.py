@@ -17,7 +17,7 @@ from cfeval.io.records import read_csv
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import Params, load, merged, parse, read
 from cfeval.records.edct import Arm
-from cfeval.records.tables import Published
+from cfeval.records.edct_tables import Published
 from cfeval.tables import edct_table1, edct_table2
 from cfeval.tables.material import Material
 from tests.tables.study import made_of, score

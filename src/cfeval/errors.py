@@ -26,6 +26,10 @@ _UNWRITABLE = {
 }
 
 
+_SHOWN = 60
+"""More names than that are no longer listed."""
+
+
 class CfevalError(Exception):
     """An error whose text is one line for the user: what, where, what is allowed, what to do."""
 
@@ -55,10 +59,15 @@ def as_output_error(error: OSError) -> OutputError | None:
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
-    """A hint naming what is allowed, the nearest name first: `did you mean 'x'? Allowed: …`."""
+    """A hint naming what is allowed, the nearest name first: `did you mean 'x'? Allowed: …`.
+
+    Of very many names only the nearest are shown.
+    """
     names = sorted(allowed)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
     hint = f"did you mean '{close[0]}'? " if close else ""
+    if len(names) > _SHOWN:
+        return f"{hint}{len(names)} names are allowed, such as {', '.join(close or names[:5])}"
     return f"{hint}allowed: {', '.join(names)}"
 
 

@@ -53,7 +53,7 @@ GOOD = {"image": "c.jpg", "question": "What?"}
     [
         (['{"image": "c.jpg", "question": "What?"}', "{"], "line 2: not JSON"),
         (["[]"], "line 1: an object with the keys"),
-        ([json.dumps(GOOD | {"id": "x"})] * 2, "two samples have the id 'x'"),
+        ([json.dumps(GOOD | {"id": "x"})] * 2, "two items have the id 'x'"),
         ([json.dumps(GOOD | {"id": "../x"})], "line 1: id '../x' cannot be a file name"),
         ([json.dumps(GOOD | {"id": "a/b"})], "cannot be a file name"),
         ([json.dumps(GOOD | {"id": "a\0b"})], "cannot be a file name"),

@@ -25,10 +25,10 @@ def make_report(folder: Path, shards: int = 1) -> Path:
     write_study(folder / "edct", shards)
     scores, tables, figures = score_files(folder / "edct"), folder / "tables", folder / "figures"
     page = folder / "report" / "index.html"
-    for name in NAMES:
+    for name in NAMES["edct"]:
         arms = arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))
         _run("table", name, "--arms", arms, *SETTINGS, "--out", tables / f"edct_{name}", *scores)
-    for name, table in TABLE_OF.items():
+    for name, table in TABLE_OF["edct"].items():
         _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
     made = ["--results", folder / "edct", "--arms", arms_json(), "--shards", shards]
     _run("report", *made, "--tables", tables, "--figures", figures, "--out", page)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cfeval.io.pictures import Picture, folder_of
 from cfeval.io.records import write_csv, write_jsonl
-from cfeval.io.samples import shard_files, shard_of
+from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.common import Record, Status
 from cfeval.records.edct import Arm, Baseline, Counterfactual, Instruction, Requery, Sample, Score
 from tests.conftest import picture

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from cfeval.records.common import Status
-from cfeval.records.tables import CalibrationRow, ControlRow
-from cfeval.report import figure_axes, figure_calibration, figure_forest
-from cfeval.report.figures import NAMES, TABLE_OF
+from cfeval.records.edct_tables import CalibrationRow, ControlRow
+from cfeval.report import figure_edct_axes, figure_edct_calibration, figure_edct_forest
+from cfeval.report.figures import TABLE_OF
 from cfeval.report.page import themed
 from cfeval.tables import edct_calibration, edct_table1
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
@@ -41,16 +41,16 @@ def control(vlm: str, ccs: float, completeness: float, **more: object) -> Contro
     return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TABLE_OF["edct"])
 def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: str) -> None:
-    draw = import_module(f"cfeval.report.figure_{name}").draw
-    assert "<path" in svg(draw(rows(TABLE_OF[name])))
+    draw = import_module(f"cfeval.report.figure_edct_{name}").draw
+    assert "<path" in svg(draw(rows(TABLE_OF["edct"][name])))
     assert "params.yaml names no arm" in svg(draw([]))
 
 
 def test_the_forest_has_a_line_an_arm_with_its_figures() -> None:
     given_ = made_of([row for one in ARMS for row in scores(one, 5, 5)], test_targets={"prior"})
-    text = svg(figure_forest.draw(edct_table1.rows(ARMS, given_)))
+    text = svg(figure_edct_forest.draw(edct_table1.rows(ARMS, given_)))
     assert all(f">{vlm}<" in text for vlm in KNOWN if vlm != "prior")
     assert ">prior †<" in text
     assert text.count("10 of 10") == 4
@@ -58,29 +58,29 @@ def test_the_forest_has_a_line_an_arm_with_its_figures() -> None:
 
 def test_the_forest_shows_an_arm_without_scores() -> None:
     found = edct_table1.rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
-    assert "none scored   (0 of 1)" in svg(figure_forest.draw(found))
+    assert "none scored   (0 of 1)" in svg(figure_edct_forest.draw(found))
 
 
 def test_a_published_figure_is_a_star_of_its_own() -> None:
     (row,) = edct_table1.rows([GROUNDED], made_of(scores(GROUNDED, 5, 5)))
-    assert "published CCS" in svg(figure_forest.draw([row.model_copy(update={"paper_ccs": 0.674})]))
+    assert "published CCS" in svg(figure_edct_forest.draw([row.model_copy(update={"paper_ccs": 0.674})]))
 
 
 def test_the_forest_names_every_way_in_which_an_interval_was_computed() -> None:
     prior = arm(vlm="prior")
     found = edct_table1.rows([GROUNDED, prior], made_of([*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]))
-    assert "intervals: percentile bootstrap 95 %; Wilson bound 95 %" in svg(figure_forest.draw(found))
+    assert "intervals: percentile bootstrap 95 %; Wilson bound 95 %" in svg(figure_edct_forest.draw(found))
 
 
 def test_the_calibration_plot_has_a_panel_a_setting_and_explains_its_marks_once() -> None:
-    text = svg(figure_calibration.draw(calibrated("grammar", "lexical")))
+    text = svg(figure_edct_calibration.draw(calibrated("grammar", "lexical")))
     assert all(text.count(f">{panel}<") == 1 for panel in ("grammar", "lexical"))
     assert text.count(">CCS, edct-2025<") == 1
     assert ">CCS, edct-bench-2026<" not in text
 
 
 def test_targets_that_share_a_p_have_short_names_which_are_explained() -> None:
-    text = svg(figure_calibration.draw(calibrated("grammar")))
+    text = svg(figure_edct_calibration.draw(calibrated("grammar")))
     assert "pr: prior, sh: shortcut" in text
     assert text.count(">pr<") == text.count(">sh<") == 1
     assert "mixed" not in text
@@ -88,25 +88,25 @@ def test_targets_that_share_a_p_have_short_names_which_are_explained() -> None:
 
 def test_short_names_are_as_long_as_it_takes_to_tell_them_apart() -> None:
     found = [row.model_copy(update={"vlm": row.vlm.replace("shortcut", "primed")}) for row in calibrated("grammar")]
-    assert "prio: prior, prim: primed" in svg(figure_calibration.draw(found))
+    assert "prio: prior, prim: primed" in svg(figure_edct_calibration.draw(found))
 
 
 def test_the_calibration_plot_bears_a_target_without_a_score() -> None:
     given_ = made_of([failed(GROUNDED, "a", Status.REFUSED)], known=KNOWN)
-    assert "CCS, edct-2025" not in svg(figure_calibration.draw(edct_calibration.rows([GROUNDED], given_)))
+    assert "CCS, edct-2025" not in svg(figure_edct_calibration.draw(edct_calibration.rows([GROUNDED], given_)))
 
 
 def test_an_arm_with_ccs_alone_has_no_place_on_the_two_axes() -> None:
     row = control("a", 0.5, 0.5)
-    text = svg(figure_axes.draw([row, row.model_copy(update={"vlm": "b", "completeness": None})]))
+    text = svg(figure_edct_axes.draw([row, row.model_copy(update={"vlm": "b", "completeness": None})]))
     assert ">a<" in text
     assert ">b<" not in text
-    assert "No arm has both" in svg(figure_axes.draw([row.model_copy(update={"completeness": None})]))
+    assert "No arm has both" in svg(figure_edct_axes.draw([row.model_copy(update={"completeness": None})]))
 
 
 def test_the_noise_floor_is_explained_where_there_is_one() -> None:
-    assert "noise floor" in svg(figure_axes.draw([control("a", 0.5, 0.5, noise_floor=0.1)]))
-    assert "noise floor" not in svg(figure_axes.draw([control("a", 0.5, 0.5)]))
+    assert "noise floor" in svg(figure_edct_axes.draw([control("a", 0.5, 0.5, noise_floor=0.1)]))
+    assert "noise floor" not in svg(figure_edct_axes.draw([control("a", 0.5, 0.5)]))
 
 
 PLACES = st.tuples(st.sampled_from([0, 0.02, 0.5, 0.97, 1]), st.sampled_from([0, 0.03, 0.5, 0.98, 1]))
@@ -117,7 +117,7 @@ PLACES = st.tuples(st.sampled_from([0, 0.02, 0.5, 0.97, 1]), st.sampled_from([0,
 def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: list[tuple[float, float]]) -> None:
     names = ("grounded", "mixed-50", "shortcut", "prior", "confabulating", "another", "last")
     found = [control(name, *place, test_world=1) for name, place in zip(names, places, strict=False)]
-    figure = figure_axes.draw(found)
+    figure = figure_edct_axes.draw(found)
     FigureCanvasAgg(figure).draw()
     texts = [text for text in figure.axes[0].texts if isinstance(text, Text)]
     boxes = [text.get_window_extent() for text in texts]
@@ -127,7 +127,7 @@ def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: li
 
 
 def test_in_the_page_a_figure_has_the_pages_colors_and_no_metadata() -> None:
-    text = str(themed(svg(figure_calibration.draw(calibrated("grammar")))))
+    text = str(themed(svg(figure_edct_calibration.draw(calibrated("grammar")))))
     assert text.startswith("<svg")
     assert "currentColor" in text
     assert "<metadata>" not in text

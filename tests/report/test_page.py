@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
-from cfeval.report.figures import NAMES
+from cfeval.report.figures import TABLE_OF
 from tests.conftest import Run
 from tests.report.conftest import make_report
 from tests.report.study import ARMS, CARDS, arms_json, write_study
@@ -81,7 +81,7 @@ def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(finished: 
     assert first.read_bytes() == second.read_bytes()
     assert str(finished) not in first.read_text()
     assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
-    for name in (f"figures/edct_{figure}.{ending}" for figure in NAMES for ending in ("png", "svg")):
+    for name in (f"figures/edct_{figure}.{ending}" for figure in TABLE_OF["edct"] for ending in ("png", "svg")):
         assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
 
 

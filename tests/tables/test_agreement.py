@@ -2,7 +2,7 @@
 
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import AgreementRow
+from cfeval.records.edct_tables import AgreementRow
 from cfeval.tables import edct_agreement
 from tests.tables.study import GROUNDED, arm, failed, made_of, score
 

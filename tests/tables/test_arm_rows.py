@@ -10,7 +10,7 @@ from cfeval.errors import InputError
 from cfeval.params.edct import Interval
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import Published
+from cfeval.records.edct_tables import Published
 from cfeval.tables import edct_bench, edct_controls, edct_table1, edct_table2
 from tests.tables.study import GROUNDED, arm, failed, made_of, score, scores
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import CalibrationRow
+from cfeval.records.edct_tables import CalibrationRow
 from cfeval.tables import edct_calibration
 from cfeval.tables.items import Value
 from cfeval.tables.known_truth import for_measuring

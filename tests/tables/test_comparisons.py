@@ -2,7 +2,7 @@
 
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import ComparisonRow
+from cfeval.records.edct_tables import ComparisonRow
 from cfeval.tables import edct_comparisons
 from tests.tables.study import GROUNDED, arm, chain, failed, made_of, score
 

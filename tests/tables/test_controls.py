@@ -5,7 +5,7 @@ import pytest
 from cfeval.errors import InputError
 from cfeval.records.common import Status
 from cfeval.records.edct import Score
-from cfeval.records.tables import ControlRow
+from cfeval.records.edct_tables import ControlRow
 from cfeval.tables import edct_controls
 from tests.tables.study import GROUNDED, arm, chain, failed, made_of, score
 

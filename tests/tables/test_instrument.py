@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import InstrumentRow
+from cfeval.records.edct_tables import InstrumentRow
 from cfeval.tables import edct_instrument
 from tests.tables.study import GROUNDED, arm, chain, failed, made_of, score, scores
 

@@ -13,8 +13,8 @@ from cfeval.errors import InputError
 from cfeval.io.records import read_csv, write_csv
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
+from cfeval.records.edct_tables import Published
 from cfeval.records.labels import Label, LabelAgreementRow
-from cfeval.records.tables import Published
 from cfeval.stats.judge_error import judge_error
 from cfeval.studies.edct.labels import known_truth
 from cfeval.tables.edct_labels import rows, sheet

@@ -25,6 +25,6 @@ def test_a_figure_that_does_not_exist_is_left_out() -> None:
 
 
 def test_no_row_of_any_table_hides_another() -> None:
-    found = metrics({name: rows(name) for name in NAMES})
-    assert {name: len(of) for name, of in found.items()} == {name: len(rows(name)) for name in NAMES}
+    found = metrics({name: rows(name) for name in NAMES["edct"]})
+    assert {name: len(of) for name, of in found.items()} == {name: len(rows(name)) for name in NAMES["edct"]}
     assert all(figures for of in found.values() for figures in of.values())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.io.records import read_csv
-from cfeval.records.tables import Published
+from cfeval.records.edct_tables import Published
 from cfeval.tables.published import published_figures
 from tests.tables.study import arm
 

@@ -37,7 +37,7 @@ def shards(tmp_path: Path) -> list[Path]:
     return [tmp_path / f"{name}.csv" for name in ("all", 2, 0, 1)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES["edct"])
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, tmp_path: Path, name: str) -> None:
     arms = json.dumps([one.model_dump() for one in ARMS_OF[name]])
     write_csv(tmp_path / "all.csv", Score, SCORES)
@@ -70,14 +70,14 @@ def test_a_file_that_is_named_like_no_table_is_one_line(cfeval: Run, shards: lis
 def test_tables_that_params_yaml_names_no_arm_for_are_empty_and_everything_after_them_is_made(
     cfeval: Run, tmp_path: Path
 ) -> None:
-    made = [tmp_path / f"edct_{name}.csv" for name in NAMES]
-    for name in NAMES:
+    made = [tmp_path / f"edct_{name}.csv" for name in NAMES["edct"]]
+    for name in NAMES["edct"]:
         assert cfeval("edct", "table", name, "--arms", "[]", "--out", tmp_path / f"edct_{name}") == (0, "", "")
         assert (tmp_path / f"edct_{name}.csv").read_text().count("\n") == 1
         assert all("Empty: " in (tmp_path / f"edct_{name}.{ending}").read_text() for ending in ("md", "tex"))
     assert cfeval("edct", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
-    assert json.loads((tmp_path / "metrics.json").read_text()) == {name: {} for name in NAMES}
-    for figure, name in TABLE_OF.items():
+    assert json.loads((tmp_path / "metrics.json").read_text()) == {name: {} for name in NAMES["edct"]}
+    for figure, name in TABLE_OF["edct"].items():
         given = ["--table", tmp_path / f"edct_{name}.csv", "--out", tmp_path / figure]
         assert cfeval("edct", "figure", figure, *given) == (0, "", "")
         assert "Empty: params.yaml names no arm" in (tmp_path / f"{figure}.svg").read_text()

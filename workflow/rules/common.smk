@@ -18,7 +18,7 @@ from cfeval import tables
 from cfeval.backends import registry
 from cfeval.calls import settings as calls
 from cfeval.cli.check import check_params
-from cfeval.io.samples import shard_files
+from cfeval.io.shards import shard_files
 from cfeval.params.edct import FAMILIES
 from cfeval.preflight import locks
 from cfeval.protocols.rules import RULES
@@ -45,9 +45,9 @@ CHECKS = "results/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard
 REQUERY = "results/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 VERDICTS = "results/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.jsonl"
 SCORES = "results/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.csv"
-TABLES = expand("results/tables/edct_{table}.{ending}", table=tables.NAMES, ending=["csv", "md", "tex"])
+TABLES = expand("results/tables/edct_{table}.{ending}", table=tables.NAMES["edct"], ending=["csv", "md", "tex"])
 METRICS = "results/tables/metrics.json"
-FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=figures.NAMES, ending=["png", "svg"])
+FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=figures.TABLE_OF["edct"], ending=["png", "svg"])
 CALLS = "results/edct/calls/calls.zip"
 REPORT = "results/report/index.html"
 
@@ -200,8 +200,8 @@ wildcard_constraints:
     protocol=one_of(arm["protocol"] for arm in ARMS),
     editor=one_of(EDCT.editors),
     judge=one_of(EDCT.judges),
-    table=one_of(tables.NAMES),
-    figure=one_of(figures.NAMES),
+    table=one_of(tables.NAMES["edct"]),
+    figure=one_of(figures.TABLE_OF["edct"]),
 
 
 container: "docker://python:3.11-slim"

@@ -118,7 +118,7 @@ rule run_edct_metrics:
 rule run_edct_figure:
     """One figure, from the table that it shows."""
     input:
-        table=lambda wildcards: f"results/tables/edct_{figures.TABLE_OF[wildcards.figure]}.csv",
+        table=lambda wildcards: f"results/tables/edct_{figures.TABLE_OF['edct'][wildcards.figure]}.csv",
     output:
         png=report(
             "results/figures/edct_{figure}.png",
@@ -139,7 +139,7 @@ rule run_edct_figure:
         runtime="10m",
     params:
         out=lambda wildcards, output: output.png.removesuffix(".png"),
-        code=lambda wildcards: fingerprint.code("cfeval.cli.edct.figure", f"cfeval.report.figure_{wildcards.figure}"),
+        code=lambda wildcards: fingerprint.code("cfeval.cli.edct.figure", f"cfeval.report.figure_edct_{wildcards.figure}"),
     message:
         "figure {wildcards.figure}"
     shell:
@@ -154,8 +154,8 @@ rule run_edct_figure:
 rule run_edct_report:
     """The static page: tables, plots and a gallery of items."""
     input:
-        tables=expand("results/tables/edct_{table}.csv", table=tables.NAMES),
-        figures=expand("results/figures/edct_{figure}.svg", figure=figures.NAMES),
+        tables=expand("results/tables/edct_{table}.csv", table=tables.NAMES["edct"]),
+        figures=expand("results/figures/edct_{figure}.svg", figure=figures.TABLE_OF["edct"]),
         samples=made(SAMPLES),
         baseline=made(BASELINE),
         instructions=made(INSTRUCTIONS),
@@ -176,7 +176,7 @@ rule run_edct_report:
     params:
         arms=as_json(ARMS),
         shards=PARAMS.shards,
-        code=fingerprint.code("cfeval.cli.edct.report", *(f"cfeval.tables.edct_{name}" for name in tables.NAMES)),
+        code=fingerprint.code("cfeval.cli.edct.report", *(f"cfeval.tables.edct_{name}" for name in tables.NAMES["edct"])),
         looks=fingerprint.texts(ROOT / "src/cfeval/report/templates"),
     message:
         "report"

@@ -59,6 +59,9 @@ Protocol = Annotated[
 Offline = Annotated[
     bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
 ]
+Shards = Annotated[
+    int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
+]
 VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its backend and options.")]
 
 

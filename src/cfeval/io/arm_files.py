@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cfeval.errors import InputError
 from cfeval.io.pictures import folder_of
 from cfeval.io.records import read_csv, read_jsonl
-from cfeval.io.samples import shard_files
+from cfeval.io.shards import shard_files
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
 

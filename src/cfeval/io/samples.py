@@ -1,16 +1,14 @@
 """Filing samples: the record file or its shards, and their pictures named by content."""
 
-import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from cfeval.errors import InputError
-from cfeval.io.gallery import gallery
 from cfeval.io.pictures import Picture
+from cfeval.io.shards import file_pictured
 from cfeval.records.edct import Sample, Scoring
 from cfeval.records.world import Scene
 
@@ -29,41 +27,13 @@ class RawSample:
     scene: Scene | None = None
 
 
-def shard_of(item: str, shards: int) -> int:
-    """The shard an item belongs to: a hash of its id, so that adding an item moves no other."""
-    return int.from_bytes(hashlib.sha256(item.encode()).digest()[:8], "big") % shards
-
-
-def shard_files(path: Path, shards: int) -> list[Path]:
-    """`X.jsonl` itself, or with more than one shard `X/000.jsonl`, `X/001.jsonl`, …"""
-    if shards == 1:
-        return [path]
-    return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
-
-
 def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None:
     """File every sample and its picture.
 
     Raises:
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
-    with ExitStack() as stack:
-        add = [stack.enter_context(gallery(file)) for file in shard_files(path, shards)]
-        some = False
-        for sample, picture in _unique(raws):
-            add[shard_of(sample.id, shards)](sample, {sample.image.path: picture})
-            some = True
-        if not some:
-            raise InputError(f"{path}: the data set has no samples")
-
-
-def _unique(raws: Iterable[RawSample]) -> Iterator[tuple[Sample, Picture]]:
-    seen: set[str] = set()
-    for raw in raws:
-        if raw.id in seen:
-            raise InputError(f"two samples have the id '{raw.id}'; ids must differ")
-        seen.add(raw.id)
-        yield _filed(raw), raw.picture
+    file_pictured(path, ((_filed(raw), raw.picture) for raw in raws), shards)
 
 
 def _filed(raw: RawSample) -> Sample:

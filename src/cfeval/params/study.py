@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from cfeval.errors import ParamsError, nearest
 from cfeval.params.edct import Edct
 from cfeval.params.sections import Calls, Limits, Section
+from cfeval.params.vce import Vce
 
 
 class Params(Section):
@@ -19,6 +20,7 @@ class Params(Section):
     limits: Limits = Limits()
     calls: Calls = Calls()
     edct: Edct
+    vce: Vce | None = None
 
 
 def parse(content: Any, where: str = "params.yaml") -> Params:

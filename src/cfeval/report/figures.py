@@ -1,5 +1,9 @@
-"""The figures, one file each: `figure_NAME.py` draws it with `draw(rows)` from the rows of one table."""
+"""The figures, one file each: `figure_STUDY_NAME.py` draws it with `draw(rows)` from the rows of one table."""
 
-TABLE_OF = {"forest": "table1", "axes": "controls", "calibration": "calibration"}
-"""The table that each shows."""
-NAMES = tuple(TABLE_OF)
+from collections.abc import Mapping
+
+TABLE_OF: Mapping[str, Mapping[str, str]] = {
+    "edct": {"forest": "table1", "axes": "controls", "calibration": "calibration"},
+    "vce": {"validity": "methods"},
+}
+"""The figures of each study, and the table that each shows."""

@@ -1,11 +1,16 @@
-"""Tables, one file each: `edct_NAME.py` makes the rows of a table from scores and shows them.
+"""Tables, one file each: `STUDY_NAME.py` makes the rows of a table from scores and shows them.
 
-Such a file offers `ROW`, the record of a row, `rows(arms, material)` and `sheet(rows)`; `cfeval edct table NAME` writes
-it as CSV, Markdown and LaTeX.
+Such a file offers `ROW`, the record of a row, `rows(…)` and `sheet(rows)`; `cfeval STUDY table NAME` writes it as CSV,
+Markdown and LaTeX.
 """
 
-NAMES = (
-    *("table1", "table2", "bench", "controls", "calibration", "instrument"),
-    *("agreement", "comparisons", "variance", "repeats"),
-)
-"""The edct study's tables, in the order of the report."""
+from collections.abc import Mapping
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "edct": (
+        *("table1", "table2", "bench", "controls", "calibration", "instrument"),
+        *("agreement", "comparisons", "variance", "repeats"),
+    ),
+    "vce": ("table2", "table3", "table4", "table5", "table6", "methods", "unguided", "hypotheses"),
+}
+"""The tables of each study, in the order of the report."""

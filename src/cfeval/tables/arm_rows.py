@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import ArmRow
+from cfeval.records.edct_tables import ArmRow
 from cfeval.tables.arms import arms_under
 from cfeval.tables.items import Figures, accuracy, bounds, counts, edit_checks, estimate, figures_of, values
 from cfeval.tables.material import Material

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cfeval.records.common import Record
-from cfeval.records.tables import ArmRow, BenchRow
+from cfeval.records.edct_tables import ArmRow, BenchRow
 from cfeval.tables.arms import HEADINGS, NAMES, varying
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import ways

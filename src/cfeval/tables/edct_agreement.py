@@ -11,7 +11,7 @@ from itertools import combinations
 
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import AgreementRow
+from cfeval.records.edct_tables import AgreementRow
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
 from cfeval.tables.arm_sheet import with_interval
 from cfeval.tables.formats import Sheet

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cfeval.protocols.rules import EDCT_BENCH_2026
 from cfeval.records.edct import Arm
-from cfeval.records.tables import BenchRow
+from cfeval.records.edct_tables import BenchRow
 from cfeval.tables.arm_rows import beside, summary
 from cfeval.tables.arm_sheet import figure_cells, named, notes
 from cfeval.tables.arms import HEADINGS, arms_under, varying

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
 from cfeval.records.edct import Arm
-from cfeval.records.tables import CalibrationRow
+from cfeval.records.edct_tables import CalibrationRow
 from cfeval.stats.estimate import DECIMALS
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS, varying

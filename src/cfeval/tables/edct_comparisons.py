@@ -10,7 +10,7 @@ from itertools import combinations
 from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_BENCH_2026
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import ComparisonRow
+from cfeval.records.edct_tables import ComparisonRow
 from cfeval.stats.holm import holm
 from cfeval.stats.paired import compare
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval

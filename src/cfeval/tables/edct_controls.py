@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from cfeval.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, PLACEBO_EDIT
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import ControlRow
+from cfeval.records.edct_tables import ControlRow
 from cfeval.stats.estimate import Estimate
 from cfeval.tables.arm_sheet import NO_ARM_NOTE, intervals, named, shared, with_interval, world_note
 from cfeval.tables.arms import HEADINGS, arms_under, varying

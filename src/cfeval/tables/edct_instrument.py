@@ -7,7 +7,7 @@ gate, a judge with the panel it sits on, `error` with `error_corrected`, one pro
 from collections.abc import Sequence
 
 from cfeval.records.edct import Arm
-from cfeval.records.tables import InstrumentRow
+from cfeval.records.edct_tables import InstrumentRow
 from cfeval.stats.auc import auc_interval
 from cfeval.stats.estimate import Estimate
 from cfeval.stats.wilson import Share, wilson

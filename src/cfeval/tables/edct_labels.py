@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_BENCH_2026, RULES
 from cfeval.records.edct import Score
+from cfeval.records.edct_tables import Published
 from cfeval.records.labels import Label, LabelAgreementRow
-from cfeval.records.tables import Published
 from cfeval.stats.agreement import alpha, cohen
 from cfeval.stats.estimate import Estimate
 from cfeval.stats.wilson import share, wilson

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from cfeval.records.tables import ArmRow
+from cfeval.records.edct_tables import ArmRow
 from cfeval.tables.arm_rows import arm_rows
 from cfeval.tables.arm_sheet import arm_sheet
 from cfeval.tables.formats import Sheet

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from cfeval.records.edct import Arm
-from cfeval.records.tables import VarianceRow
+from cfeval.records.edct_tables import VarianceRow
 from cfeval.stats.variance import variance_split
 from cfeval.tables.arms import HEADINGS, varying
 from cfeval.tables.formats import Sheet, cell

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from cfeval.errors import InputError
 from cfeval.params.edct import Interval
 from cfeval.records.edct import Arm, Score
-from cfeval.records.tables import Published
+from cfeval.records.edct_tables import Published
 from cfeval.tables.arms import by_arm, label
 
 

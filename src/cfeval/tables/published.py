@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from cfeval.records.edct import Arm
-from cfeval.records.tables import Published
+from cfeval.records.edct_tables import Published
 
 _JOINED = ("dataset", "vlm", "writer", "editor", "judge")
 

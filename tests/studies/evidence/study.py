@@ -14,7 +14,7 @@ from cfeval.calls.store import Store
 from cfeval.io.arm_files import STAGES, arm_path
 from cfeval.io.pictures import Picture, folder_of
 from cfeval.io.records import write_csv, write_jsonl
-from cfeval.io.samples import shard_files, shard_of
+from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.common import ImageRef, Record
 from cfeval.records.edct import (
     Arm,

@@ -20,10 +20,10 @@ class Classifier(Protocol):
     device: "device"
 
     def logits(self, images: "Tensor", timesteps: "Tensor | None" = None, prepared: bool = True) -> "Tensor":
-        """The logits (N, classes), float32.
+        """The logits (N, classes), of the dtype of the images.
 
         Args:
-            images: (N, 3, H, W), float32 in [−1, 1] (values a little outside are not clamped), on its device.
+            images: (N, 3, H, W), float32 or float64 in [−1, 1], not clamped where they leave it, on its device.
             timesteps: original diffusion timesteps (N,), for a `timed` classifier; None stands for 0.
             prepared: resize and normalise as it was trained and divide by its calibration temperature. False hands
                 the images to the network as they are and leaves the temperature out, as the reference code of DBVCE

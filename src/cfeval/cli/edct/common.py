@@ -1,50 +1,18 @@
-"""What the verbs that make tables and figures share: their options, and writing a table in three formats."""
+"""What the verbs that make tables from scores share: their options."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
+from cfeval.cli.output import from_json
 from cfeval.errors import InputError
-from cfeval.io.atomic import ensure_writable, write_text
 from cfeval.params.edct import Interval
-from cfeval.records.common import Record
 from cfeval.records.edct import Arm
-from cfeval.tables.formats import Sheet, csv_text, latex, markdown
-
-T = TypeVar("T")
-
-
-def _writable(out: Path) -> Path:
-    ensure_writable(out)
-    return out
-
 
 Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
 ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
-TableOut = Annotated[
-    Path, typer.Option("--out", callback=_writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
-]
-FigureOut = Annotated[
-    Path, typer.Option("--out", callback=_writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
-]
-
-
-def from_json(text: str, kind: type[T], option: str) -> T:
-    """An option's JSON, checked.
-
-    Raises:
-        InputError: not JSON, or not of that kind; one line naming the place.
-    """
-    try:
-        return TypeAdapter(kind).validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{option}: {place + ': ' if place else ''}{first['msg']}") from None
 
 
 def arms_of(text: str, may_be_none: bool = False) -> list[Arm]:
@@ -58,10 +26,3 @@ def arms_of(text: str, may_be_none: bool = False) -> list[Arm]:
 def interval_of(text: str) -> Interval:
     """The settings of `--interval`."""
     return from_json(text, Interval, "--interval")
-
-
-def write_table(out: Path, kind: type[Record], rows: Iterable[Record], sheet: Sheet) -> None:
-    """Write a table as CSV, Markdown and LaTeX."""
-    write_text(Path(f"{out}.csv"), csv_text(kind, rows))
-    write_text(Path(f"{out}.md"), markdown(sheet))
-    write_text(Path(f"{out}.tex"), latex(sheet))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Seed, build
+from cfeval.cli.common import Out, Seed, Shards, build
 from cfeval.io.samples import file_samples
 
 
@@ -14,9 +14,7 @@ def run(
     items: Annotated[int, typer.Option(min=1, help="How many samples.")],
     seed: Seed,
     out: Out,
-    shards: Annotated[
-        int, typer.Option(min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
-    ] = 1,
+    shards: Shards = 1,
 ) -> None:
     """Draw the samples of a data set and file them, cut into shards by a hash of the id."""
     file_samples(Path(out), build("datasets", dataset, "--dataset").samples(items, seed), shards)

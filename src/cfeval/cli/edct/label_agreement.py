@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.edct.common import How, ScoreFiles, TableOut, interval_of, write_table
+from cfeval.cli.edct.common import How, ScoreFiles, interval_of
+from cfeval.cli.output import TableOut, write_table
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Score
+from cfeval.records.edct_tables import Published
 from cfeval.records.labels import Label
-from cfeval.records.tables import Published
 from cfeval.tables.edct_labels import ROW, rows, sheet
 
 

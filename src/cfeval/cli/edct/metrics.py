@@ -14,6 +14,8 @@ from cfeval.io.records import read_csv
 from cfeval.tables import NAMES
 from cfeval.tables.metrics import metrics
 
+TABLES = NAMES["edct"]
+
 
 def run(
     tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: edct_table1.csv, ….")],
@@ -27,8 +29,8 @@ def run(
 def _name(path: Path) -> str:
     """The table that a file holds, as its name says."""
     name = path.stem.removeprefix("edct_")
-    if name not in NAMES:
-        raise InputError(f"{path}: not the name of a table; allowed: {', '.join(f'edct_{n}.csv' for n in NAMES)}")
+    if name not in TABLES:
+        raise InputError(f"{path}: not the name of a table; allowed: {', '.join(f'edct_{n}.csv' for n in TABLES)}")
     return name
 
 

@@ -47,7 +47,7 @@ def run(
 
 def _tables(folder: Path | None) -> Iterator[tuple[str, Sheet, list[Any]]]:
     """The tables of a folder that have a row: name, sheet and rows, in the order of the report."""
-    for name in NAMES if folder else ():
+    for name in NAMES["edct"] if folder else ():
         table = import_module(f"cfeval.tables.edct_{name}")
         path = Path(folder or "") / f"edct_{name}.csv"
         if path.is_file() and (rows := read_csv(path, table.ROW)):
@@ -61,7 +61,7 @@ def _target(row: Any) -> str:
 
 def _figure_of(table: str, folder: Path | None) -> str:
     """The figure that shows a table, as SVG; empty where there is none."""
-    names = [figure for figure, shown in TABLE_OF.items() if shown == table]
+    names = [figure for figure, shown in TABLE_OF["edct"].items() if shown == table]
     path = Path(folder or "") / f"edct_{names[0]}.svg" if folder and names else None
     return path.read_text(encoding="utf-8") if path and path.is_file() else ""
 

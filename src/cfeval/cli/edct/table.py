@@ -6,17 +6,20 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.edct.common import Arms, How, TableOut, arms_of, from_json, interval_of, write_table
+from cfeval.cli.edct.common import Arms, How, arms_of, interval_of
+from cfeval.cli.output import TableOut, from_json, write_table
 from cfeval.errors import InputError, nearest
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Score
-from cfeval.records.tables import Published
+from cfeval.records.edct_tables import Published
 from cfeval.tables import NAMES
 from cfeval.tables.material import material
 
+TABLES = NAMES["edct"]
+
 
 def run(
-    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(NAMES)}.")],
+    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
     arms: Arms,
     out: TableOut,
     scores: Annotated[
@@ -39,8 +42,8 @@ def run(
 
     Without an arm it is an empty table.
     """
-    if name not in NAMES:
-        raise InputError(f"unknown table '{name}'; {nearest(name, NAMES)}")
+    if name not in TABLES:
+        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
     table = import_module(f"cfeval.tables.edct_{name}")
     made_from = material(
         (score for file in scores or () for score in read_csv(file, Score)),

@@ -22,8 +22,8 @@ from cfeval.io.seals import ENTRIES, seal_faults
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
+from cfeval.records.edct_tables import ArmRow, BenchRow, ControlRow
 from cfeval.records.evidence import ChainLine
-from cfeval.records.tables import ArmRow, BenchRow, ControlRow
 from cfeval.studies.edct.evidence.asked import Asked, asked, call_links, calls_of, text_links
 from cfeval.studies.edct.evidence.chain import chain, is_whole, kept_links
 from cfeval.studies.edct.evidence.link import ArmRecords, Link

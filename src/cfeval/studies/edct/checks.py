@@ -7,9 +7,9 @@ from cfeval.io.pictures import Picture
 from cfeval.metrics.changed_share import changed_share
 from cfeval.protocols.rules import RULES
 from cfeval.records.edct import Check, Counterfactual, Sample
+from cfeval.records.outcomes import carried, work_through
 from cfeval.seeds import derive
 from cfeval.studies.edct.chains import ByEdit, earlier, positives
-from cfeval.studies.edct.outcomes import carried, work_through
 from cfeval.studies.edct.tries import DECIMALS, verification
 
 BATCH = 64

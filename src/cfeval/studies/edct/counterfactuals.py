@@ -13,10 +13,10 @@ from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Counterfactual, Instruction, Sample
+from cfeval.records.outcomes import carried, ended, failed
 from cfeval.seeds import derive
 from cfeval.streams import batched
 from cfeval.studies.edct.chains import by_item, positives
-from cfeval.studies.edct.outcomes import carried, ended, failed
 from cfeval.studies.edct.tries import attempts
 
 BATCH = 32

@@ -7,9 +7,9 @@ from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.protocols.curation import FILTER_SCHEMA, NAME, Judged, read_decision
 from cfeval.records.curation import Decision
 from cfeval.records.edct import Sample
+from cfeval.records.outcomes import ended
 from cfeval.seeds import derive
 from cfeval.streams import batched
-from cfeval.studies.edct.outcomes import ended
 
 BATCH = 256
 FORM = Form(NAME, "filter", ("question",), FILTER_SCHEMA, read_decision)

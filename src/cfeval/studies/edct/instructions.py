@@ -11,8 +11,8 @@ from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Baseline, Instruction, Sample
+from cfeval.records.outcomes import carried, ended, failed, work_through
 from cfeval.seeds import derive
-from cfeval.studies.edct.outcomes import carried, ended, failed, work_through
 
 BATCH = 256
 NO_EDIT = "Change nothing."

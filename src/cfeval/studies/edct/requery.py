@@ -6,9 +6,9 @@ from typing import Any
 from cfeval.backends.chat.base import ChatModel
 from cfeval.io.pictures import Picture
 from cfeval.records.edct import Counterfactual, Requery, Sample
+from cfeval.records.outcomes import carried, work_through
 from cfeval.seeds import derive
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
-from cfeval.studies.edct.outcomes import carried, work_through
 
 BATCH = 256
 

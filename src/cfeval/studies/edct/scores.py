@@ -9,8 +9,8 @@ from cfeval.metrics.vqa_accuracy import okvqa_accuracy, vqa_accuracy
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Sample, Score, Verdict
+from cfeval.records.outcomes import carried, failed
 from cfeval.studies.edct.chains import ByEdit
-from cfeval.studies.edct.outcomes import carried, failed
 
 
 def scores(

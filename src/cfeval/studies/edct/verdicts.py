@@ -12,9 +12,9 @@ from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Baseline, Instruction, Requery, Verdict
+from cfeval.records.outcomes import carried, ended, work_through
 from cfeval.seeds import derive
 from cfeval.studies.edct.chains import ByEdit, earlier
-from cfeval.studies.edct.outcomes import carried, ended, work_through
 
 BATCH = 256
 

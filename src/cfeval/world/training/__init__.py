@@ -23,5 +23,12 @@ SHIPPED = {
     "easy-vqa": Training("easy_vqa", 5, 800, ("vlm",)),
     "locator": Training("locator", 4, 700, ("reader-a",)),
     "editor": Training("editor", 5, 1000, ("locator", "reader-b")),
+    "cell-standard": Training("cell_classifier", 11, 2000),
+    "cell-small": Training("cell_classifier", 12, 2500),
+    "cell-transformer": Training("cell_classifier", 13, 4000),
+    "cell-noisy": Training("cell_classifier", 14, 2500),
+    "cell-robust": Training("cell_classifier", 15, 2000),
+    "cell-random": Training("cell_classifier", 16, 0),
+    "cell-denoiser": Training("cell_denoiser", 17, 4000),
 }
 """The trainings behind data/models."""

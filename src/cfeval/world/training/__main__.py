@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from importlib import import_module
 from pathlib import Path
 
 from safetensors.torch import save_file
@@ -14,14 +15,10 @@ NAMES = tuple(SHIPPED)
 
 def train(name: str, seed: int, steps: int) -> tuple[StateDict, Figures]:
     """The weights (half precision) and figures of one network."""
-    from cfeval.world.training import easy_vqa, editor, locator, reader, vlm
-
-    if name == "reader-a":
-        return reader.train("a", seed, steps)
-    if name == "reader-b":
-        return reader.train("b", seed, steps)
-    trainings = {"vlm": vlm.train, "easy-vqa": easy_vqa.train, "locator": locator.train, "editor": editor.train}
-    return trainings[name](seed, steps)
+    module = import_module(f"cfeval.world.training.{SHIPPED[name].module}")
+    of_kind = (name.partition("-")[2],) if SHIPPED[name].module in ("reader", "cell_classifier") else ()
+    trained: tuple[StateDict, Figures] = module.train(*of_kind, seed, steps)
+    return trained
 
 
 def main() -> None:
@@ -34,7 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     shipped = SHIPPED[arguments.name]
     seed = shipped.seed if arguments.seed is None else arguments.seed
-    weights, figures = train(arguments.name, seed, arguments.steps or shipped.steps)
+    weights, figures = train(arguments.name, seed, shipped.steps if arguments.steps is None else arguments.steps)
     save_file(weights, arguments.out)
     arguments.out.chmod(0o644)
     text = json.dumps({"name": arguments.name, **figures}, indent=1, sort_keys=True)

@@ -17,6 +17,7 @@ from cfeval.world.networks.editor import TIMESTEPS, WINDOW, EditorNetwork, alpha
 from cfeval.world.painter import DiffusionPainter, background_prompt, object_prompt
 from cfeval.world.render import coverage, render_many
 from cfeval.world.scenes import apply, sample_scene
+from cfeval.world.training.average import follow
 from cfeval.world.training.common import (
     Descent,
     Figures,
@@ -57,18 +58,11 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
         loss = _loss(network, draw_examples(_BATCH, rng))
         descent.step(loss)
         history.add(step, loss.item())
-        _follow(average, network.state_dict(), min(_AVERAGE, step / (step + 9)))
+        follow(average, network.state_dict(), min(_AVERAGE, step / (step + 9)))
     network.load_state_dict(average)
     weights = half_precision(network)
     figures: Figures = {"parameters": parameter_count(network), "steps": steps, "seed": seed, "history": history.rows}
     return weights, figures | {"held_out": measure(network, seed + 1)}
-
-
-def _follow(average: StateDict, current: StateDict, keep: float) -> None:
-    with torch.no_grad():
-        for name, value in average.items():
-            if value.dtype.is_floating_point:
-                value.mul_(keep).add_(current[name], alpha=1 - keep)
 
 
 def _loss(network: EditorNetwork, examples: Sequence[Example]) -> Tensor:

@@ -14,8 +14,8 @@ from cfeval.calls.call import Reply
 from cfeval.calls.stored import StoredCall
 from cfeval.records.common import Record, Status
 from cfeval.records.edct import Check, Counterfactual, Sample
+from cfeval.records.outcomes import failed
 from cfeval.studies.edct.evidence.link import ArmRecords, Link, key_of, links
-from cfeval.studies.edct.outcomes import failed
 
 
 @dataclass(frozen=True)

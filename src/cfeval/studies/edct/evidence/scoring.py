@@ -8,7 +8,7 @@ from cfeval.metrics.vqa_accuracy import okvqa_accuracy, vqa_accuracy
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Baseline, Check, Instruction, Sample, Score, Verdict
-from cfeval.studies.edct.outcomes import carried, failed
+from cfeval.records.outcomes import carried, failed
 
 GROUP_DIGITS = 8
 """So many digits of an image's hash a group has at least."""

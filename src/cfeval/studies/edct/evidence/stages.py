@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from cfeval.protocols.rules import RULES, Rules
 from cfeval.records.common import Outcome, Status
 from cfeval.records.edct import Arm, Counterfactual, Instruction, Verdict
+from cfeval.records.outcomes import carried, failed
 from cfeval.studies.edct.evidence.link import ArmRecords, Key, Link, key_of, links
 from cfeval.studies.edct.evidence.scoring import score_faults
-from cfeval.studies.edct.outcomes import carried, failed
 
 
 def stage_links(stage: str, of: ArmRecords) -> Iterator[Link]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.records.tables import CalibrationRow
+from cfeval.records.edct_tables import CalibrationRow
 from cfeval.report.colors import COLORS, GRID, MUTED
 from cfeval.report.figure_style import TEST_WORLD, bare, plain, said_instead, share_ticks, use_style
 from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING, TOLERANCE, title_of

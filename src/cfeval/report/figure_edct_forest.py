@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.records.tables import ArmRow
+from cfeval.records.edct_tables import ArmRow
 from cfeval.report.colors import COLORS, GRID, MUTED
 from cfeval.report.figure_style import TEST_WORLD, arm_labels, bare, said_instead, share_ticks, use_style
 from cfeval.tables.arm_sheet import NO_ARM_NOTE

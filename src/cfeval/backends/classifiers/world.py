@@ -1,0 +1,56 @@
+"""The built-in classifiers of cells (`cfeval.world.networks.cells`), in double precision."""
+
+from typing import TYPE_CHECKING, Literal
+
+from cfeval.backends.classifiers.base import Classifier
+from cfeval.backends.registry import PluginOptions
+from cfeval.world.cells import CELL_CLASSES
+from cfeval.world.weights import models_dir
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Options(PluginOptions):
+    """Which of them."""
+
+    kind: Literal["standard", "small", "transformer", "noisy", "robust", "random"] = "standard"
+    """What it is like: `small` has few parameters, `noisy` was trained on noisy cells, `robust` against perturbed ones,
+    `random` not at all."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """Its weights."""
+    return (str(models_dir() / f"cell-{options.kind}.safetensors"),)
+
+
+def build(options: Options) -> Classifier:
+    """The classifier."""
+    return World(options)
+
+
+class World:
+    """A classifier of cells; its pictures need no preparation, so that without it only the temperature is left out."""
+
+    def __init__(self, options: Options) -> None:
+        import torch
+
+        from cfeval.world.networks.cells import CellClassifier
+        from cfeval.world.networks.precise import load_precise
+
+        self.network = load_precise(f"cell-{options.kind}", CellClassifier(options.kind))
+        self.classes = CELL_CLASSES
+        self.robust = options.kind == "robust"
+        self.timed = False
+        self.device = torch.device("cpu")
+
+    def logits(
+        self,
+        images: "Tensor",
+        timesteps: "Tensor | None" = None,
+        prepared: bool = True,
+    ) -> "Tensor":
+        """The logits of cells (N, 3, 32, 32), whatever the timestep."""
+        del timesteps
+        found: Tensor = self.network(images.double())
+        return (found / self.network.temperature if prepared else found).to(images.dtype)

@@ -1,0 +1,45 @@
+"""Shards: a record file with its pictures, cut into several by a hash of the id."""
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from cfeval.errors import InputError
+from cfeval.io.gallery import gallery
+from cfeval.io.pictures import Picture
+from cfeval.records.edct import Sample
+from cfeval.records.vce import SourceImage
+
+Pictured = TypeVar("Pictured", Sample, SourceImage)
+
+
+def shard_of(item: str, shards: int) -> int:
+    """The shard an item belongs to: a hash of its id, so that adding an item moves no other."""
+    return int.from_bytes(hashlib.sha256(item.encode()).digest()[:8], "big") % shards
+
+
+def shard_files(path: Path, shards: int) -> list[Path]:
+    """`X.jsonl` itself, or with more than one shard `X/000.jsonl`, `X/001.jsonl`, …"""
+    if shards == 1:
+        return [path]
+    return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
+
+
+def file_pictured(path: Path, filed: Iterable[tuple[Pictured, Picture]], shards: int = 1) -> None:
+    """File every record and its picture.
+
+    Raises:
+        InputError: two records have the same id, or there is none.
+    """
+    seen: set[str] = set()
+    with ExitStack() as stack:
+        add = [stack.enter_context(gallery(file)) for file in shard_files(path, shards)]
+        for record, picture in filed:
+            if record.id in seen:
+                raise InputError(f"two items have the id '{record.id}'; ids must differ")
+            seen.add(record.id)
+            add[shard_of(record.id, shards)](record, {record.image.path: picture})
+        if not seen:
+            raise InputError(f"{path}: there is no item to file; the data set is empty")

@@ -1,0 +1,83 @@
+"""What the tables of groups are made from: the scores of groups and of images, and what stands for what."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cfeval.errors import InputError
+from cfeval.params.vce_roles import Roles
+from cfeval.records.vce import Group, GroupScore, Pair, VceArm, VceScore
+from cfeval.records.vce_tables import PublishedCell
+
+SettingNames = tuple[str, str]
+"""Image set and denoiser: within one such setting arms are compared, across settings never."""
+
+
+@dataclass(frozen=True)
+class GroupMaterial:
+    """Scores by arm, and the settings.
+
+    `scores` are those of single counterfactuals, for the tests of the hypotheses; `published` the paper's cells that
+    may stand beside; `cost` figures of a method, by its name, that no image is needed for (calls to networks).
+    """
+
+    arms: Mapping[VceArm, Sequence[GroupScore]]
+    roles: Roles = field(default_factory=Roles)
+    scores: Mapping[VceArm, Sequence[VceScore]] = field(default_factory=dict)
+    published: Sequence[PublishedCell] = ()
+    cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def settings(self) -> list[SettingNames]:
+        """The image sets and denoisers, each pair once, in the order of the arms."""
+        return list(dict.fromkeys((arm.image_set, arm.denoiser) for arm in self.arms))
+
+    def classifiers(self, setting: SettingNames, *methods: str | None) -> list[str]:
+        """The classifiers that some arm of the setting has, under these methods or any, in the order of the arms."""
+        of = [arm for arm in self.arms if (arm.image_set, arm.denoiser) == setting]
+        return list(dict.fromkeys(arm.classifier for arm in of if not methods or arm.method in methods))
+
+    def groups(self, setting: SettingNames, classifier: str, method: str | None, pair: Pair) -> list[GroupScore]:
+        """The groups of an arm with this kind of target; none where there is no such arm."""
+        if method is None:
+            return []
+        arm = VceArm(image_set=setting[0], denoiser=setting[1], classifier=classifier, method=method)
+        return [score for score in self.arms.get(arm, ()) if score.group.pair == pair]
+
+    def expected(self, setting: SettingNames, pair: Pair) -> set[Group]:
+        """The groups with this kind of target that any arm of the setting has."""
+        of = [scores for arm, scores in self.arms.items() if (arm.image_set, arm.denoiser) == setting]
+        return {score.group for scores in of for score in scores if score.group.pair == pair}
+
+    def paper(self, table: str, classifier: str, metric: str) -> tuple[float | None, float | None]:
+        """Mean and sd of the paper's cell; None where it has none, or nobody said which cell it is."""
+        kind, oracle = split(metric)
+        named = self.roles.paper.get(classifier), self.roles.paper.get(oracle, "") if oracle else ""
+        if not named[0] or (oracle and not named[1]):
+            return None, None
+        key = (table, *named, kind)
+        cells = (c for c in self.published if (c.table, c.classifier, c.oracle, c.metric) == key)
+        return next(((cell.mean, cell.sd) for cell in cells), (None, None))
+
+
+def split(metric: str) -> tuple[str, str]:
+    """A figure's kind and the oracle it is by: `ota_vit` → `ota`, `vit`; `ta` → `ta` and nothing."""
+    for kind in ("os", "ota"):
+        if metric.startswith(f"{kind}_"):
+            return kind, metric.removeprefix(f"{kind}_")
+    return metric, ""
+
+
+def group_material(of: Iterable[GroupScore], /, **settings: object) -> GroupMaterial:
+    """Gather the scores of groups, in whatever order they come.
+
+    Raises:
+        InputError: a group of an arm appears twice.
+    """
+    found: dict[VceArm, dict[tuple[str, str], GroupScore]] = {}
+    for score in of:
+        group, here = score.group, found.setdefault(score.arm, {})
+        if (group.source, group.target) in here:
+            where = "/".join(score.arm.model_dump().values())
+            raise InputError(f"two scores of the group {group.source} → {group.target} of {where}; give each file once")
+        here[group.source, group.target] = score
+    arms = {arm: [here[key] for key in sorted(here)] for arm, here in found.items()}
+    return GroupMaterial(arms, **settings)  # type: ignore[arg-type]

@@ -1,0 +1,132 @@
+"""The paper's five hypotheses (DBVCE, Section 5.2), each part with a test, and two controls.
+
+A part claims that a mean lies above or below a bar. It is `supported` where the adjusted p-value is below 1 − level and
+the mean lies on the claimed side, `not supported` where it lies on the other, else `undecided`; a hypothesis is
+supported where all its parts are, and not where one is not. The tests: `cfeval.stats.bar`; Holm over the whole table.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from cfeval.records.vce_tables import HypothesisRow, Verdict
+from cfeval.stats.bar import AgainstBar, against_bar
+from cfeval.stats.holm import holm
+from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.group_claims import Claim, claims
+from cfeval.tables.group_evidence import Evidence
+from cfeval.tables.group_figures import shown
+from cfeval.tables.group_material import GroupMaterial
+from cfeval.tables.items import rounded, ways
+
+ROW = HypothesisRow
+EMPTY = "Empty: no groups of the base method, or params.yaml names none (vce.roles.base)."
+_TITLE = "The paper's hypotheses, tested"
+_HEADINGS = ("Hypothesis", "Part", "Claim", "Bar", "Effect", "p, Holm", "Verdict", "Paper", "Rests on")
+_READING = (
+    "Supported, or not: the effect lies on the claimed side of the bar, or on the other, with p below 1 − level after "
+    "Holm over this table; else undecided. Pairs are the same image, target and noise under two methods; what is drawn "
+    "as a whole is the unit, so the tests speak of more images of these classes, not of other classes. With fewer than "
+    "20 units the test is exact (randomization), the interval Student's t; six units allow no p below .031 before Holm."
+)
+
+
+def rows(material: GroupMaterial) -> list[HypothesisRow]:
+    """A row for each part of each hypothesis, for each image set and denoiser that has groups of the base."""
+    level = material.roles.tests.level
+    tested = [
+        (setting, claim, _tested(claim, material))
+        for setting in material.settings()
+        if material.roles.base and material.classifiers(setting, material.roles.base)
+        for claim in claims(Evidence(material, setting))
+    ]
+    adjusted = holm([found.p if found else None for *_, found in tested])
+    made = [_row(setting, claim, found, p, level) for (setting, claim, found), p in zip(tested, adjusted, strict=True)]
+    return [row.model_copy(update={"overall": _overall(row, made)}) for row in made]
+
+
+def sheet(of: Sequence[HypothesisRow]) -> Sheet:
+    """The table for readers."""
+    several = len({(row.image_set, row.denoiser) for row in of}) > 1
+    headings = (*(("Image set", "Denoiser") if several else ()), *_HEADINGS)
+    body = tuple((*((row.image_set, row.denoiser) if several else ()), *_cells(row)) for row in of)
+    if not of:
+        return Sheet("vce_hypotheses", _TITLE, headings, body, (EMPTY,))
+    used = ways(*(row.ci for row in of))
+    notes = (f"Intervals: {used}." if used else "", _READING, f"Overall: {_summary(of)}.")
+    return Sheet("vce_hypotheses", _TITLE, headings, body, tuple(note for note in notes if note))
+
+
+def _tested(claim: Claim, material: GroupMaterial) -> AgainstBar | None:
+    """The claim against its bar; None where nothing was scored."""
+    how = material.roles.tests
+    told = [(cell.unit, value) for reading in claim.readings for cell, value in reading.values.items()]
+    if not told:
+        return None
+    units, values = zip(*told, strict=True)
+    return against_bar(values, claim.bar, how.level, how.resamples, how.seed, units, claim.bounds)
+
+
+def _row(
+    setting: tuple[str, str], claim: Claim, found: AgainstBar | None, p_holm: float | None, level: float
+) -> HypothesisRow:
+    missing: Counter[str] = sum((Counter(reading.missing) for reading in claim.readings), Counter())
+    row = HypothesisRow(
+        image_set=setting[0],
+        denoiser=setting[1],
+        hypothesis=claim.hypothesis,
+        part=claim.part,
+        claim=claim.claim,
+        classifiers=", ".join(claim.classifiers),
+        bar=claim.bar,
+        unit=claim.unit,
+        n=sum(reading.asked for reading in claim.readings),
+        n_scored=sum(len(reading.values) for reading in claim.readings),
+        missing=", ".join(f"{reason} {count}" for reason, count in sorted(missing.items())),
+        paper=claim.paper,
+        note=claim.note or ("" if found else "no arm, or no figure, to test it on"),
+    )
+    if found is None:
+        return row
+    estimate = found.estimate
+    update = {
+        "effect": rounded(estimate.value),
+        "effect_lo": rounded(estimate.low),
+        "effect_hi": rounded(estimate.high),
+        "ci": estimate.method,
+        "n_units": found.clusters,
+        "test": found.test,
+        "p": rounded(found.p),
+        "p_holm": rounded(p_holm),
+        "verdict": _verdict(claim, estimate.value or 0.0, p_holm, level),
+        "note": "; ".join(text for text in (claim.note, estimate.note) if text),
+    }
+    return row.model_copy(update=update)
+
+
+def _verdict(claim: Claim, effect: float, p: float | None, level: float) -> Verdict:
+    if p is None or p >= 1 - level or effect == claim.bar:
+        return "undecided"
+    return "supported" if (effect > claim.bar) == claim.above else "not supported"
+
+
+def _overall(row: HypothesisRow, rows: Sequence[HypothesisRow]) -> Verdict:
+    key = (row.image_set, row.denoiser, row.hypothesis)
+    parts = {other.verdict for other in rows if (other.image_set, other.denoiser, other.hypothesis) == key}
+    if "not supported" in parts:
+        return "not supported"
+    return "supported" if parts == {"supported"} else "undecided"
+
+
+def _summary(of: Sequence[HypothesisRow]) -> str:
+    several = len({(row.image_set, row.denoiser) for row in of}) > 1
+    told = {(f"{row.image_set}, {row.denoiser}: " if several else "") + row.hypothesis: row.overall for row in of}
+    return " · ".join(f"{name} {verdict}" for name, verdict in told.items())
+
+
+def _cells(row: HypothesisRow) -> list[str]:
+    effect = shown(row.effect)
+    if row.effect_lo is not None:
+        effect += f" [{shown(row.effect_lo)}, {shown(row.effect_hi)}]"
+    rests = f"{row.n_scored} of {row.n}, {row.n_units} × {row.unit}" if row.n_scored else row.note
+    p = "< 0.0001" if row.p_holm == 0 else cell(row.p_holm)
+    return [row.hypothesis, row.part, row.claim, shown(row.bar), effect, p, row.verdict, row.paper, rests]

@@ -1,0 +1,76 @@
+"""Methods side by side: validity, closeness, realism, diversity, cost, in the groups with ideal targets.
+
+OTA is here the mean over all trained oracles but the classifier itself, worked out a group at a time.
+"""
+
+from collections.abc import Sequence
+
+from cfeval.records.vce import GroupScore
+from cfeval.records.vce_tables import SummaryRow
+from cfeval.tables.formats import Sheet
+from cfeval.tables.group_figures import known, label, mean, ordered, shown, told
+from cfeval.tables.group_material import GroupMaterial, SettingNames, split
+from cfeval.tables.group_summary import summary_row
+from cfeval.tables.items import rounded
+
+ROW = SummaryRow
+EMPTY = "Empty: no groups with ideal targets."
+_READING = (
+    "Each figure is the mean over groups, then over the classifiers that were trained. OTA: the mean over all trained "
+    "oracles but the classifier itself. Calls: of a network, for one counterfactual. ↑ higher is better, ↓ lower."
+)
+_TITLE = "Methods side by side"
+
+
+def rows(material: GroupMaterial) -> list[SummaryRow]:
+    """A row a method, classifier and figure: mean ± population sd over groups."""
+    return [
+        row
+        for setting in material.settings()
+        for method in dict.fromkeys(arm.method for arm in material.arms)
+        for classifier in material.classifiers(setting, method)
+        for row in _rows(material, setting, classifier, method)
+    ]
+
+
+def sheet(of: Sequence[SummaryRow]) -> Sheet:
+    """The table for readers: methods down, figures across, means over the trained classifiers."""
+    trained = [row for row in of if row.kind != "random"]
+    metrics = ordered({row.metric for row in trained})
+    arms = dict.fromkeys((row.image_set, row.denoiser, row.method, row.role) for row in trained)
+    several = len({(row.image_set, row.denoiser) for row in trained}) > 1
+    headings = (*(("Image set", "Denoiser") if several else ()), "Method", "Is", *map(label, metrics), "Scored")
+    body = tuple((*(names if several else names[2:]), *_cells(trained, names, metrics)) for names in arms)
+    return Sheet("vce_methods", _TITLE, headings, body, (_READING,) if of else (EMPTY,))
+
+
+def _rows(material: GroupMaterial, setting: SettingNames, classifier: str, method: str) -> list[SummaryRow]:
+    groups = material.groups(setting, classifier, method, "ideal")
+    if not groups:
+        return []
+    values = {metric: told(groups, metric) for metric in known(groups) if not split(metric)[1]}
+    judged = [agreed for score in groups if (agreed := _oracles(score, material)) is not None]
+    values |= {"ota": judged} if judged else {}
+    found = [
+        summary_row(material, setting, classifier, method, metric, groups, values=values[metric])
+        for metric in ordered(values)
+    ]
+    for metric, calls in material.cost.get(method, {}).items():
+        row = summary_row(material, setting, classifier, method, metric, groups, values=[])
+        found.append(row.model_copy(update={"mean": rounded(calls), "n_groups_missing": 0}))
+    return found
+
+
+def _oracles(score: GroupScore, material: GroupMaterial) -> float | None:
+    """The share in which an oracle sees the target, over the trained oracles."""
+    of = [split(name) for name in score.figures]
+    oracles = [oracle for kind, oracle in of if kind == "ota" and oracle not in ("", score.arm.classifier)]
+    return mean([score.figures[f"ota_{name}"] for name in oracles if material.roles.is_oracle(name)])
+
+
+def _cells(rows: Sequence[SummaryRow], names: tuple[str, ...], metrics: Sequence[str]) -> list[str]:
+    of = [row for row in rows if (row.image_set, row.denoiser, row.method, row.role) == names]
+    means = ([row.mean for row in of if row.metric == metric and row.mean is not None] for metric in metrics)
+    one = {row.classifier: row for row in of}.values()
+    scored = f"{sum(row.n_scored for row in one)} of {sum(row.n for row in one)}"
+    return [*(shown(mean(some)) for some in means), scored]
