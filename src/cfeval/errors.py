@@ -69,14 +69,3 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     if len(names) > _SHOWN:
         return f"{hint}{len(names)} names are allowed, such as {', '.join(close or names[:5])}"
     return f"{hint}allowed: {', '.join(names)}"
-
-
-def closest(name: str, allowed: Iterable[str]) -> str:
-    """The same for a long list: `did you mean 'x' or 'y'?`, at most three names; or how many there are, and some."""
-    names = list(allowed)
-    lower = {one.lower(): one for one in names}
-    alike = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3)]
-    inside = [one for one in names if name.lower() in one.lower()]
-    if found := list(dict.fromkeys([*alike, *inside]))[:3]:
-        return f"did you mean {' or '.join(map(repr, found))}?"
-    return f"there are {len(names)}, such as {', '.join(map(repr, names[:3]))}"

@@ -52,4 +52,4 @@ def test_a_class_that_the_classifier_does_not_have_is_one_line(cfeval: Run, tmp_
     files = write_wordnet(tmp_path / "wordnet")
     status, out, err = cfeval("vce", "targets", "--classifier", classifier, "--source", "aunt", "--wordnet", files)
     assert (status, out) == (2, "")
-    assert err == "cfeval: --source: the classifier has no class 'aunt'; did you mean 'ant'?\n"
+    assert err == "cfeval: --source: the classifier has no class 'aunt'; did you mean 'ant'? allowed: ant, bee, cat\n"

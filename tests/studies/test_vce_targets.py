@@ -41,6 +41,8 @@ def test_path_similarity_is_nltks(tmp_path: Path, nouns: wordnet.WordNet, monkey
     for first, second in itertools.product(TREE, repeat=2):
         theirs = reader.synsets(first, "n")[0].path_similarity(reader.synsets(second, "n")[0])
         assert path_similarity(synsets[first], synsets[second], nouns) == pytest.approx(theirs), (first, second)
+    for stream in reader._data_file_map.values():
+        stream.close()
 
 
 def test_the_nearest_come_first_and_ties_in_the_order_of_the_classes(nouns: wordnet.WordNet) -> None:

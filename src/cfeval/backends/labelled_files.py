@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from cfeval.backends.image_sets.base import LabelledImage
-from cfeval.errors import InputError, closest
+from cfeval.errors import InputError, nearest
 from cfeval.io.pictures import Picture, import_image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"}
@@ -25,6 +25,10 @@ def images_in(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
+LONGEST = 50
+"""Characters of an image's id, at most; a counterfactual's id holds it and more."""
+
+
 def check_label(label: str, known: Sequence[str], where: object) -> None:
     """Check that a set has a class.
 
@@ -33,7 +37,7 @@ def check_label(label: str, known: Sequence[str], where: object) -> None:
     """
     if label in known:
         return
-    raise InputError(f"{where}: no class '{label}'; {closest(label, known)}")
+    raise InputError(f"{where}: no class '{label}'; {nearest(label, known)}")
 
 
 def first_of_each(
@@ -92,7 +96,7 @@ def ids_of(files: Mapping[str, Sequence[Path]]) -> dict[Path, str]:
     plain = {path: _safe(f"{label}-{path.stem}") for label, paths in files.items() for path in paths}
     often = Counter(name.lower() for name in plain.values())  # some file systems know no case
     return {
-        path: name if often[name.lower()] == 1 and len(name) <= 100 else _marked(name, path)
+        path: name if often[name.lower()] == 1 and len(name) <= LONGEST else _marked(name, path)
         for path, name in plain.items()
     }
 
@@ -103,4 +107,4 @@ def _safe(name: str) -> str:
 
 def _marked(name: str, path: Path) -> str:
     mark = hashlib.sha256(f"{path.parent.name}/{path.name}".encode()).hexdigest()[:8]
-    return f"{name[:90]}-{mark}"
+    return f"{name[: LONGEST - 9]}-{mark}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cfeval.backends.local_classifiers import timm_models, torchvision_models
 from cfeval.backends.local_classifiers.options import Library
 from cfeval.backends.local_classifiers.preprocessing import Preprocessing
-from cfeval.errors import BackendError, closest
+from cfeval.errors import BackendError, nearest
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -23,7 +23,7 @@ def check_name(library: Library, name: str) -> None:
     known: Sequence[str] = LIBRARIES[library].names()
     if name in known:
         return
-    raise BackendError(f"{library} has no classifier '{name}'; {closest(name, known)}")
+    raise BackendError(f"{library} has no classifier '{name}'; {nearest(name, known)}")
 
 
 def blank(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Module, Preprocessing]":

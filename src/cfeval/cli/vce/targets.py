@@ -9,7 +9,7 @@ import yaml
 
 from cfeval.backends.local_classifiers.classes import imagenet, imagenet_synsets
 from cfeval.cli.common import build
-from cfeval.errors import InputError, closest
+from cfeval.errors import InputError, nearest
 from cfeval.io import wordnet
 from cfeval.studies.vce.targets import Near, nearest_classes, synsets_of
 
@@ -30,7 +30,7 @@ def run(
     classes: tuple[str, ...] = build("classifiers", classifier, "--classifier").classes
     for name in source:
         if name not in classes:
-            raise InputError(f"--source: the classifier has no class '{name}'; {closest(name, classes)}")
+            raise InputError(f"--source: the classifier has no class '{name}'; {nearest(name, classes)}")
     nouns = wordnet.load(folder)
     own = classes == imagenet()
     synsets = dict(zip(classes, imagenet_synsets(), strict=True)) if own else synsets_of(classes, nouns)
