@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from pydantic import TypeAdapter
 
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
@@ -17,16 +18,16 @@ from cfeval.backends.maskers.base import Found
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.writers.base import WriteReply, WriteRequest
 from cfeval.calls.settings import VARIABLE
-from cfeval.errors import ParamsError
+from cfeval.errors import InputError, ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.io.samples import RawSample
 from cfeval.params.sections import Calls
 from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
-from cfeval.records.common import Status
+from cfeval.records.common import ItemId, Status
 from tests.conftest import picture
 from tests.data_files import SETS
 from tests.loopback import Loopback, loopback
-from tests.tiny import detectors, vlms
+from tests.tiny import classifiers, detectors, vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
@@ -82,6 +83,25 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "clipseg": {"model": "made when the test runs", "device": "cpu", "threshold": 1e-6},
         "detector": {"model": "made when the test runs", "device": "cpu", "threshold": 1e-6},
     },
+    "classifiers": {
+        "torchvision": {"model": classifiers.ARCHITECTURE, "weights": "none", "device": "cpu"},
+        "timm": {"model": "test_resnet", "weights": "none", "device": "cpu"},
+        "state_dict": {
+            "path": "made when the test runs",
+            "architecture": classifiers.ARCHITECTURE,
+            "num_classes": len(classifiers.NAMES),
+            "device": "cpu",
+        },
+        "random": {"architecture": classifiers.ARCHITECTURE, "robust": True, "device": "cpu"},
+        "world": {"kind": "noisy"},
+        "efficientnet_lite": {"variant": 1, "temperature": 0.9, "device": "cpu"},
+    },
+    "image_sets": {
+        "folder": {"path": "made when the test runs"},
+        "imagenet": {"path": "made when the test runs"},
+        "photographs": {},
+        "world": {},
+    },
 }
 """For every plug-in the options with which it is put to the test."""
 MADE: dict[tuple[str, str], Callable[[], Spec]] = {
@@ -93,13 +113,18 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("editors", "openrouter_image"): lambda: {"base_url": SERVED[0].openrouter},
     ("maskers", "folder"): lambda: {"folder": str(FOLDER[0])},
     ("maskers", "clipseg"): lambda: {"model": str(checkpoint("clipseg"))},
+    ("classifiers", "state_dict"): lambda: {"path": classifiers.write_weights(FOLDER[0] / "weights.pt", "module.")},
+    ("image_sets", "folder"): lambda: {"path": str(classifiers.write_images(FOLDER[0] / "own", {"ant": 4, "bee": 4}))},
+    ("image_sets", "imagenet"): lambda: {
+        "path": str(classifiers.write_images(FOLDER[0] / "val", {"n02130308": 4, "n02128385": 4}))
+    },
     ("maskers", "detector"): lambda: {"model": str(detectors.checkpoint("grounding-dino"))},
 }
 """Options that are known only when a test runs: checkpoints that it makes, a server's address."""
 NESTED = {"maskers"}
 """Families that params.yaml has no section for: their plug-ins are parts of others."""
 FOLDER: list[Path] = []
-"""A folder with a mask, while these tests run."""
+"""A folder with what a test has made for a plug-in, while it runs."""
 SERVED: list[Loopback] = []
 """The server that providers' plug-ins are tried against, while these tests run."""
 ANY_TEXT = {"scripted", "diffusers", "bfl", "openai_image", "openrouter_image"}
@@ -144,7 +169,7 @@ def test_every_plug_in_has_a_contract_test(family: str) -> None:
 def test_every_family_has_a_contract() -> None:
     from cfeval.params.edct import FAMILIES
 
-    assert set(FAMILIES.values()) | NESTED == set(EXAMPLES)
+    assert set(FAMILIES.values()) | NESTED | {"classifiers", "image_sets"} == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("family", sorted(EXAMPLES))
@@ -344,3 +369,48 @@ def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: 
         lost = masker.find(VerifyRequest("j", sample.picture, edited, "make it nicer"), np.zeros_like(changed))
         assert lost.original is lost.edited is None
         assert lost.reason
+
+
+@pytest.fixture
+def made_folder(tmp_path: Path) -> None:
+    """An empty folder for what plug-ins are made of."""
+    FOLDER[:] = [tmp_path]
+
+
+@pytest.mark.usefixtures("made_folder")
+@pytest.mark.parametrize("name", cases("classifiers"))
+def test_a_classifier_gives_logits_of_each_image_on_its_own_and_gradients_flow_to_it(name: str) -> None:
+    import torch
+
+    classifier = built("classifiers", name)
+    sides = ((32, 32), (32, 32)) if name == "world" else ((80, 100), (160, 160))
+    for prepared, (height, width) in zip((True, False), sides, strict=True):
+        images = classifiers.images(count=3, height=height, width=width).to(classifier.device).requires_grad_()
+        steps = torch.tensor([0, 5, 9], device=classifier.device)
+        logits = classifier.logits(images, steps, prepared)
+        assert (logits.shape, logits.dtype) == ((3, len(classifier.classes)), torch.float32)
+        alone = torch.cat([classifier.logits(images[i : i + 1], steps[i : i + 1], prepared) for i in range(3)])
+        assert (logits - alone).abs().max() < 1e-3 * logits.abs().max()
+        logits[1].square().sum().backward()
+        touched = images.grad.abs().flatten(1).sum(1)
+        assert images.grad.isfinite().all()
+        assert ((touched > 0) == torch.tensor([False, True, False])).all()
+    assert len(set(classifier.classes)) == len(classifier.classes)
+    assert {type(classifier.robust), type(classifier.timed)} == {bool}
+
+
+@pytest.mark.usefixtures("made_folder")
+@pytest.mark.parametrize("name", cases("image_sets"))
+def test_an_image_set_gives_the_first_of_each_class_as_squares(name: str) -> None:
+    images = built("image_sets", name)
+    labels = {"folder": ["bee", "ant"], "imagenet": ["leopard", "cheetah"]}.get(name, images.classes[1::-1])
+    first, again = (list(images.images(labels, 2, 32, 5)) for _ in range(2))
+    assert first == again
+    assert [one.label for one in first] == [label for label in labels for _ in range(2)]
+    assert {one.picture.pixels.shape for one in first} == {(32, 32, 3)}
+    assert len({one.id for one in first}) == len({one.picture.sha256 for one in first}) == 4
+    assert all(TypeAdapter(ItemId).validate_python(one.id) for one in first)
+    more = list(images.images(labels, 3, 32, 5))
+    assert [one for one in more if one in first] == first, "more images keep the ones there were"
+    with pytest.raises(InputError, match=f"class '{labels[0]}s'.*'{labels[0]}'"):
+        list(images.images([f"{labels[0]}s"], 1, 32, 5))

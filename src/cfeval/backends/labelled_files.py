@@ -1,6 +1,5 @@
 """Image files by the name of their class: which there are, and taking the first of each class."""
 
-import difflib
 import hashlib
 import re
 from collections import Counter
@@ -10,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 from cfeval.backends.image_sets.base import LabelledImage
-from cfeval.errors import InputError
+from cfeval.errors import InputError, nearest
 from cfeval.io.pictures import Picture, import_image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"}
@@ -26,6 +25,10 @@ def images_in(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
+LONGEST = 50
+"""Characters of an image's id, at most; a counterfactual's id holds it and more."""
+
+
 def check_label(label: str, known: Sequence[str], where: object) -> None:
     """Check that a set has a class.
 
@@ -34,17 +37,7 @@ def check_label(label: str, known: Sequence[str], where: object) -> None:
     """
     if label in known:
         return
-    raise InputError(f"{where}: no class '{label}'; {nearest_few(label, known)}")
-
-
-def nearest_few(name: str, known: Sequence[str]) -> str:
-    """A hint that names at most three of the names that there are, the nearest ones."""
-    lower = {one.lower(): one for one in known}
-    inside = [one for one in known if name.lower() in one.lower()]
-    close = [lower[one] for one in difflib.get_close_matches(name.lower(), list(lower), n=3, cutoff=0.4)]
-    if found := list(dict.fromkeys([*close, *inside]))[:3]:
-        return f"did you mean {' or '.join(map(repr, found))}?"
-    return f"there are {len(known)}, such as {', '.join(map(repr, known[:3]))}"
+    raise InputError(f"{where}: no class '{label}'; {nearest(label, known)}")
 
 
 def first_of_each(
@@ -103,7 +96,7 @@ def ids_of(files: Mapping[str, Sequence[Path]]) -> dict[Path, str]:
     plain = {path: _safe(f"{label}-{path.stem}") for label, paths in files.items() for path in paths}
     often = Counter(name.lower() for name in plain.values())  # some file systems know no case
     return {
-        path: name if often[name.lower()] == 1 and len(name) <= 100 else _marked(name, path)
+        path: name if often[name.lower()] == 1 and len(name) <= LONGEST else _marked(name, path)
         for path, name in plain.items()
     }
 
@@ -114,4 +107,4 @@ def _safe(name: str) -> str:
 
 def _marked(name: str, path: Path) -> str:
     mark = hashlib.sha256(f"{path.parent.name}/{path.name}".encode()).hexdigest()[:8]
-    return f"{name[:90]}-{mark}"
+    return f"{name[: LONGEST - 9]}-{mark}"

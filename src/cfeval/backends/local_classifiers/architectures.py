@@ -1,13 +1,12 @@
 """Architectures by name, from torchvision or timm: a network without trained weights, and its preprocessing."""
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cfeval.backends.local_classifiers import timm_models, torchvision_models
 from cfeval.backends.local_classifiers.options import Library
 from cfeval.backends.local_classifiers.preprocessing import Preprocessing
-from cfeval.errors import BackendError
+from cfeval.errors import BackendError, nearest
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -24,9 +23,7 @@ def check_name(library: Library, name: str) -> None:
     known: Sequence[str] = LIBRARIES[library].names()
     if name in known:
         return
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"some that it has: {', '.join(known[:5])}, …"
-    raise BackendError(f"{library} has no classifier '{name}'; {hint}")
+    raise BackendError(f"{library} has no classifier '{name}'; {nearest(name, known)}")
 
 
 def blank(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Module, Preprocessing]":
