@@ -1,6 +1,8 @@
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from cfeval.params.vce_method import Compute, Method, Mode, Parts, Preset
@@ -72,6 +74,38 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
     with pytest.raises(ValidationError) as error:
         Method.model_validate(said)
     assert any(line in fault["msg"] for fault in error.value.errors()), error.value.errors()
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "vce-methods.md"
+
+
+def cell(setting: str, preset: str) -> str:
+    """What the table of presets in the docs says."""
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in DOCS.read_text().splitlines() if "|" in row]
+    column = next(row for row in rows if row[0] == "part").index(preset)
+    return next(row for row in rows if row[1] == f"`{setting}`")[column]
+
+
+@pytest.mark.parametrize(
+    "setting", ["start", "guidance", "norm", "scales", "augmentations", "distance", "mask", "output"]
+)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_table_in_the_docs_is_that_of_the_presets(setting: str, preset: Any) -> None:
+    value = getattr(Method(preset=preset), setting)
+    shown = ", ".join(f"{part:g}" for part in value) if setting == "scales" else str(value)
+    assert cell(setting, preset) in (shown, "–")
+
+
+def test_the_methods_in_the_docs_can_be_used() -> None:
+    block = DOCS.read_text().split("```text\n")[1].split("```")[0]
+    methods = {name: Method(**said) for name, said in yaml.safe_load(block)["methods"].items()}
+    assert methods["dvce-wide"].scales == (0.1, 0.2)
+    assert len(methods) == 5
+
+
+def test_the_docs_name_every_setting() -> None:
+    text = DOCS.read_text()
+    assert [name for name in (*Method.model_fields, *Compute.model_fields) if f"`{name}" not in text] == ["preset"]
 
 
 def test_every_setting_has_a_description() -> None:
