@@ -12,7 +12,7 @@ from cfeval.diffusion.batch import Batch
 from cfeval.diffusion.check import Classes
 from cfeval.diffusion.counterfactuals import counterfactuals
 from cfeval.diffusion.guidance import Guided, Moment, guide, needs_graph
-from cfeval.diffusion.look import look, pulled_back, pulled_back_at_once
+from cfeval.diffusion.look import look, pulled_back
 from cfeval.diffusion.networks import Models, Networks
 from cfeval.diffusion.schedule import linear, respaced
 from cfeval.diffusion.terms import norms
@@ -28,12 +28,8 @@ BATCH = Batch(red_images(3), (0, 1, 2), torch.tensor([1, 1, 2]), torch.tensor([1
 
 def guided(parts: Parts, **toys: Any) -> Guided:
     """The guidance of one step on toys."""
-    given = {
-        "denoiser": ToyDenoiser(bend=0.3),
-        "classifier": ToyClassifier(bend=0.2),
-        "robust": ToyClassifier(bend=0.9),
-    }
-    networks = Networks(Models(**{**given, **toys}), Compute())
+    classifiers = {"classifier": ToyClassifier(bend=0.2), "robust": ToyClassifier(bend=0.9)}
+    networks = Networks(Models(ToyDenoiser(bend=0.3), **{**classifiers, **toys}), Compute())
     seen = look(networks, SCHEDULE, NOISY, INDEX, BATCH.labels, parts.clip_denoised, needs_graph(parts))
     return guide(parts, networks, BATCH, Moment(SCHEDULE, INDEX, 0, NOISY, BATCH.original, seen), parts.scales[0])
 
@@ -95,10 +91,10 @@ def test_without_norms_guidance_and_distance_go_through_the_denoiser_in_one_back
     assert torch.allclose(direction(both), torch.autograd.grad(objective, leaf)[0], atol=1e-5)
 
 
-def test_one_vectorised_backward_pass_is_as_good_as_several() -> None:
+def test_several_backward_passes_give_what_one_vectorised_pass_gives() -> None:
     gradients = [torch.randn(3, 3, 4, 4, generator=torch.Generator().manual_seed(n)) for n in range(3)]
     leaf = NOISY.clone().requires_grad_()
-    at_once = pulled_back_at_once(predicted(leaf), leaf, gradients)
+    (at_once,) = torch.autograd.grad(predicted(leaf), leaf, torch.stack(gradients), is_grads_batched=True)
     for one, other in zip(at_once, pulled_back(predicted(leaf), leaf, gradients), strict=True):
         assert torch.allclose(one, other, atol=1e-6)
 
@@ -192,27 +188,26 @@ def test_a_perceptual_distance_without_gradient_is_one_clear_line() -> None:
 
 
 def test_consensus_follows_the_classes_of_a_conditional_denoiser() -> None:
-    # The toy's noise falls by 0.2 in the label's channel: towards green (1) from red (0), its implicit gradient is
-    # (−0.2, 0.2, 0) at each pixel. The classifier's gradient for green, (−p_0, 1 − p_1, −p_2) · gain, is within 45° of
-    # it where red is what stands against green, and beyond where blue is.
-    method = Method(
-        preset="dbvce", projection="consensus", angle=45.0, guidance="noisy", distance="none", respacing="10"
-    )
-    toys = Models(ToyDenoiser(classes=3, bend=0), ToyClassifier())
-    found = counterfactuals(red_images(), range(4), method, toys, Classes([1] * 4, [0] * 4))
-    assert bool(found.finite.all())
-    networks = Networks(toys, Compute())
-    labels = torch.tensor([1])
-    noisy = torch.zeros(1, 3, 4, 4)
-    noisy[:, 0, :2], noisy[:, 2, :2] = 1.0, -1.0
-    batch = Batch(noisy, (0,), labels, labels=labels, other_labels=torch.tensor([0]))
-    seen = look(networks, SCHEDULE, noisy, INDEX, labels, False, False)
-    for colour, kept in ((0, True), (2, False)):
+    # The toy's noise falls by 0.2 in the label's channel: from red to green its implicit gradient is (−1, 1, 0) at each
+    # pixel. The classifier's gradient for green is near (−1, 1, 0) on a red image, and near (0, 1, −1), which is 60°
+    # away, on a blue one.
+    parts = Method(preset="dbvce", projection="consensus", angle=45.0, guidance="noisy", distance="none")
+    networks = Networks(Models(ToyDenoiser(classes=3, bend=0), ToyClassifier()), Compute())
+    label = torch.tensor([1])
+    for channel, kept in ((0, True), (2, False)):
         shown = torch.zeros(1, 3, 4, 4)
-        shown[:, colour] = 1.0
-        moment = Moment(SCHEDULE, INDEX, 0, shown, shown, seen)
-        look_there = look(networks, SCHEDULE, shown, INDEX, labels, False, False)
-        moment = Moment(SCHEDULE, INDEX, 0, shown, shown, look_there)
-        of_class = guide(method, networks, batch, moment, 0.1).of_class
+        shown[:, channel] = 1.0
+        batch = Batch(shown, (0,), label, labels=label, other_labels=torch.tensor([0]))
+        seen = look(networks, SCHEDULE, shown, INDEX, label, False, False)
+        of_class = guide(parts, networks, batch, Moment(SCHEDULE, INDEX, 0, shown, shown, seen), 0.1).of_class
         assert of_class is not None
+        assert bool((of_class != 0).all()) == kept
         assert bool((of_class != 0).any()) == kept
+
+
+def test_consensus_runs_from_the_way_in() -> None:
+    parts = Method(preset="dbvce", projection="consensus", angle=45.0, respacing="10")
+    toys = Models(ToyDenoiser(classes=3), ToyClassifier())
+    found = counterfactuals(red_images(), range(4), parts, toys, Classes([1] * 4, [0] * 4))
+    assert bool(found.finite.all())
+    assert len(toys.denoiser.calls) == 10  # type: ignore[attr-defined]

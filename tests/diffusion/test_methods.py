@@ -63,7 +63,7 @@ def test_unguided_needs_no_classifier_and_no_classes() -> None:
     assert [timestep for _, timestep, _ in denoiser.calls] == [444, 333, 222, 111, 0]
 
 
-@pytest.mark.parametrize("preset", ("unguided", *GUIDED))
+@pytest.mark.parametrize("preset", ["unguided", *GUIDED])
 def test_the_result_does_not_depend_on_batch_or_order(preset: str) -> None:
     # MaskDiME takes the largest gradients, so that two of almost the same size may swap; none do here.
     chosen = method(preset)

@@ -1,4 +1,4 @@
-"""DVCE's augmentations: a classifier sees an image as it is and slightly moved copies (DVCE, Appendix; its code).
+"""DVCE's augmentations: a classifier sees an image as it is and slightly moved copies (the code of DVCE).
 
 Each copy is, with probability 0.7, turned by up to 15° and shifted by up to a tenth of its side, and then, again with
 0.7, seen in perspective, its corners moved inwards by up to 0.35 of half its side. Both are one resampling here, with

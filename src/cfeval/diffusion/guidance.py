@@ -111,7 +111,7 @@ def _moved(count: int, seeds: tuple[int, ...], role: str, moment: Moment, images
 
 
 def _chain(parts: Parts, moment: Moment) -> float:
-    """∂clean/∂x_t as DiME takes it, 1/√ᾱ (DiME, Eq. 7), or 1 (FastDiME)."""
+    """∂clean/∂x_t as DiME takes it, 1/√ᾱ, or 1 (FastDiME)."""
     return float(moment.schedule.alphas_cumprod[moment.index]) ** -0.5 if parts.chain_rule else 1.0
 
 

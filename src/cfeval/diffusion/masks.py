@@ -1,7 +1,7 @@
 """Where an image may change: FastDiME's self-optimised mask, MaskDiME's two nested gradient masks.
 
-A mask is (N, 1, H, W), 1 where the image may change. Sources: Weng et al. 2024, Section 3.2, Eq. 6–8; Guo et al. 2026,
-Section 3, and the code of both.
+A mask is (N, 1, H, W), 1 where the image may change. Sources: Weng et al. 2024, Eq. 6 to 8; Guo et al. 2026; the
+code of both.
 """
 
 import torch

@@ -1,7 +1,6 @@
 """One guided step back, from x_t to x_{t−1}, for a batch: where the parts of a method come together.
 
-Sources: DBVCE's code (generation loop), DVCE, DiME (Algorithm 1), FastDiME (Algorithm 1), MaskDiME. Symbols: see the
-package.
+Sources: the code of DBVCE, DVCE, DiME, FastDiME and MaskDiME. Symbols: see the package.
 """
 
 from dataclasses import dataclass
@@ -95,7 +94,7 @@ def _clean(
 
 @torch.no_grad()
 def _denoised(sampler: Sampler, batch: Batch, noisy: Tensor, index: int, attempt: int) -> Tensor:
-    """The images denoised to the end without guidance, from the step below `index` (DiME, Algorithm 1)."""
+    """The images denoised to the end without guidance, from the step below `index` (DiME)."""
     for inner in reversed(range(index)):
         seen = _look(sampler, batch.labels, noisy, inner)
         noisy = _sampled(sampler, batch, seen, seen.mean, "nested", attempt, index, inner)

@@ -1,4 +1,5 @@
-"""Small parts of the guidance: norms, the Lp distance, the cone (DVCE, Section 3.3), the consensus (LDCE, Section 3.2).
+"""Small parts of the guidance: norms, the Lp distance, the cone (DVCE; Augustin et al. 2022), the consensus (LDCE;
+Farid et al. 2023).
 
 Variables and symbols: explained f, the gradient of the classifier to explain; robust r, that of the robust one; all are
 (N, 3, H, W), and every image is treated by itself.
@@ -40,7 +41,7 @@ def cone(robust: Tensor, explained: Tensor, degrees: float, inside: Literal["cla
 
     Outside the cone, also where the two disagree by more than 90°, this is the vector on its boundary that lies in the
     plane of the two, f̂ + tan(angle) · r̂⊥, of norm 1/cos(angle). Inside it is the unit vector of the explained gradient
-    (reference code) or of the robust one (DVCE, Section 3.3), as `inside` says. Where either is 0, it is the explained
+    (reference code) or of the robust one (DVCE's paper), as `inside` says. Where either is 0, it is the explained
     one.
     """
     axis, alone = unit(explained), unit(robust)
