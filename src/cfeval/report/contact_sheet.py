@@ -23,8 +23,10 @@ Pixels = npt.NDArray[np.uint8]
 Mood = Literal["right", "wrong", "none"]
 GAIN = 2
 """By how much differences are amplified: grey is no change, and a change of 64 of 255 is already white or black."""
-_SIDE, _GAP, _EDGE, _LABEL = 160, 14, 28, 128
-"""Pixels: the least side of an image, between columns, around the sheet, the column of row labels."""
+_SIDES, _WIDTH = (160, 320), 640
+"""Pixels: an image is scaled up to the first of them and down to the second; the least width of a sheet."""
+_GAP, _EDGE, _LABEL = 14, 28, 128
+"""Pixels: between columns, around the sheet, the column of row labels."""
 _LINE, _BAR = 17, 4
 _COLORS = {"right": COLORS[2], "wrong": COLORS[1], "none": MUTED}
 
@@ -96,7 +98,7 @@ def contact_sheet(of: ContactSheet, across: int = 6) -> Picture:
         raise ValueError("`strips` must hold at least one image, but it is empty")
     plan = _plan(of, across)
     bands = ceil(len(of.strips) / plan.across)
-    width = 2 * _EDGE + _LABEL + plan.across * (plan.image[0] + _GAP)
+    width = max(_WIDTH, 2 * _EDGE + _LABEL + plan.across * (plan.image[0] + _GAP))
     height = 2 * _EDGE + 62 + bands * plan.band(len(of.labels)) + (_LINE + 6 if of.note else 0)
     sheet = Image.new("RGB", (width, height), PAPER)
     draw = ImageDraw.Draw(sheet)
@@ -120,11 +122,12 @@ def difference(original: Pixels, other: Pixels, gain: int = GAIN) -> Pixels:
 
 
 def _plan(of: ContactSheet, across: int) -> _Plan:
-    height, width = of.strips[0].original.shape[:2]
-    factor = max(1, ceil(_SIDE / max(height, width)))
+    height, width = (max(strip.original.shape[side] for strip in of.strips) for side in (0, 1))
+    largest = max(height, width)
+    factor = ceil(_SIDES[0] / largest) if largest < _SIDES[0] else min(1.0, _SIDES[1] / largest)
     below = max((len(shot.lines) for strip in of.strips for shot in strip.shots), default=0)
     originals = max(len(strip.lines) for strip in of.strips)
-    return _Plan((width * factor, height * factor), max(1, min(across, len(of.strips))), originals, below)
+    return _Plan((round(width * factor), round(height * factor)), max(1, min(across, len(of.strips))), originals, below)
 
 
 def _in_bands(strips: Sequence[Strip], across: int) -> Iterator[Sequence[Strip]]:
@@ -156,7 +159,7 @@ def _column(sheet: Image.Image, strip: Strip, plan: _Plan, corner: tuple[int, in
         _framed(sheet, shot.pixels, shot.lines, shot.mood, plan, (left, top))
         if shot.pixels is not None:
             change = Image.fromarray(difference(strip.original, shot.pixels))
-            sheet.paste(change.resize(plan.image, Image.Resampling.NEAREST), (left, top + plan.row))
+            sheet.paste(_scaled(change, plan.image), (left, top + plan.row))
 
 
 def _framed(
@@ -169,13 +172,20 @@ def _framed(
         text = _fit(lines[0] if lines else "", width - 8, 13)
         draw.text((left + width / 2, top + height / 2), text, MUTED, _font(13), anchor="mm")
         return
-    sheet.paste(Image.fromarray(pixels).resize(plan.image, Image.Resampling.NEAREST), corner)
+    sheet.paste(_scaled(Image.fromarray(pixels), plan.image), corner)
     bar = top + height
     draw.rectangle((left, bar, left + width - 1, bar + _BAR - 1), _COLORS[mood] if mood != "none" else GRID)
     for number, line in enumerate(lines):
         ink = INK if mood == "none" or number else _COLORS[mood]
         place = (left, bar + _BAR + 3 + number * _LINE)
         draw.text(place, _fit(line, width, 12, not number), ink if not number else MUTED, _font(12, not number))
+
+
+def _scaled(image: Image.Image, box: tuple[int, int]) -> Image.Image:
+    """An image that fills a box in one direction: its pixels kept as squares, or made fewer by averaging."""
+    factor = min(box[0] / image.width, box[1] / image.height)
+    size = (round(image.width * factor), round(image.height * factor))
+    return image.resize(size, Image.Resampling.NEAREST if factor >= 1 else Image.Resampling.LANCZOS)
 
 
 def _wrapped(text: str, width: int) -> list[str]:
