@@ -10,7 +10,7 @@ from cfeval.tables.published import published_figures
 from tests.tables.study import arm
 
 FOLDER = Path(__file__).parents[2] / "data" / "reference"
-FILES = sorted(FOLDER.glob("*.csv"))
+FILES = sorted(FOLDER.glob("edct*.csv"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

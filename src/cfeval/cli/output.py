@@ -15,16 +15,17 @@ from cfeval.tables.formats import Sheet, csv_text, latex, markdown
 T = TypeVar("T")
 
 
-def _writable(out: Path) -> Path:
+def writable(out: Path) -> Path:
+    """Refuse an output that could not be written, before any work is spent on it (OutputError)."""
     ensure_writable(out)
     return out
 
 
 TableOut = Annotated[
-    Path, typer.Option("--out", callback=_writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
+    Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
 ]
 FigureOut = Annotated[
-    Path, typer.Option("--out", callback=_writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
+    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
 ]
 
 

@@ -3,8 +3,8 @@
 With few clusters the bootstrap is too short (`cfeval.stats.bootstrap`). Below `FEW` the p-value is therefore exact:
 under the null hypothesis each cluster's excess over the bar has either sign with equal chance (a randomization test;
 Edgington and Onghena 2007), and the interval is Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on
-both are the clustered bootstrap's. Where all clusters have one mean, none of these can say anything; there p is bounded
-by how likely it is that so many clusters would all be there, were the mean at the bar (Markov's inequality).
+both are the clustered bootstrap's. Where all clusters have one mean, p is bounded by how likely it is that so many
+would all be there, were the mean at the bar (Markov's inequality), or exact as above where values have no bounds.
 """
 
 from collections.abc import Sequence
@@ -101,7 +101,8 @@ def _constant(
     mean, clusters = float(found.value or 0.0), len(totals)
     note = "no variation: the bootstrap would have no width"
     if not all(map(isfinite, bounds)):
-        return AgainstBar(Estimate(mean, n=found.n, note=note), None, "", clusters)
+        p = 1.0 if abs(mean - bar) < 1e-12 else 2.0 ** (1 - clusters)
+        return AgainstBar(Estimate(mean, n=found.n, note=note), p, "exact randomization", clusters)
     low, high = constant_limits(mean, clusters, level, bounds)
     estimate = Estimate(mean, low, high, described("Wilson bound", level, clustered), found.n, note)
     chance = 1.0

@@ -17,6 +17,11 @@ _LATEX = {
     "†": r"\dag{}",
     "·": r"$\cdot$",
     "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "→": r"$\rightarrow$",
 }
 
 

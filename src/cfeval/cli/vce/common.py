@@ -1,15 +1,20 @@
-"""What the verbs of the study share: options, and opening the pictures that the stages pass on."""
+"""What the verbs of the study share: options, opening the pictures that the stages pass on, reading records of arms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import typer
 
+from cfeval.errors import InputError
 from cfeval.io import pictures
-from cfeval.records.vce import SourceImage, VceRecord
+from cfeval.io.records import read_jsonl
+from cfeval.records.common import Record
+from cfeval.records.vce import SourceImage, VceArm, VceRecord
+
+R = TypeVar("R", bound=Record)
 
 ImagesFile = Annotated[
     Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder beside.")
@@ -40,3 +45,23 @@ def pixels_made(counterfactuals: Path) -> Callable[[VceRecord], Pixels]:
         return pictures.load(folder, record.image).pixels
 
     return open_one
+
+
+def files_of(folder: Path, arm: VceArm) -> list[Path]:
+    """The files of an arm: FOLDER/IMAGE_SET/DENOISER/CLASSIFIER/METHOD.jsonl, or such a folder of shards.
+
+    Raises:
+        InputError: there are none.
+    """
+    place = folder.joinpath(*arm.model_dump().values())
+    whole = place.parent / f"{place.name}.jsonl"
+    found = [whole] if whole.is_file() else sorted(place.glob("*.jsonl"))
+    if not found:
+        raise InputError(f"{whole}: no such file; run the step that scores this arm, or leave its folder out")
+    return found
+
+
+def records_of(folder: Path, arm: VceArm, kind: type[R]) -> Iterator[R]:
+    """The records of an arm; see `files_of`."""
+    for file in files_of(folder, arm):
+        yield from read_jsonl(file, kind)

@@ -1,0 +1,110 @@
+"""The vce study's verbs that make tables, figures and metrics."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cfeval.io.records import read_csv, write_jsonl
+from cfeval.records.vce_tables import HypothesisRow, SummaryRow
+from cfeval.report.figures import TABLE_OF
+from cfeval.tables import NAMES
+from tests.conftest import Run
+from tests.tables.groups import REFERENCE, ROLES, of_the_paper
+from tests.tables.test_hypotheses import MINE, fitting_groups, study
+
+PAPERS = ["--roles", ROLES.model_dump_json(), "--reference", REFERENCE / "dbvce.csv"]
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> list[Path]:
+    """The authors' groups in one file and in three."""
+    groups = of_the_paper()
+    for name, of in (("all", groups), *((str(n), groups[n::3]) for n in range(3))):
+        write_jsonl(tmp_path / f"{name}.jsonl", of)
+    return [tmp_path / f"{name}.jsonl" for name in ("all", "2", "0", "1")]
+
+
+@pytest.mark.parametrize("name", NAMES["vce"])
+def test_a_table_is_the_same_whatever_the_files(cfeval: Run, paper: list[Path], tmp_path: Path, name: str) -> None:
+    for out, files in (("one", paper[:1]), ("three", paper[1:])):
+        assert cfeval("vce", "table", name, *files, *PAPERS, "--out", tmp_path / out) == (0, "", "")
+    for ending in ("csv", "md", "tex"):
+        one, three = ((tmp_path / f"{out}.{ending}").read_text() for out in ("one", "three"))
+        assert sorted(one.splitlines()) == sorted(three.splitlines()) if ending == "csv" else len(one) == len(three)
+
+
+def test_metrics_and_figures_follow_from_tables_under_their_own_names(
+    cfeval: Run, paper: list[Path], tmp_path: Path
+) -> None:
+    made = [tmp_path / f"vce_{name}.csv" for name in NAMES["vce"]]
+    for name, path in zip(NAMES["vce"], made, strict=True):
+        assert cfeval("vce", "table", name, paper[0], *PAPERS, "--out", path.with_suffix(""))[0] == 0
+    assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
+    found = json.loads((tmp_path / "metrics.json").read_text())
+    assert sorted(found) == ["hypotheses", "methods", "table3", "unguided"]
+    assert found["table3"]["set/ddpm/Madry/base"]["ta"] == 0.84
+    assert found["hypotheses"]["set/ddpm/H3: cone projection"]["n_scored"] == 30
+    for figure, table in TABLE_OF["vce"].items():
+        given = ["--table", tmp_path / f"vce_{table}.csv", "--out", tmp_path / figure]
+        assert cfeval("vce", "figure", figure, *given) == (0, "", "")
+        text = (tmp_path / f"{figure}.svg").read_text()
+        assert all(f">{name}<" in text for name in ROLES.paper)
+        assert (tmp_path / f"{figure}.png").stat().st_size
+
+
+def test_hypotheses_are_tested_on_images_where_their_scores_are_given(cfeval: Run, tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "groups.jsonl", fitting_groups())
+    for arm, rows in study().items():
+        folder = tmp_path / "scores" / arm.image_set / arm.denoiser / arm.classifier
+        if arm.method == "base":
+            write_jsonl(folder / arm.method / "000.jsonl", rows[::2])
+            write_jsonl(folder / arm.method / "001.jsonl", rows[1::2])
+        else:
+            write_jsonl(folder / f"{arm.method}.jsonl", rows)
+    given = [tmp_path / "groups.jsonl", "--roles", MINE.model_dump_json(), "--scores", tmp_path / "scores"]
+    assert cfeval("vce", "table", "hypotheses", *given, "--out", tmp_path / "t") == (0, "", "")
+    found = {row.part: row for row in read_csv(tmp_path / "t.csv", HypothesisRow)}
+    assert (found["cone projection"].unit, found["cone projection"].n_units) == ("source image", 60)
+    assert found["cone projection"].verdict == "supported"
+
+
+def test_costs_stand_beside(cfeval: Run, paper: list[Path], tmp_path: Path) -> None:
+    cost = ["--cost", '{"base": {"denoiser_calls": 100}}']
+    assert cfeval("vce", "table", "methods", paper[0], *PAPERS, *cost, "--out", tmp_path / "t") == (0, "", "")
+    rows = [row for row in read_csv(tmp_path / "t.csv", SummaryRow) if row.metric == "denoiser_calls"]
+    assert {(row.method, row.mean, row.sd) for row in rows} == {("base", 100, None)}
+
+
+def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, tmp_path: Path) -> None:
+    made = [tmp_path / f"vce_{name}.csv" for name in NAMES["vce"]]
+    for name, path in zip(NAMES["vce"], made, strict=True):
+        assert cfeval("vce", "table", name, "--out", path.with_suffix("")) == (0, "", "")
+        assert path.read_text().count("\n") == 1
+    assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
+    given = ["--table", tmp_path / "vce_methods.csv", "--out", tmp_path / "validity"]
+    assert cfeval("vce", "figure", "validity", *given) == (0, "", "")
+    assert "Empty: no groups" in (tmp_path / "validity.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["table", "tabel3"], "unknown table 'tabel3'; did you mean 'table3'?"),
+        (["figure", "tree", "--table", "t.csv"], "unknown figure 'tree'; allowed: validity"),
+        (["table", "table3", "--roles", '{"bse": "m"}'], "--roles: bse: Extra inputs are not permitted"),
+        (["table", "table3", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
+        (["table", "methods", "--cost", '{"m": {"calls": "many"}}'], "--cost: m.calls: Input should be a valid number"),
+        (["metrics", "edct_table1.csv"], "edct_table1.csv: not the name of a table; allowed: vce_table2.csv, "),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(cfeval: Run, tmp_path: Path, arguments: list[str], said: str) -> None:
+    status, _, err = cfeval("vce", *arguments, "--out", tmp_path / "t")
+    assert (status, err.count("\n")) == (2, 1)
+    assert said in err
+
+
+def test_an_arm_without_scores_of_images_is_named(cfeval: Run, paper: list[Path], tmp_path: Path) -> None:
+    status, _, err = cfeval("vce", "table", "hypotheses", paper[0], "--scores", tmp_path, "--out", tmp_path / "t")
+    assert status == 2
+    assert "set/ddpm/Madry/base.jsonl: no such file; run the step that scores this arm" in err
