@@ -21,7 +21,6 @@ def committee_majority(oracles: Mapping[str, Sequence[str]], wanted: Sequence[st
     Args:
         oracles, wanted: as for `committee_mean`.
     """
-    votes = [
-        sum(said == name for said in row) for name, row in zip(wanted, zip(*oracles.values(), strict=True), strict=True)
-    ]
-    return sum(2 * count > len(oracles) for count in votes) / len(votes)
+    rows = zip(wanted, zip(*oracles.values(), strict=True), strict=True)
+    votes = [sum(said == name for said in row) for name, row in rows]
+    return sum(2 * count > len(oracles) for count in votes) / len(wanted)
