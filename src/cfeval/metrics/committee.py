@@ -21,7 +21,5 @@ def committee_majority(oracles: Mapping[str, Sequence[str]], wanted: Sequence[st
     Args:
         oracles, wanted: as for `committee_mean`.
     """
-    votes = [
-        sum(said == name for said in row) for name, row in zip(wanted, zip(*oracles.values(), strict=True), strict=True)
-    ]
-    return sum(2 * count > len(oracles) for count in votes) / len(votes)
+    rows: list[tuple[str, ...]] = list(zip(wanted, *oracles.values(), strict=True))
+    return sum(2 * row[1:].count(row[0]) > len(oracles) for row in rows) / len(rows)

@@ -35,4 +35,4 @@ def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 def _spread(rows: Floats) -> Floats:
     """A, at most square, such that AᵀA is the covariance of the rows."""
     centered: Floats = (rows - rows.mean(axis=0)) / np.sqrt(len(rows) - 1)
-    return np.linalg.qr(centered, mode="r") if len(centered) > centered.shape[1] else centered
+    return np.linalg.qr(centered).R if len(centered) > centered.shape[1] else centered

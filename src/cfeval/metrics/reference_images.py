@@ -19,7 +19,8 @@ def wrapped_uint8(images: npt.ArrayLike) -> npt.NDArray[np.uint8]:
         images: any shape, float in about [−1, 1].
     """
     scaled = np.asarray(images, dtype=np.float32) * np.float32(255)
-    return np.mod(np.trunc(scaled).astype(np.int64), 256).astype(np.uint8)
+    wrapped: npt.NDArray[np.uint8] = np.mod(np.trunc(scaled).astype(np.int64), 256).astype(np.uint8)
+    return wrapped
 
 
 def stretched(images: npt.ArrayLike, low: float, high: float) -> Floats32:

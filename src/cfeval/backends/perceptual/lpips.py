@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from cfeval.backends.local_classifiers import examining
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
 from cfeval.backends.local_models.lines import first_line
+from cfeval.backends.local_models.packages import file_in
 from cfeval.backends.lpips_networks.weights import load_lpips
 from cfeval.backends.perceptual.base import PerceptualDistance
 from cfeval.backends.registry import Finding, Needs, PluginOptions
-from cfeval.backends.torch_files import in_package
 from cfeval.errors import BackendError
 
 if TYPE_CHECKING:
@@ -51,17 +52,16 @@ def files(options: Options) -> tuple[str, ...]:
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether heads, trunk and device are there."""
-    try:
-        _heads(options)
-        devices.chosen(options.device)
+
+    def about() -> str:
         path = _trunk_file(options)
-        if not path.is_file() and not options.download:
+        if path.is_file():
+            return f"weights {_heads(options).name} and {path.name} are here"
+        if not options.download or options.weights:
             raise _missing(options, path)
-    except BackendError as error:
-        yield Finding(False, str(error))
-    else:
-        there = "are there" if path.is_file() else "will be downloaded when it is first used"
-        yield Finding(True, f"weights of LPIPS ({options.net}) {there}")
+        return f"weights {path.name} are downloaded when they are first needed"
+
+    return examining.findings(options.device, about)
 
 
 def build(options: Options) -> PerceptualDistance:
@@ -79,11 +79,11 @@ def build(options: Options) -> PerceptualDistance:
     trunk = {"alex": trunks.alexnet, "vgg": trunks.vgg16}[options.net]()
     network = PerceptualNetwork(trunk, f"lpips ({options.net})")
     load_lpips(network, path, _heads(options))
-    return network.to(devices.chosen(options.device))
+    return network.eval().requires_grad_(False).to(devices.chosen(options.device))
 
 
 def _heads(options: Options) -> Path:
-    return in_package(PACKAGE, f"weights/v0.1/{options.net}.pth")
+    return file_in(PACKAGE, f"weights/v0.1/{options.net}.pth")
 
 
 def _published(options: Options) -> "WeightsEnum":
@@ -114,6 +114,6 @@ def _missing(options: Options, path: Path) -> BackendError:
     if options.weights:
         return BackendError(f"{path}: no such file of weights for LPIPS ({options.net})")
     return BackendError(
-        f"LPIPS ({options.net}) needs torchvision's weights {path.name}, which are not in torch's cache; name their file "
-        "(weights), allow the download (download: true), or take st_lpips"
+        f"LPIPS ({options.net}) needs torchvision's weights {path.name}, which are not in torch's cache; name their "
+        "file (weights), allow the download (download: true), or take st_lpips"
     )

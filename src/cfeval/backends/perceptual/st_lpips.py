@@ -11,13 +11,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from cfeval.backends.local_classifiers import examining
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
+from cfeval.backends.local_models.packages import file_in
 from cfeval.backends.lpips_networks.weights import load_st_lpips
 from cfeval.backends.perceptual.base import PerceptualDistance
 from cfeval.backends.registry import Finding, Needs, PluginOptions
-from cfeval.backends.torch_files import in_package
-from cfeval.errors import BackendError
 
 PACKAGE = "stlpips_pytorch"
 
@@ -38,13 +38,7 @@ def needs(options: Options) -> Needs:
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether the weights and the device are there."""
-    try:
-        _weights(options)
-        devices.chosen(options.device)
-    except BackendError as error:
-        yield Finding(False, str(error))
-    else:
-        yield Finding(True, f"weights of ST-LPIPS ({options.net}) are there")
+    return examining.findings(options.device, lambda: f"weights {_weights(options).name} are here")
 
 
 def build(options: Options) -> PerceptualDistance:
@@ -59,8 +53,8 @@ def build(options: Options) -> PerceptualDistance:
     trunk = {"alex": trunks.shift_tolerant_alexnet, "vgg": trunks.shift_tolerant_vgg16}[options.net]()
     network = PerceptualNetwork(trunk, f"st_lpips ({options.net})")
     load_st_lpips(network, _weights(options))
-    return network.to(devices.chosen(options.device))
+    return network.eval().requires_grad_(False).to(devices.chosen(options.device))
 
 
 def _weights(options: Options) -> Path:
-    return in_package(PACKAGE, f"weights/vST0.0/{options.net}_shift_tolerant.pth")
+    return file_in(PACKAGE, f"weights/vST0.0/{options.net}_shift_tolerant.pth")
