@@ -10,12 +10,14 @@ from cfeval.io.pictures import Picture, folder_of
 from cfeval.io.records import record_line
 from cfeval.records.common import Record
 
-Add = Callable[[Record, Mapping[str, Picture]], None]
+Add = Callable[[Record, Mapping[str, Picture | bytes]], None]
 
 
 @contextmanager
 def gallery(path: Path) -> Iterator[Add]:
     """Yields the function that adds a record and its pictures, by their paths; all appear when the block ends well.
+
+    What is no picture, but belongs to one, is given as the bytes of its file.
 
     The record file comes last: where it stands, all its pictures do.
 
@@ -28,9 +30,9 @@ def gallery(path: Path) -> Iterator[Add]:
     lines: list[str] = []
     with fresh_folder(folder) as building:
 
-        def add(record: Record, pictures: Mapping[str, Picture]) -> None:
+        def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
             for name, picture in pictures.items():
-                (building / name).write_bytes(picture.png)
+                (building / name).write_bytes(picture.png if isinstance(picture, Picture) else picture)
             lines.append(record_line(record))
 
         yield add

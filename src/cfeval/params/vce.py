@@ -1,12 +1,14 @@
 """The section `vce`: whose counterfactuals are made, how, of which images, and what is measured of them."""
 
 from itertools import product
+from typing import Any
 
 from pydantic import Field, model_validator
 
 from cfeval.errors import nearest
 from cfeval.params.sections import Name, Section, Spec
 from cfeval.params.vce_method import Compute, Method
+from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import ClassName, Group, Pair, VceArm
 
 FAMILIES = {
@@ -15,6 +17,7 @@ FAMILIES = {
     "classifiers": "classifiers",
     "perceptual": "perceptual",
     "features": "features",
+    "embeddings": "features",
 }
 """Which plug-in family each section of the study's backends draws on."""
 
@@ -73,16 +76,29 @@ class Vce(Section):
     methods: dict[Name, Method] = Field(min_length=1, description="Ways of making counterfactuals.")
     groups: tuple[Targets, ...] = Field(min_length=1, description="Source classes and their targets.")
     perceptual: dict[Name, Spec] = Field(default_factory=dict, description="Perceptual distances.")
+    dime_perceptual: Name | None = Field(None, description="The distance of DiME's perceptual term.")
     features: dict[Name, Spec] = Field(default_factory=dict, description="Features of the Fréchet distances.")
+    target_images: int = Field(
+        0, ge=0, description="Images of each target class that Fréchet distances are also measured to; 0: none."
+    )
+    embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
+    cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
     arms: tuple[VceBlock, ...] = Field(min_length=1, description="Which combinations are run.")
+    roles: Roles = Roles()
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Vce":
         for arm in self.all_arms():
+            method = self.methods.get(arm.method)
+            if method and method.projection == "cone" and not self.robust:
+                raise ValueError(f"the method '{arm.method}' projects onto a cone; name the classifier `robust`")
             for field in VceArm.model_fields:
                 self._find(f"{field}s", getattr(arm, field), "arms name")
         for name in (*self.oracles, *([self.robust] if self.robust else [])):
             self._find("classifiers", name, "oracles and robust name")
+        if self.dime_perceptual:
+            self._find("perceptual", self.dime_perceptual, "dime_perceptual names")
+        self._check_roles()
         for section in FAMILIES:
             for name, spec in getattr(self, section).items():
                 if spec.repeat != 1:
@@ -93,10 +109,21 @@ class Vce(Section):
                 raise ValueError(f"groups name the source '{source}' twice; join the two")
         return self
 
+    def _check_roles(self) -> None:
+        roles = self.roles
+        for method in filter(None, (roles.base, roles.no_cone, roles.no_x0, roles.neither, roles.unguided)):
+            self._find("methods", method, "roles name the method")
+        for name in (*roles.robust, *roles.noise_trained, *roles.random, *roles.not_oracles, *roles.paper):
+            self._find("classifiers", name, "roles name the classifier")
+
     def _find(self, section: str, name: str, who: str) -> None:
         defined = getattr(self, section)
         if name not in defined:
             raise ValueError(f"{who} '{name}', which vce.{section} does not define; {nearest(name, defined)}")
+
+    def oracles_of(self, arm: VceArm) -> dict[str, dict[str, Any]]:
+        """The oracles that an arm's counterfactuals are shown to: all but the explained classifier itself."""
+        return {name: self.classifiers[name].plugin() for name in self.oracles if name != arm.classifier}
 
     def all_arms(self) -> list[VceArm]:
         """Every arm, each once, in the order of the blocks."""

@@ -1,20 +1,31 @@
 """What the verbs of the study share: options, opening the pictures that the stages pass on, reading records of arms."""
 
-from collections.abc import Callable, Iterator
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import typer
 
+from cfeval.cli.common import build
+from cfeval.cli.output import from_json
 from cfeval.errors import InputError
 from cfeval.io import pictures
 from cfeval.io.records import read_jsonl
-from cfeval.records.common import Record
+from cfeval.records.common import ImageRef, Record
 from cfeval.records.vce import SourceImage, VceArm, VceRecord
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cfeval.studies.vce.views import Views
+
 R = TypeVar("R", bound=Record)
+SAMPLE = ".npy"
+"""How the name of a file ends that holds what the sampler returned, (3, H, W), not clamped."""
 
 ImagesFile = Annotated[
     Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder beside.")
@@ -27,6 +38,11 @@ ClassifierSpec = Annotated[
 ]
 Groups = Annotated[str, typer.Option("--groups", help="Source and target classes: a JSON list of groups.")]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Counterfactuals of each image and target.")]
+Named = 'As JSON: {"NAME": {"backend": …}}.'
+PerceptualSpecs = Annotated[str, typer.Option("--perceptual", help=f"Perceptual distances. {Named}")]
+Reference = Annotated[
+    bool, typer.Option("--reference/--paper", help="Measure as the reference code does, or as the paper says.")
+]
 Pixels = npt.NDArray[np.uint8]
 
 
@@ -36,15 +52,46 @@ def pixels_of(images: Path) -> Callable[[SourceImage], Pixels]:
     return lambda record: pictures.load(folder, record.image).pixels
 
 
-def pixels_made(counterfactuals: Path) -> Callable[[VceRecord], Pixels]:
-    """How to open a counterfactual that has a picture."""
-    folder = pictures.folder_of(counterfactuals)
+def build_all(family: str, text: str, option: str) -> dict[str, Any]:
+    """The backends that an option names, by name."""
+    specs = from_json(text, dict[str, dict[str, Any]], option)
+    return {name: build(family, json.dumps(spec), f"{option} {name}") for name, spec in specs.items()}
 
-    def open_one(record: VceRecord) -> Pixels:
-        assert record.image is not None, "only a counterfactual with status ok is opened"
-        return pictures.load(folder, record.image).pixels
 
-    return open_one
+def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference: bool) -> "Views":
+    """How to open what is scored: pictures, and for the reference evaluation the sampler's own values beside them."""
+    from cfeval.studies.vce.views import Views
+
+    originals = _pictures(images, SourceImage)
+    made = _pictures(counterfactuals, VceRecord)
+
+    def sample(name: str) -> npt.NDArray[np.float32]:
+        folder, _ = made[name]
+        path = folder / f"{name}{SAMPLE}"
+        try:
+            return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+        except (OSError, ValueError):
+            raise InputError(f"{path}: no sample; only methods with mode 'reference' keep them") from None
+
+    return Views(
+        lambda name: pictures.load(*originals[name]),
+        lambda name: pictures.load(*made[name]),
+        sample if reference else None,
+    )
+
+
+def npy(values: "Tensor | None") -> bytes:
+    """What the sampler returned, as the bytes of a file that numpy reads, float32."""
+    assert values is not None, "only what has a picture has values"
+    buffer = io.BytesIO()
+    np.save(buffer, values.float().cpu().numpy(), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _pictures(files: Sequence[Path], kind: type[SourceImage | VceRecord]) -> dict[str, tuple[Path, ImageRef]]:
+    """Where the picture of each record lies, and its reference, by id."""
+    found = ((pictures.folder_of(file), record) for file in files for record in read_jsonl(file, kind))
+    return {record.id: (folder, record.image) for folder, record in found if record.image is not None}
 
 
 def files_of(folder: Path, arm: VceArm) -> list[Path]:

@@ -6,7 +6,7 @@ import typer
 
 from cfeval.cli.common import Out, Seed, build
 from cfeval.cli.output import from_json
-from cfeval.cli.vce.common import ClassifierSpec, Groups, ImagesFile, Repeats, pixels_of
+from cfeval.cli.vce.common import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, npy, pixels_of
 from cfeval.io.gallery import gallery
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl
@@ -44,4 +44,5 @@ def run(
     made = counterfactuals(tasks, pixels_of(images), models, how, from_json(compute, Compute, "--compute"))
     with gallery(out) as add:
         for one in track(made, len(tasks), "counterfactuals"):
-            add(one.record, one.pictures)
+            sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}
+            add(one.record, {**one.pictures, **sample})

@@ -159,7 +159,9 @@ def _made(task: Wanted, image: Tensor, finite: bool, kept: bool) -> Made:
     if not finite:
         return Made(task.record(**ended(Status.NO_IMAGE, STAGE, "it diverged: values that are not finite")), {})
     if not kept:
-        return Made(task.record(**ended(Status.REJECTED, STAGE, "the classifier sees another class than the target")), {})
+        return Made(
+            task.record(**ended(Status.REJECTED, STAGE, "the classifier sees another class than the target")), {}
+        )
     picture = Picture.from_pixels(to_pixels(image))
     path = f"{task.id}.png"
     return Made(task.record(image=picture.ref(path)), {path: picture}, image)
