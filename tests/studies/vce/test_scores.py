@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-from cfeval.errors import InputError
+from cfeval.errors import BackendError, InputError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.vce import VceScore
@@ -153,3 +154,14 @@ def test_pictures_are_asked_for_batch_by_batch() -> None:
     stream = scores(RECORDS, views(PICTURES).__class__(original, PICTURES.__getitem__), measures(), batch=1)
     next(stream)
     assert asked == ["a"]
+
+
+def test_memory_that_runs_out_is_an_error_of_one_line() -> None:
+    class Full(Apart):
+        def distance(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(
+        BackendError, match="out of memory while scoring 2 counterfactuals at once; set a smaller batch"
+    ):
+        scored(distances={"full": Full()})

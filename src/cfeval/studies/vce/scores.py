@@ -64,7 +64,7 @@ def scores(records: Iterable[VceRecord], views: Views, measures: Measures, batch
     for some, extremes in _parts(records, views, batch):
         ok = [record for record in some if record.status == Status.OK]
         with memory_errors(f"scoring {len(ok)} counterfactuals at once", "set a smaller batch"):
-            found = iter(_scored(ok, views, measures, extremes, before) if ok else ())
+            found = iter(list(_scored(ok, views, measures, extremes, before)) if ok else ())
         for record in some:
             yield next(found) if record.status == Status.OK else _carried(record)
 
