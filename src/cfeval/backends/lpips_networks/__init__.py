@@ -1,0 +1,1 @@
+"""The networks of LPIPS and ST-LPIPS: one way to compare, several trunks."""

@@ -1,0 +1,66 @@
+"""ST-LPIPS, the shift-tolerant perceptual distance (Ghildyal and Liu 2022, "Shift-Tolerant Perceptual Similarity
+Metric"). It is not LPIPS: its figures have a name of their own.
+
+The weights of trunk and heads come with the package stlpips-pytorch (BSD 2-Clause), of whose modules nothing is
+imported.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from cfeval.backends.local_models import devices
+from cfeval.backends.local_models.devices import DEVICE
+from cfeval.backends.lpips_networks.weights import load_st_lpips
+from cfeval.backends.perceptual.base import PerceptualDistance
+from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.torch_files import in_package
+from cfeval.errors import BackendError
+
+PACKAGE = "stlpips_pytorch"
+
+
+class Options(PluginOptions):
+    """Which trunk, and where it computes."""
+
+    net: Literal["alex", "vgg"] = "alex"
+    """alex (2.5 M weights) or vgg (14.7 M, slower)."""
+    device: str = Field("auto", pattern=DEVICE)
+    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
+
+
+def needs(options: Options) -> Needs:
+    """A GPU, unless the processor is asked for."""
+    return Needs(gpu=0 if options.device == "cpu" else 1)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Whether the weights and the device are there."""
+    try:
+        _weights(options)
+        devices.chosen(options.device)
+    except BackendError as error:
+        yield Finding(False, str(error))
+    else:
+        yield Finding(True, f"weights of ST-LPIPS ({options.net}) are there")
+
+
+def build(options: Options) -> PerceptualDistance:
+    """The distance, its network loaded.
+
+    Raises:
+        BackendError: the package or the device is not there.
+    """
+    from cfeval.backends.lpips_networks import trunks
+    from cfeval.backends.lpips_networks.network import PerceptualNetwork
+
+    trunk = {"alex": trunks.shift_tolerant_alexnet, "vgg": trunks.shift_tolerant_vgg16}[options.net]()
+    network = PerceptualNetwork(trunk, f"st_lpips ({options.net})")
+    load_st_lpips(network, _weights(options))
+    return network.to(devices.chosen(options.device))
+
+
+def _weights(options: Options) -> Path:
+    return in_package(PACKAGE, f"weights/vST0.0/{options.net}_shift_tolerant.pth")

@@ -1,0 +1,165 @@
+"""Counterfactuals of every image, towards every target of its class (DBVCE, Sections 2.3 and 4)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from cfeval.backends.classifiers.base import Classifier
+from cfeval.diffusion.check import Classes
+from cfeval.diffusion.counterfactuals import counterfactuals as sampled
+from cfeval.diffusion.memory import Allowance
+from cfeval.diffusion.networks import Models
+from cfeval.diffusion.rejection import accepted
+from cfeval.errors import InputError, nearest
+from cfeval.io.pictures import Picture
+from cfeval.params.vce_method import Compute, Method
+from cfeval.records.common import Status
+from cfeval.records.outcomes import ended
+from cfeval.records.vce import Group, SourceImage, VceRecord
+from cfeval.seeds import derive
+from cfeval.streams import batched
+
+Pixels = npt.NDArray[np.uint8]
+STAGE = "counterfactuals"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A counterfactual that is wanted: of which image, towards which target, with which noise."""
+
+    image: SourceImage
+    group: Group
+    repeat: int
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """Its id: the image, the target and the draw of the noise."""
+        target = "".join(letter if letter.isalnum() else "-" for letter in self.group.target)[:40].strip("-")
+        return f"{self.image.id}-to-{target}-{self.repeat}"
+
+    def record(self, **fields: object) -> VceRecord:
+        """The record of what became of it."""
+        return VceRecord(
+            id=self.id,
+            source_image=self.image.id,
+            source=self.group.source,
+            target=self.group.target,
+            pair=self.group.pair,
+            repeat=self.repeat,
+            **fields,
+        )
+
+
+@dataclass(frozen=True)
+class Made:
+    """A counterfactual: its record, its picture where it has one, and the sampler's own values, (3, H, W)."""
+
+    record: VceRecord
+    pictures: Mapping[str, Picture]
+    values: Tensor | None = None
+
+
+def wanted(
+    images: Iterable[SourceImage], groups: Sequence[Group], repeats: int, seed: int, same_noise: bool
+) -> Iterator[Wanted]:
+    """What is to be made: every image towards every target of its class, `repeats` times.
+
+    Args:
+        images: the originals.
+        groups: source and target classes.
+        repeats: counterfactuals of each image and target.
+        seed: of the study.
+        same_noise: whether the images of every group are given the same noise, as in the reference code, so that groups
+            and methods differ in nothing else; else every counterfactual has noise of its own.
+    """
+    for image in images:
+        for group in groups:
+            for repeat in range(repeats) if group.source == image.label else ():
+                drawn = (image.number,) if same_noise else (image.id, group.target)
+                yield Wanted(image, group, repeat, derive(seed, "noise", repeat, *drawn))
+
+
+def counterfactuals(
+    tasks: Iterable[Wanted],
+    pixels_of: Callable[[SourceImage], Pixels],
+    models: Models,
+    method: Method,
+    compute: Compute,
+) -> Iterator[Made]:
+    """Make what is wanted, in order.
+
+    Args:
+        tasks: what is wanted.
+        pixels_of: opens an original, (H, W, 3), uint8 RGB.
+        models: the networks.
+        method: how.
+        compute: with which precision, and how many at once; halved where memory runs out.
+
+    Raises:
+        InputError: a class that the classifier does not have, an original of another size than the denoiser's.
+    """
+    allowance = Allowance(compute.batch)
+    for some in batched(tasks, compute.batch):
+        originals = to_images([pixels_of(task.image) for task in some]).to(models.denoiser.dtype)
+        made = sampled(
+            originals,
+            [task.seed for task in some],
+            method,
+            models,
+            _classes(some, models.classifier),
+            compute.model_copy(update={"batch": allowance.batch}),
+        )
+        allowance.batch = min(allowance.batch, made.batch)
+        kept = _kept(some, made.images, models.classifier, method, allowance)
+        for row, task in enumerate(some):
+            yield _made(task, made.images[row], bool(made.finite[row]), kept[row])
+
+
+def to_images(pixels: Sequence[Pixels]) -> Tensor:
+    """Pictures (H, W, 3), uint8, as one tensor (N, 3, H, W), float32 in [−1, 1]."""
+    stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
+    return stacked.float() / 127.5 - 1
+
+
+def to_pixels(image: Tensor) -> Pixels:
+    """An image (3, H, W) in [−1, 1], clamped, as a picture (H, W, 3), uint8."""
+    levels = ((image.double().clamp(-1, 1) + 1) * 127.5).round().byte()
+    return levels.permute(1, 2, 0).cpu().numpy()
+
+
+def _classes(tasks: Sequence[Wanted], classifier: Classifier | None) -> Classes | None:
+    if classifier is None:
+        return None
+    sources = [_index(task.group.source, classifier) for task in tasks]
+    return Classes([_index(task.group.target, classifier) for task in tasks], sources)
+
+
+def _index(name: str, classifier: Classifier) -> int:
+    if name not in classifier.classes:
+        raise InputError(f"the classifier has no class '{name}'; {nearest(name, classifier.classes)}")
+    return classifier.classes.index(name)
+
+
+def _kept(
+    tasks: Sequence[Wanted], images: Tensor, classifier: Classifier | None, method: Method, allowance: Allowance
+) -> list[bool]:
+    """Which counterfactuals the rejection step keeps; all, where there is none."""
+    if not method.reject or classifier is None:
+        return [True] * len(tasks)
+    targets = [_index(task.group.target, classifier) for task in tasks]
+    return accepted(images, targets, classifier, method.prepared, allowance).tolist()
+
+
+def _made(task: Wanted, image: Tensor, finite: bool, kept: bool) -> Made:
+    if not finite:
+        return Made(task.record(**ended(Status.NO_IMAGE, STAGE, "it diverged: values that are not finite")), {})
+    if not kept:
+        return Made(task.record(**ended(Status.REJECTED, STAGE, "the classifier sees another class than the target")), {})
+    picture = Picture.from_pixels(to_pixels(image))
+    path = f"{task.id}.png"
+    return Made(task.record(image=picture.ref(path)), {path: picture}, image)
