@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from cfeval.errors import nearest
 from cfeval.params.sections import Name, Section, Spec
+from cfeval.params.vce_figures import check_figures
 from cfeval.params.vce_method import Compute, Method
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import ClassName, Group, Pair, VceArm
@@ -98,6 +99,7 @@ class Vce(Section):
             self._find("classifiers", name, "oracles and robust name")
         if self.dime_perceptual:
             self._find("perceptual", self.dime_perceptual, "dime_perceptual names")
+        check_figures(*({name: spec.plugin() for name, spec in named.items()} for named in self._figures()))
         self._check_roles()
         for section in FAMILIES:
             for name, spec in getattr(self, section).items():
@@ -108,6 +110,9 @@ class Vce(Section):
             if sources.count(source) > 1:
                 raise ValueError(f"groups name the source '{source}' twice; join the two")
         return self
+
+    def _figures(self) -> tuple[dict[str, Spec], ...]:
+        return self.perceptual, self.features, self.embeddings
 
     def _check_roles(self) -> None:
         roles = self.roles

@@ -35,6 +35,8 @@ class Options(PluginOptions):
     """Height and width that images are brought to (bilinear); 0: as they are. The network was trained at 224."""
     device: str = Field("auto", pattern=DEVICE)
     """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Precision; float64 gives the same figures on every processor, at about twice the time."""
 
 
 def needs(options: Options) -> Needs:
@@ -54,21 +56,23 @@ def build(options: Options) -> FeatureExtractor:
         BackendError: the package or the device is not there.
     """
     device = devices.chosen(options.device)
-    return EfficientNetLite(_network(options.width).to(device), options.width, options.size, device)
+    network = _network(options.width).to(device)
+    return EfficientNetLite(network.double() if options.dtype == "float64" else network, options, device)
 
 
 class EfficientNetLite:
     """The part of the network that is needed, loaded."""
 
-    def __init__(self, network: "Module", width: int, size: int, device: str) -> None:
-        self.network, self.width, self.size, self.device = network, width, size, device
+    def __init__(self, network: "Module", options: Options, device: str) -> None:
+        self.network, self.width, self.size, self.device = network, options.width, options.size, device
+        self.dtype = options.dtype
 
     def features(self, images: "Tensor") -> "Tensor":
         """See `FeatureExtractor.features`."""
         import torch
 
         with torch.inference_mode():
-            maps: Tensor = self.network((self._resized(images.to(self.device).float()) - 127) / 128)
+            maps: Tensor = self.network((self._resized(images.to(self.device, getattr(torch, self.dtype))) - 127) / 128)
             return maps.mean(dim=(2, 3)).double().to(images.device)
 
     def _resized(self, images: "Tensor") -> "Tensor":

@@ -24,9 +24,8 @@ class PerceptualNetwork(nn.Module):
         self.register_buffer("shift", torch.tensor([-0.030, -0.088, -0.188]).view(1, 3, 1, 1))
         self.register_buffer("scale", torch.tensor([0.458, 0.448, 0.450]).view(1, 3, 1, 1))
 
-    @torch.inference_mode()
     def distance(self, first: Tensor, second: Tensor) -> Tensor:
-        """See `PerceptualDistance.distance`; the result is on the device of the images.
+        """See `PerceptualDistance.distance`; the result is on the device of the images and of their dtype.
 
         Raises:
             BackendError: the images are too small for the network.
@@ -37,8 +36,8 @@ class PerceptualNetwork(nn.Module):
                 f"{self.name} needs images of at least {self.smallest} × {self.smallest} pixels, but got {size}; "
                 "take larger images or another distance"
             )
-        images = torch.cat([first, second]).to(self.shift.device)
-        found: Tensor = self((images - self.shift) / self.scale).to(first.device)
+        images = torch.cat([first, second]).to(self.shift)
+        found: Tensor = self((images - self.shift) / self.scale).to(first)
         return found
 
     def forward(self, images: Tensor) -> Tensor:

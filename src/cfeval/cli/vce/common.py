@@ -1,10 +1,10 @@
-"""What the verbs of the study share: options, opening the pictures that the stages pass on, reading records of arms."""
+"""What the verbs of the study share: options, opening the pictures that the stages pass on."""
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,14 @@ from cfeval.cli.output import from_json
 from cfeval.errors import InputError
 from cfeval.io import pictures
 from cfeval.io.records import read_jsonl
-from cfeval.records.common import ImageRef, Record
-from cfeval.records.vce import SourceImage, VceArm, VceRecord
+from cfeval.records.common import ImageRef
+from cfeval.records.vce import SourceImage, VceRecord
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from cfeval.studies.vce.views import Views
 
-R = TypeVar("R", bound=Record)
 SAMPLE = ".npy"
 """How the name of a file ends that holds what the sampler returned, (3, H, W), not clamped."""
 
@@ -92,23 +91,3 @@ def _pictures(files: Sequence[Path], kind: type[SourceImage | VceRecord]) -> dic
     """Where the picture of each record lies, and its reference, by id."""
     found = ((pictures.folder_of(file), record) for file in files for record in read_jsonl(file, kind))
     return {record.id: (folder, record.image) for folder, record in found if record.image is not None}
-
-
-def files_of(folder: Path, arm: VceArm) -> list[Path]:
-    """The files of an arm: FOLDER/IMAGE_SET/DENOISER/CLASSIFIER/METHOD.jsonl, or such a folder of shards.
-
-    Raises:
-        InputError: there are none.
-    """
-    place = folder.joinpath(*arm.model_dump().values())
-    whole = place.parent / f"{place.name}.jsonl"
-    found = [whole] if whole.is_file() else sorted(place.glob("*.jsonl"))
-    if not found:
-        raise InputError(f"{whole}: no such file; run the step that scores this arm, or leave its folder out")
-    return found
-
-
-def records_of(folder: Path, arm: VceArm, kind: type[R]) -> Iterator[R]:
-    """The records of an arm; see `files_of`."""
-    for file in files_of(folder, arm):
-        yield from read_jsonl(file, kind)

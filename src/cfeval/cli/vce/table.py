@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from cfeval.cli.output import TableOut, from_json, write_table
-from cfeval.cli.vce.common import records_of
 from cfeval.errors import InputError, nearest
 from cfeval.io.records import read_csv, read_jsonl
+from cfeval.io.vce_files import records_of
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import GroupScore, VceScore
 from cfeval.records.vce_tables import PublishedCell

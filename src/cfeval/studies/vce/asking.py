@@ -60,7 +60,8 @@ def perceptual(measure: PerceptualDistance, first: Images, second: Images) -> Fl
     """A perceptual distance of each pair of images, (N,)."""
     import torch
 
-    found: Floats = measure.distance(torch.from_numpy(first), torch.from_numpy(second)).double().cpu().numpy()
+    with torch.no_grad():
+        found: Floats = measure.distance(torch.from_numpy(first), torch.from_numpy(second)).double().cpu().numpy()
     return found
 
 
