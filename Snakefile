@@ -1,6 +1,6 @@
 """The studies' workflow: params.yaml in, tables, figures and the report out.
 
-One target per phase (`edct_samples` … `edct_report`), one per study (`edct`), and `all`. The default run trains nothing;
+One target per phase (`edct_samples` … `edct_report`, `vce_images` …), one per study (`edct`, `vce`), and `all`. The default run trains nothing;
 the built-in models are trained by workflow/train.smk.
 """
 
@@ -22,6 +22,8 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/vce_common.smk"
+include: "workflow/rules/journal.smk"
 
 
 localrules:
@@ -36,6 +38,12 @@ localrules:
     edct_calls,
     edct_tables,
     edct_report,
+    vce,
+    vce_images,
+    vce_counterfactuals,
+    vce_scores,
+    vce_tables,
+    vce_sheets,
 
 
 rule all:
@@ -51,9 +59,17 @@ rule edct:
         *[PHASES[phase] for phase in PHASES if phase.startswith("edct_")],
 
 
+rule vce:
+    """The whole vce study."""
+    input:
+        *[PHASES[phase] for phase in PHASES if phase.startswith("vce_")],
+
+
 include: "workflow/rules/data.smk"
 include: "workflow/rules/edct.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/vce.smk"
+include: "workflow/rules/vce_tables.smk"
 
 
 onsuccess:

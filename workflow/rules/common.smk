@@ -2,8 +2,8 @@
 
 Inputs: params.yaml, as Snakemake merged it with `--configfile` and `--config`.
 Outputs: none.
-Steps: 1. check the parameters. 2. name every file and phase. 3. name what jobs depend on: specifications, code, prompts,
-model files. 4. set limits. 5. make Snakemake's records true of the files that lie there (workflow/provenance.py).
+Steps: 1. check the parameters. 2. name every file and phase of edct. 3. name what jobs depend on: specifications, code,
+prompts, model files.
 """
 
 import json
@@ -167,41 +167,7 @@ def test_targets(arms):
 PROMPTS = EDCT.prompts or ""
 PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conversation", "answer.md", "explain.md")
 
-# Limits that hold without any profile; --resources on the command line replaces only the names it gives.
-for _name, _limit in PARAMS.limits.model_dump().items():
-    if _name not in workflow.global_resources:
-        workflow.global_resources[_name] = Resource(_name, _limit)
-
-JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in parts))
-
-if workflow.is_main_process:
-    # A killed run leaves its lock behind; without a run that is alive it would only stand in the way.
-    if locks.SNAKEMAKE_LOCKS.is_dir() and not locks.alive(Path(), ["snakemake"]):
-        locks.remove(locks.SNAKEMAKE_LOCKS)
-    # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
-    _sealing = SEALED.get(surroundings.dvc_stage(), [])
-    for _part in _sealing:
-        provenance.sweep(_part)
-    JOURNAL.reconcile()
-    if _sealing:
-        JOURNAL.save()
-
 
 def one_of(names):
     """A wildcard's pattern: these names and no other."""
     return "|".join(re.escape(name) for name in sorted(set(names)))
-
-
-wildcard_constraints:
-    shard=r"(/\d{3})?",
-    dataset=one_of(EDCT.datasets),
-    vlm=one_of(EDCT.vlms),
-    writer=one_of(EDCT.writers),
-    protocol=one_of(arm["protocol"] for arm in ARMS),
-    editor=one_of(EDCT.editors),
-    judge=one_of(EDCT.judges),
-    table=one_of(tables.NAMES["edct"]),
-    figure=one_of(figures.TABLE_OF["edct"]),
-
-
-container: "docker://python:3.11-slim"

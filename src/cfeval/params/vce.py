@@ -93,6 +93,11 @@ class Vce(Section):
             method = self.methods.get(arm.method)
             if method and method.projection == "cone" and not self.robust:
                 raise ValueError(f"the method '{arm.method}' projects onto a cone; name the classifier `robust`")
+            if method and method.perceptual_weight and not self.dime_perceptual:
+                raise ValueError(
+                    f"the method '{arm.method}' has a perceptual term; name its distance in `dime_perceptual`, "
+                    "or set perceptual_weight: 0"
+                )
             for field in VceArm.model_fields:
                 self._find(f"{field}s", getattr(arm, field), "arms name")
         for name in (*self.oracles, *([self.robust] if self.robust else [])):

@@ -101,6 +101,11 @@ class Parts(Section):
         """Whether the clean estimate is denoised in a loop of its own."""
         return self.guidance == "clean" and self.clean == "nested"
 
+    @property
+    def denoiser_calls(self) -> int:
+        """How often the denoiser is asked about an image with the first of the scales."""
+        return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.projection != "none" and self.norm == "none":

@@ -77,6 +77,14 @@ class VceScore(Outcome):
     others: dict[str, float] = {}
 
 
+class SheetRecord(Record):
+    """A contact sheet: the images of a group, their counterfactuals, and what changed."""
+
+    source: ClassName
+    target: ClassName
+    image: ImageRef
+
+
 class GroupScore(Record):
     """The figures of one group under one arm: `n` counterfactuals were asked for, `n_scored` have a result.
 

@@ -64,7 +64,8 @@ class EfficientNetLite:
     """The part of the network that is needed, loaded."""
 
     def __init__(self, network: "Module", options: Options, device: str) -> None:
-        self.network, self.width, self.size, self.device = network, options.width, options.size, device
+        self.network, self.size, self.device = network, options.size, device
+        self.width: int = options.width
         self.dtype = options.dtype
 
     def features(self, images: "Tensor") -> "Tensor":

@@ -61,8 +61,8 @@ def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference:
     """How to open what is scored: pictures, and for the reference evaluation the sampler's own values beside them."""
     from cfeval.studies.vce.views import Views
 
-    originals = _pictures(images, SourceImage)
-    made = _pictures(counterfactuals, VceRecord)
+    originals = pictures_by_id(images, SourceImage)
+    made = pictures_by_id(counterfactuals, VceRecord)
 
     def sample(name: str) -> npt.NDArray[np.float32]:
         folder, _ = made[name]
@@ -87,7 +87,7 @@ def npy(values: "Tensor | None") -> bytes:
     return buffer.getvalue()
 
 
-def _pictures(files: Sequence[Path], kind: type[SourceImage | VceRecord]) -> dict[str, tuple[Path, ImageRef]]:
+def pictures_by_id(files: Sequence[Path], kind: type[SourceImage | VceRecord]) -> dict[str, tuple[Path, ImageRef]]:
     """Where the picture of each record lies, and its reference, by id."""
     found = ((pictures.folder_of(file), record) for file in files for record in read_jsonl(file, kind))
     return {record.id: (folder, record.image) for folder, record in found if record.image is not None}

@@ -1,0 +1,42 @@
+"""What holds for all rules, once every study has named its files.
+
+Inputs: none.
+Outputs: none.
+Steps: 1. set limits. 2. make Snakemake's records true of the files that lie there (workflow/provenance.py). 3. say what
+wildcards can be.
+"""
+
+# Limits that hold without any profile; --resources on the command line replaces only the names it gives.
+for _name, _limit in PARAMS.limits.model_dump().items():
+    if _name not in workflow.global_resources:
+        workflow.global_resources[_name] = Resource(_name, _limit)
+
+JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in parts))
+
+if workflow.is_main_process:
+    # A killed run leaves its lock behind; without a run that is alive it would only stand in the way.
+    if locks.SNAKEMAKE_LOCKS.is_dir() and not locks.alive(Path(), ["snakemake"]):
+        locks.remove(locks.SNAKEMAKE_LOCKS)
+    # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
+    _sealing = SEALED.get(surroundings.dvc_stage(), [])
+    for _part in _sealing:
+        provenance.sweep(_part)
+    JOURNAL.reconcile()
+    if _sealing:
+        JOURNAL.save()
+
+
+wildcard_constraints:
+    shard=r"(/\d{3})?",
+    dataset=one_of(EDCT.datasets),
+    vlm=one_of(EDCT.vlms),
+    writer=one_of(EDCT.writers),
+    protocol=one_of(arm["protocol"] for arm in ARMS),
+    editor=one_of(EDCT.editors),
+    judge=one_of(EDCT.judges),
+    table=one_of(name for names in tables.NAMES.values() for name in names),
+    figure=one_of(name for names in figures.TABLE_OF.values() for name in names),
+    **VCE_WILDCARDS,
+
+
+container: "docker://python:3.11-slim"
