@@ -1,0 +1,1 @@
+"""What every classifier that runs in this process needs: options, preprocessing, classes, weights, architectures."""
