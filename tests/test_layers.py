@@ -21,6 +21,7 @@ FLOORS = (
     "calls",
     "protocols",
     "backends",
+    "diffusion",
     "studies",
     "tables",
     "report",
