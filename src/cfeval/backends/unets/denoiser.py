@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from cfeval.backends.denoisers.base import Prediction
@@ -29,6 +30,8 @@ class UNetDenoiser:
         self.alphas_cumprod = alphas_cumprod
         self.image_size, self.classes = image_size, classes
         self.device, self.dtype = unet.device, unet.dtype
+        quick = unet.conv_in.weight.is_contiguous(memory_format=torch.channels_last)
+        self._layout = torch.channels_last if quick else torch.preserve_format
         self._target = target
         self._learned = unet.config.out_channels == 2 * unet.config.in_channels
         self._textless = {"encoder_hidden_states": None} if type(unet).__name__ == "UNet2DConditionModel" else {}
@@ -44,7 +47,8 @@ class UNetDenoiser:
         if self.classes and labels is None:
             raise BackendError(f"the denoiser is conditional on {self.classes} classes and was given none of them")
         told = {"class_labels": labels, **self._textless} if self.classes else self._textless
-        (said,) = self.unet(noisy.to(self.dtype), timesteps, return_dict=False, **told)
+        given = noisy.to(self.dtype, memory_format=self._layout)
+        (said,) = self.unet(given, timesteps, return_dict=False, **told)
         if not self._learned:
             return Prediction(self._as_noise(said.float(), noisy, timesteps))
         mean, variance = said.float().chunk(2, dim=1)
