@@ -30,7 +30,7 @@ def load_precise(name: str, network: Network) -> Network:
     wrong = [key for key in (wanted | weights) if _shape(wanted, key) != _shape(weights, key)]
     if wrong:
         raise InputError(
-            f"the weights {name}.safetensors are of another network: {wrong[0]} is {_shape(weights, wrong[0])}, wanted is "
+            f"the weights {name}.safetensors are of another network: {wrong[0]} is {_shape(weights, wrong[0])}, not "
             f"{_shape(wanted, wrong[0])}; restore data/models or train them again"
         )
     network.load_state_dict(weights, strict=False)
