@@ -126,3 +126,8 @@ def test_the_reference_evaluation_wraps_bytes_and_takes_norms_of_batches() -> No
 def test_an_oracle_cannot_be_called_as_the_committee() -> None:
     with pytest.raises(InputError, match="an oracle is called 'majority'"):
         grouped(measured(RECORDS, majority=Colors("green", "blue")))
+
+
+def test_the_order_of_the_scores_does_not_matter() -> None:
+    found = measured(RECORDS)
+    assert grouped(found) == grouped(found[::-1]) == grouped(found[1::2] + found[::2])

@@ -165,3 +165,14 @@ def test_memory_that_runs_out_is_an_error_of_one_line() -> None:
         BackendError, match="out of memory while scoring 2 counterfactuals at once; set a smaller batch"
     ):
         scored(distances={"full": Full()})
+
+
+def test_the_reference_evaluation_finds_the_groups_in_any_order() -> None:
+    together = [record(name, target, 0) for target in ("green", "blue") for name in ("a", "b")][:4]
+    pictures = PICTURES | {"a-blue-0": plain(9, 9, 200)}
+    samples = {name: as_sample(picture) for name, picture in pictures.items() if "-" in name}
+
+    def found(records: list) -> dict[str, VceScore]:
+        return {one.id: one for one in scores(records, views(pictures, samples), measures(), batch=1)}
+
+    assert found(together) == found([together[place] for place in (0, 2, 1, 3)])

@@ -7,6 +7,7 @@ import typer
 from cfeval.cli.common import Out, Seed, build
 from cfeval.cli.output import from_json
 from cfeval.cli.vce.common import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, npy, pixels_of
+from cfeval.errors import InputError
 from cfeval.io.gallery import gallery
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl
@@ -39,8 +40,12 @@ def run(
         robust=build("classifiers", robust, "--robust") if robust else None,
         perceptual=build("perceptual", perceptual, "--perceptual") if perceptual else None,
     )
-    originals = read_jsonl(images, SourceImage)
-    tasks = list(wanted(originals, from_json(groups, list[Group], "--groups"), repeats, seed, same_noise))
+    if models.robust and not models.robust.robust:
+        raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")
+    asked = from_json(groups, list[Group], "--groups")
+    if not asked:
+        raise InputError("--groups: the list is empty; name at least one source class with its target")
+    tasks = list(wanted(read_jsonl(images, SourceImage), asked, repeats, seed, same_noise))
     made = counterfactuals(tasks, pixels_of(images), models, how, from_json(compute, Compute, "--compute"))
     with gallery(out) as add:
         for one in track(made, len(tasks), "counterfactuals"):

@@ -48,10 +48,10 @@ def group_scores(
     distances: Mapping[str, PerceptualDistance],
     seed: int,
 ) -> Iterator[GroupScore]:
-    """Score the groups of an arm, in the order in which their first counterfactuals come.
+    """Score the groups of an arm, source by source, the ideal target first.
 
     Args:
-        scores: of all counterfactuals of the arm, whatever became of them. They are kept, images are not.
+        scores: of all counterfactuals of the arm, whatever became of them, in any order. They are kept, images are not.
         arm: what made them.
         distributions: feature extractors by the names of their figures, and where the images come from.
         distances: perceptual distances by name, for the diversity of counterfactuals of one image.
@@ -64,7 +64,8 @@ def group_scores(
     groups: dict[Group, list[VceScore]] = {}
     for score in scores:
         groups.setdefault(Group(source=score.source, target=score.target, pair=score.pair), []).append(score)
-    for group, members in groups.items():
+    for group in sorted(groups, key=lambda group: (group.source, group.pair, group.target)):
+        members = sorted(groups[group], key=lambda score: (score.source_image, score.repeat))
         ok = [score for score in members if score.status == Status.OK]
         drawn = derive(seed, group.source, group.target, "halves")
         figures: dict[str, float] = {}

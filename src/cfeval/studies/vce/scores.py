@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,10 @@ class Measures:
 
 
 def scores(records: Iterable[VceRecord], views: Views, measures: Measures, batch: int = 64) -> Iterator[VceScore]:
-    """Score every counterfactual, in order; what has none keeps its status and is not looked at.
+    """Score every counterfactual; what has none keeps its status and is not looked at.
 
     Args:
-        records: counterfactuals. For the reference evaluation those of a group must stand together, because its
+        records: counterfactuals. For the reference evaluation they are scored group after group, because its
             perceptual distance depends on the extremes of the whole group.
         views: their images; they say whether the paper's definitions or the reference code's are followed.
         measures: what to measure.
@@ -74,8 +73,10 @@ def _parts(records: Iterable[VceRecord], views: Views, batch: int) -> Iterator[t
     if not views.reference:
         yield from ((some, None) for some in batched(records, batch))
         return
-    for _, group in groupby(records, key=lambda record: (record.source, record.target)):
-        whole = list(group)
+    groups: dict[tuple[str, str], list[VceRecord]] = {}
+    for record in records:
+        groups.setdefault((record.source, record.target), []).append(record)
+    for whole in groups.values():
         extremes = _extremes([record for record in whole if record.status == Status.OK], views, batch)
         yield from ((some, extremes) for some in batched(whole, batch))
 

@@ -1,12 +1,13 @@
 """Double precision for inference: differences between CPUs shrink to 1e-15, far below a byte of a picture or a word."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from cfeval.errors import InputError
 from cfeval.world.render import Image
 from cfeval.world.weights import load
 
@@ -22,14 +23,22 @@ def load_precise(name: str, network: Network) -> Network:
     """The network with the shipped weights of this name, ready for inference.
 
     Raises:
-        RuntimeError: the weights are of another architecture.
+        InputError: the weights are not there, or of another architecture.
     """
-    weights = load(name)
-    missing, unexpected = network.load_state_dict({key: value.float() for key, value in weights.items()}, strict=False)
-    lacking = [key for key in missing if not key.endswith("num_batches_tracked")]
-    if lacking or unexpected:
-        raise RuntimeError(f"weights {name} do not fit the network: missing {lacking}, unexpected {unexpected}")
+    weights = {key: value.float() for key, value in load(name).items()}
+    wanted = {key: value for key, value in network.state_dict().items() if not key.endswith("num_batches_tracked")}
+    wrong = [key for key in (wanted | weights) if _shape(wanted, key) != _shape(weights, key)]
+    if wrong:
+        raise InputError(
+            f"the weights {name}.safetensors are of another network: {wrong[0]} is {_shape(weights, wrong[0])}, not "
+            f"{_shape(wanted, wrong[0])}; restore data/models or train them again"
+        )
+    network.load_state_dict(weights, strict=False)
     return precise(network)
+
+
+def _shape(weights: Mapping[str, Tensor], key: str) -> str:
+    return str(tuple(weights[key].shape)) if key in weights else "missing"
 
 
 def to_precise(images: Sequence[Image]) -> Tensor:
