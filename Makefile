@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pipeline test-serve test-browser bench-calls bench-gate lint lock clean
+.PHONY: help setup demo test test-pipeline test-serve test-browser bench-calls bench-gate bench-vce lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -44,6 +44,9 @@ bench-calls: setup ## Calls to models outside: time, CPU, faults, kills, repeats
 
 bench-gate: setup ## The edit gate on a 1024 × 1024 pair, one core.
 	$(BIN)/python -m bench.gate
+
+bench-vce: setup ## CPU seconds per counterfactual, one thread (ARGS="--dbvce FOLDER --dime FOLDER": beside the reference).
+	$(BIN)/python -m bench.vce_cost $(ARGS)
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

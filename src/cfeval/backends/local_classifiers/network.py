@@ -44,7 +44,8 @@ class NetworkClassifier:
         self._dtype: torch.dtype = getattr(torch, options.dtype)
         perturb(network, options.perturbation, options.seed)
         with memory_errors(f"loading classifier '{name}'", SMALLER):
-            self.network = network.eval().requires_grad_(False).to(self.device, self._dtype)
+            frozen = network.eval().requires_grad_(False).to(self.device, self._dtype)
+            self.network = frozen.to(memory_format=torch.channels_last)  # convolutions are quicker so
 
     def logits(self, images: "Tensor", timesteps: "Tensor | None" = None, prepared: bool = True) -> "Tensor":
         """See `Classifier.logits`."""

@@ -1,0 +1,1 @@
+"""Other implementations of what cfeval does, plain rather than fast, to compare with."""

@@ -1,0 +1,76 @@
+"""Checkpoints of denoisers with random weights, small enough to run in a test.
+
+`pipeline(FOLDER, …)` writes one of diffusers, `guided(FOLDER, VARIANT)` one of guided-diffusion.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.backends.unets.variants import flags
+from tests.references.guided_diffusion import UNet, randomised
+
+SMALL: dict[str, Any] = {
+    "sample_size": 16,
+    "block_out_channels": (32, 32),
+    "layers_per_block": 1,
+    "norm_num_groups": 8,
+    "down_block_types": ("DownBlock2D", "AttnDownBlock2D"),
+    "up_block_types": ("AttnUpBlock2D", "UpBlock2D"),
+}
+TEXTLESS: dict[str, Any] = {
+    **SMALL,
+    "in_channels": 3,
+    "out_channels": 3,
+    "cross_attention_dim": 8,
+    "down_block_types": ("DownBlock2D", "DownBlock2D"),
+    "up_block_types": ("UpBlock2D", "UpBlock2D"),
+    "mid_block_type": "UNetMidBlock2D",
+}
+
+
+def pipeline(folder: Path, kind: str = "UNet2DModel", scheduler: dict[str, Any] | None = None, **unet: Any) -> Any:
+    """Write a checkpoint of diffusers; returns its UNet."""
+    import diffusers
+    import torch
+
+    torch.manual_seed(0)
+    network = getattr(diffusers, kind)(**{**(SMALL if kind == "UNet2DModel" else TEXTLESS), **unet})
+    told = {"name": "DDPMScheduler", **(scheduler or {})}
+    name = told.pop("name")
+    network.save_pretrained(folder / "unet")
+    getattr(diffusers, name)(**told).save_pretrained(folder / "scheduler")
+    index = {"_class_name": "DDPMPipeline", "unet": ["diffusers", kind], "scheduler": ["diffusers", name]}
+    (folder / "model_index.json").write_text(json.dumps(index))
+    return network.eval()
+
+
+def original(variant: str) -> UNet:
+    """The network of a variant of guided-diffusion with random weights."""
+    given = flags(variant)
+    network: UNet = randomised(
+        UNet(
+            given["image_size"],
+            given["num_channels"],
+            given["channel_mult"],
+            given["num_res_blocks"],
+            given["attention_resolutions"],
+            given["num_heads"],
+            given["num_head_channels"],
+            given["use_scale_shift_norm"],
+            given["resblock_updown"],
+            given["use_new_attention_order"],
+            given["classes"],
+            out=6 if given["learn_sigma"] else 3,
+        )
+    )
+    return network
+
+
+def guided(folder: Path, variant: str) -> Path:
+    """Write a checkpoint of guided-diffusion; returns its path."""
+    import torch
+
+    path = folder / "model.pt"
+    torch.save(original(variant).state_dict(), path)
+    return path
