@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-pipeline test-serve test-browser bench-calls bench-gate bench-vce lint lock clean
+.PHONY: help setup demo vce test test-pipeline test-serve test-browser bench-calls bench-gate bench-vce lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -24,8 +24,13 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 
 demo: setup ## The main study on the built-in world: tables, plots and report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
-	snakemake --cores $(JOBS) && dvc repro --quiet && \
+	snakemake --cores $(JOBS) -- edct && dvc repro --quiet edct_calls edct_report && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/report/index.html (tables: results/tables/)."
+
+vce: setup ## The study of visual counterfactuals on the built-in world: tables, figure, contact sheets.
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
+	snakemake --cores $(JOBS) -- vce && dvc repro --quiet vce_tables vce_sheets && \
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/sheets/ (tables: results/tables/vce_*)."
 
 test: setup ## Fast tests.
 	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve

@@ -29,10 +29,10 @@ def test_a_denoiser_finds_noise_and_lets_gradients_through(name: str, tmp_path: 
     steps = len(denoiser.alphas_cumprod)
     assert denoiser.alphas_cumprod.dtype == torch.float64
     assert (denoiser.alphas_cumprod.diff() < 0).all()
-    noisy = torch.randn(2, 3, denoiser.image_size, denoiser.image_size, requires_grad=True)
+    noisy = torch.randn(2, 3, denoiser.image_size, denoiser.image_size, dtype=denoiser.dtype, requires_grad=True)
     labels = torch.tensor([0, denoiser.classes - 1]) if denoiser.classes else None
     found = denoiser.predict(noisy, torch.tensor([0, steps - 1]), labels)
-    assert (found.noise.shape, found.noise.dtype) == (noisy.shape, torch.float32)
+    assert (found.noise.shape, found.noise.dtype) == (noisy.shape, denoiser.dtype)
     assert found.variance is None or found.variance.shape == noisy.shape
     alone = denoiser.predict(noisy[1:], torch.tensor([steps - 1]), None if labels is None else labels[1:])
     assert torch.allclose(alone.noise, found.noise[1:], atol=1e-4), "no image depends on its batch"

@@ -29,7 +29,7 @@ class UNetDenoiser:
         self.unet = unet.eval().requires_grad_(False)
         self.alphas_cumprod = alphas_cumprod
         self.image_size, self.classes = image_size, classes
-        self.device, self.dtype = unet.device, unet.dtype
+        self.device, self.dtype, self._precision = unet.device, torch.float32, unet.dtype
         quick = unet.conv_in.weight.is_contiguous(memory_format=torch.channels_last)
         self._layout = torch.channels_last if quick else torch.preserve_format
         self._target = target
@@ -47,7 +47,7 @@ class UNetDenoiser:
         if self.classes and labels is None:
             raise BackendError(f"the denoiser is conditional on {self.classes} classes and was given none of them")
         told = {"class_labels": labels, **self._textless} if self.classes else self._textless
-        given = noisy.to(self.dtype, memory_format=self._layout)
+        given = noisy.to(self._precision, memory_format=self._layout)
         (said,) = self.unet(given, timesteps, return_dict=False, **told)
         if not self._learned:
             return Prediction(self._as_noise(said.float(), noisy, timesteps))
