@@ -199,7 +199,7 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
     image = torch.rand(1, 3, 64, 64) * 2 - 1
     network.fc = torch.nn.Identity()
     with torch.inference_mode():
-        torch.testing.assert_close(simclr.logits(image, prepared=False), network(image))
+        torch.testing.assert_close(simclr.logits(image, prepared=False), network(image), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("backend", ["openai", "transformers"])
