@@ -27,6 +27,7 @@ if workflow.is_main_process:
 
 
 wildcard_constraints:
+    **VCE_WILDCARDS,
     shard=r"(/\d{3})?",
     dataset=one_of(EDCT.datasets),
     vlm=one_of(EDCT.vlms),
@@ -36,7 +37,6 @@ wildcard_constraints:
     judge=one_of(EDCT.judges),
     table=one_of(name for names in tables.NAMES.values() for name in names),
     figure=one_of(name for names in figures.TABLE_OF.values() for name in names),
-    **VCE_WILDCARDS,
 
 
 container: "docker://python:3.11-slim"

@@ -139,7 +139,9 @@ rule run_edct_figure:
         runtime="10m",
     params:
         out=lambda wildcards, output: output.png.removesuffix(".png"),
-        code=lambda wildcards: fingerprint.code("cfeval.cli.edct.figure", f"cfeval.report.figure_edct_{wildcards.figure}"),
+        code=lambda wildcards: fingerprint.code(
+            "cfeval.cli.edct.figure", f"cfeval.report.figure_edct_{wildcards.figure}"
+        ),
     message:
         "figure {wildcards.figure}"
     shell:
@@ -176,7 +178,9 @@ rule run_edct_report:
     params:
         arms=as_json(ARMS),
         shards=PARAMS.shards,
-        code=fingerprint.code("cfeval.cli.edct.report", *(f"cfeval.tables.edct_{name}" for name in tables.NAMES["edct"])),
+        code=fingerprint.code(
+            "cfeval.cli.edct.report", *(f"cfeval.tables.edct_{name}" for name in tables.NAMES["edct"])
+        ),
         looks=fingerprint.texts(ROOT / "src/cfeval/report/templates"),
     message:
         "report"

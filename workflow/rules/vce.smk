@@ -88,6 +88,7 @@ rule run_vce_explain:
     resources:
         gpu=vce_gpus(vce_backends),
         api_slots=0,
+        compute=VCE_COMPUTE,
         mem_mb=8000,
         runtime="24h",
     params:
@@ -119,7 +120,7 @@ rule run_vce_explain:
             --repeats {params.repeats} \
             {params.noise} \
             --seed {params.seed} \
-            --compute {VCE_COMPUTE:q} \
+            --compute {resources.compute:q} \
             --out {output:q} \
             2>{log:q}
         """
@@ -140,6 +141,7 @@ rule run_vce_score:
     resources:
         gpu=vce_gpus(vce_judges),
         api_slots=0,
+        batch=VCE_BATCH,
         mem_mb=8000,
         runtime="8h",
     params:
@@ -162,7 +164,7 @@ rule run_vce_score:
             --perceptual {params.perceptual:q} \
             --embeddings {params.embeddings:q} \
             --cout-steps {params.cout_steps} \
-            --batch {VCE_BATCH} \
+            --batch {resources.batch} \
             {params.evaluation} \
             --out {output:q} \
             2>{log:q}

@@ -50,8 +50,8 @@ def each(option, files):
 
 def vce_labels(wildcards, input):
     """The rows of a sheet: the method of each file of counterfactuals."""
-    place = EXPLAINED.split("/").index("{method}{shard}.jsonl")
-    return each("--label", [file.split("/")[place].removesuffix(".jsonl") for file in input.counterfactuals])
+    place = Path(EXPLAINED).parts.index("{method}{shard}.jsonl")
+    return each("--label", [Path(file).parts[place].removesuffix(".jsonl") for file in input.counterfactuals])
 
 
 def vce_robust(wildcards):
@@ -176,6 +176,6 @@ def vce_gpus(backends):
     return found
 
 
-# How a job uses the machine is no parameter of it: another batch gives the same images.
+# How a job uses the machine is a resource of it, not a parameter: another batch gives the same images.
 VCE_COMPUTE = as_json(VCE.compute.model_dump()) if VCE else ""
 VCE_BATCH = VCE.compute.batch if VCE else 1

@@ -16,8 +16,9 @@ from cfeval.tables.items import rounded
 ROW = SummaryRow
 EMPTY = "Empty: no groups with ideal targets."
 _READING = (
-    "Each figure is the mean over groups, then over the trained classifiers that every method explains. OTA: the mean over "
-    "all trained oracles but the classifier itself. Calls: of a network, for one counterfactual. ↑ higher is better, ↓ lower."
+    "Each figure is the mean over groups, then over the trained classifiers that every method explains. OTA: the mean "
+    "over all trained oracles but the classifier itself. Calls: of a network, for one counterfactual. ↑ higher is "
+    "better, ↓ lower."
 )
 _TITLE = "Methods side by side"
 
@@ -34,7 +35,7 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
 
 
 def sheet(of: Sequence[SummaryRow]) -> Sheet:
-    """The table for readers: methods down, figures across, means over the trained classifiers that all methods share."""
+    """The table for readers: methods down, figures across, means over the trained classifiers that all share."""
     trained = _shared([row for row in of if row.kind != "random"])
     metrics = ordered({row.metric for row in trained})
     arms = dict.fromkeys((row.image_set, row.denoiser, row.method, row.role) for row in trained)
