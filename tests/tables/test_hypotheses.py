@@ -125,6 +125,14 @@ def test_the_robust_classifier_and_the_random_one_are_no_witnesses() -> None:
     assert verdicts_on(of | lying)["cone projection"].effect == verdicts_on(of)["cone projection"].effect
 
 
+@pytest.mark.parametrize("by_image", [True, False])
+def test_those_who_are_oracles_only_are_witnesses_too(by_image: bool) -> None:
+    found = [group("cnn", "base", {"ta": 1.0, "ota_vit": 1.0, "ota_mean": 0.0}, source=f"s{n}") for n in range(3)]
+    of = {arm("cnn", "base"): scores("cnn", "base", as_in_the_paper, oracles_as_in_the_paper)} if by_image else {}
+    rows = {row.part: row for row in vce_hypotheses.rows(made_of(found, MINE, of))}
+    assert rows["no adversarial example"].effect == pytest.approx(0.9 if by_image else 1.0)
+
+
 def test_a_failure_is_never_a_score_and_pairs_need_both_sides() -> None:
     of = study()
     gone = {"status": Status.REJECTED, "predicted": None, "oracles": {}, "distances": {}}

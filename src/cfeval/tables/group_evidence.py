@@ -47,7 +47,7 @@ class Evidence:
 
     def witnesses(self, classifier: str) -> list[str]:
         """The oracles that neither are the classifier nor gave the cone; the robust ones where there are no others."""
-        every = [name for name in self.material.classifiers(self.setting) if self.roles.is_oracle(name)]
+        every = [name for name in self.material.oracles(self.setting) if self.roles.is_oracle(name)]
         others = [name for name in every if name != classifier]
         return [name for name in others if name not in self.roles.robust] or others
 

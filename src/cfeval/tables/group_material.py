@@ -11,6 +11,9 @@ from cfeval.records.vce_tables import PublishedCell
 SettingNames = tuple[str, str]
 """Image set and denoiser: within one such setting arms are compared, across settings never."""
 
+COMMITTEE = ("mean", "majority")
+"""What stands in a figure's name where all oracles count together."""
+
 
 @dataclass(frozen=True)
 class GroupMaterial:
@@ -34,6 +37,13 @@ class GroupMaterial:
         """The classifiers that some arm of the setting has, under these methods or any, in the order of the arms."""
         of = [arm for arm in self.arms if (arm.image_set, arm.denoiser) == setting]
         return list(dict.fromkeys(arm.classifier for arm in of if not methods or arm.method in methods))
+
+    def oracles(self, setting: SettingNames) -> list[str]:
+        """Everybody who was asked whether the target is seen: the classifiers, then those who are oracles only."""
+        of = [scores for arm, scores in self.arms.items() if (arm.image_set, arm.denoiser) == setting]
+        told = {split(metric) for scores in of for score in scores for metric in score.figures}
+        only = sorted(name for kind, name in told if kind == "ota" and name not in COMMITTEE)
+        return list(dict.fromkeys([*self.classifiers(setting), *only]))
 
     def groups(self, setting: SettingNames, classifier: str, method: str | None, pair: Pair) -> list[GroupScore]:
         """The groups of an arm with this kind of target; none where there is no such arm."""
