@@ -11,12 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from cfeval.calls.settings import VARIABLE
 from cfeval.calls.store import Store
+from cfeval.io.pictures import Picture
 from cfeval.io.samples import RawSample, file_samples
+from cfeval.io.shards import file_pictured
 from cfeval.records.common import Status
+from cfeval.records.vce import SourceImage
 from tests.cli.study import CANARY, KEY_ENV, params, target, written
 from tests.conftest import Run, picture
 from tests.loopback import Loopback, loopback
@@ -265,6 +270,51 @@ def doctor(desk: Desk) -> str:
     return desk.run("doctor", "--params", written(desk.folder, params(desk.folder, f"{NOWHERE}/v1")))
 
 
+CELL = "red circle"
+LIKE_IT = {"source": CELL, "target": "red square", "pair": "ideal"}
+
+
+def animals(desk: Desk, count: int = 1, side: int = 64, size: int = 32, mode: str = "RGB") -> str:
+    """What `cfeval vce images` prints last of a folder with one image of a class."""
+    (desk.folder / "animals" / "cat").mkdir(parents=True)
+    Image.new(mode, (side, side)).save(desk.folder / "animals" / "cat" / "tom.png")
+    source = json.dumps({"backend": "folder", "path": str(desk.folder / "animals")})
+    arguments = ["--label", "cat", "--count", count, "--size", size, "--seed", 1, "--out", desk.folder / "i.jsonl"]
+    return desk.run("vce", "images", "--image-set", source, *arguments)
+
+
+def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> str:
+    """What `cfeval vce explain` prints last about a built-in cell, or one enlarged."""
+    cell = Picture.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
+    source = SourceImage(id="a", label=CELL, number=0, image=cell.ref("a.png"))
+    file_pictured(desk.folder / "i.jsonl", [(source, cell)])
+    method = {"preset": "dbvce", "projection": "none", "respacing": "4"}
+    return desk.run(
+        *("vce", "explain", "--images", desk.folder / "i.jsonl", "--seed", 1, "--out", desk.folder / "c.jsonl"),
+        *("--denoiser", json.dumps({"backend": "world"}), "--classifier", json.dumps({"backend": "world"})),
+        *("--method", json.dumps(method), "--groups", json.dumps([group])),
+    )
+
+
+def full_sampling(desk: Desk) -> str:
+    from cfeval.world.networks.cells import CellDenoiser
+
+    desk.patch.setattr(CellDenoiser, "forward", _full)
+    return explained(desk)
+
+
+def targets(desk: Desk, classifier: dict[str, Any], *more: object) -> str:
+    return desk.run("vce", "targets", "--classifier", json.dumps(classifier), "--source", "cheetah", *more)
+
+
+def weights_of_another(desk: Desk) -> str:
+    import torch
+
+    path = desk.folder / "mine.pt"
+    torch.save({"features.0.0.weight": torch.zeros(16, 3, 3, 3)}, path)
+    return targets(desk, {"backend": "state_dict", "path": str(path), "architecture": "mobilenet_v3_small"})
+
+
 PRODUCED: dict[str, Callable[[Desk], str]] = {
     "The key is not set": no_key,
     "The key is wrong": wrong_key,
@@ -303,6 +353,14 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "The model does not fit into memory": full_gpu_loading,
     "Memory runs out on one request": full_gpu_asking,
     "Memory runs out while an editor loads": full_gpu_editing,
+    "An image is too small": partial(animals, side=16),
+    "An image has no color": partial(animals, mode="L"),
+    "There are too few images of a class": partial(animals, count=2),
+    "The images are not of the denoiser's size": partial(explained, size=64),
+    "The classifier has no such class": partial(explained, group=LIKE_IT | {"target": "red sqare"}),
+    "A class is its own target": partial(explained, group=LIKE_IT | {"target": CELL}),
+    "The weights do not fit the architecture": weights_of_another,
+    "Memory runs out on one image": full_sampling,
     "Something will not work": doctor,
 }
 
