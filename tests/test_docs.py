@@ -17,6 +17,8 @@ from cfeval.calls.providers import PROVIDERS
 from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
 from cfeval.params.edct import FAMILIES
+from cfeval.params.study import merged, parse, read
+from cfeval.params.vce import FAMILIES as VCE_FAMILIES
 from cfeval.protocols.rules import RULES
 from cfeval.records import edct
 from cfeval.records.common import Outcome, Record
@@ -35,6 +37,8 @@ COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
 SHOWN = ("edct_table1", "edct_bench", "edct_controls", "edct_instrument")
 """The tables that stand in the README."""
 TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md"}
+OWN = "workflow/params/mine.yaml"
+"""The overlay that a reader writes."""
 SHARED = {"id", "edit", *Outcome.model_fields}
 
 
@@ -63,7 +67,8 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 def test_every_phase_of_the_readme_is_a_rule() -> None:
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")])
-    named = {word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:] if "edct_" in word}
+    words = [word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:]]
+    named = {word for word in words if re.match(r"(edct|vce)(_|$)", word)}
     assert named
     assert all(f"rule {word}:" in rules for word in named)
 
@@ -143,7 +148,7 @@ def fault(spec: dict[str, Any]) -> str:
     """Why no family takes a specification; empty where one does."""
     families = [
         f
-        for f in dict.fromkeys([*FAMILIES.values(), "maskers", "classifiers", "image_sets"])
+        for f in dict.fromkeys([*FAMILIES.values(), "maskers", *VCE_FAMILIES.values()])
         if spec["backend"] in registry.names(f)
     ]
     faults = []
@@ -161,6 +166,40 @@ def test_every_backend_in_the_docs_is_one(page: str, block: str) -> None:
     found = list(specifications(content))
     assert found or "groups" in content
     assert not [text for spec in found if (text := fault(spec))]
+
+
+@pytest.mark.parametrize("block", [block for name, block in YAML if name == "docs/vce.md"])
+def test_an_overlay_in_the_docs_of_vce_is_sound(block: str) -> None:
+    study = parse(merged(read(ROOT / "params.yaml"), yaml.safe_load(block)), "the docs").vce
+    assert study is not None
+    assert {study.image_sets[arm.image_set].backend for arm in study.all_arms()} == {"folder"}
+
+
+def test_every_overlay_of_the_docs_is_there() -> None:
+    named = {word for line in LINES for word in line.split() if word.startswith("workflow/params/")} - {OWN}
+    assert {f"workflow/params/{path.name}" for path in (ROOT / "workflow" / "params").glob("*.yaml")} == named
+
+
+def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    import torchvision.models
+
+    torch.manual_seed(0)
+    network = torchvision.models.resnet50(weights=None).eval()
+    [recipe] = re.findall(r"```python\n(.*?)```", PAGES["docs/vce.md"], re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(torchvision.models, "resnet50", lambda weights: network)
+        exec(recipe, {})
+    overlay = read(ROOT / "workflow" / "params" / "vce-imagenet.yaml")["vce"]
+    simclr = registry.build("classifiers", overlay["classifiers"]["simclr"] | {"device": "cpu"})
+    assert simclr.classes[:1] + simclr.classes[-1:] == ("tench", "feature 2047")
+    image = torch.rand(1, 3, 64, 64) * 2 - 1
+    network.fc = torch.nn.Identity()
+    with torch.inference_mode():
+        torch.testing.assert_close(simclr.logits(image, prepared=False), network(image), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("backend", ["openai", "transformers"])

@@ -1,9 +1,10 @@
 """params.yaml: what is wrong is named, with the nearest right name."""
 
 import copy
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -12,10 +13,15 @@ from hypothesis import strategies as st
 from snakemake.utils import update_config
 
 from cfeval.backends import registry
+from cfeval.backends.image_sets import photographs
+from cfeval.backends.local_classifiers.classes import imagenet
 from cfeval.errors import ParamsError
 from cfeval.io.records import read_csv
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import Params, load, merged, parse, read
+from cfeval.params.vce import FAMILIES as VCE_FAMILIES
+from cfeval.params.vce import Vce
+from cfeval.params.vce_roles import PaperName
 from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import Published
 from cfeval.tables import edct_table1, edct_table2
@@ -114,20 +120,34 @@ def test_the_shipped_parameters_are_sound() -> None:
     assert load(ROOT / "params.yaml").edct.arms()
 
 
+OVERLAYS = sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.yaml"))
+UNDER = {"vce-imagenet-reference": ("vce-imagenet",)}
+"""What an overlay is to be laid over, beside params.yaml."""
+
+
 def overlaid(name: str) -> Params:
-    """params.yaml under an overlay, merged as Snakemake does."""
+    """params.yaml under an overlay and what that rests on, merged as Snakemake does."""
     content = read(ROOT / "params.yaml")
-    update_config(content, read(ROOT / "workflow" / "params" / f"{name}.yaml"))
+    for overlay in (*UNDER.get(name, ()), name):
+        update_config(content, read(ROOT / "workflow" / "params" / f"{overlay}.yaml"))
     return parse(content, name)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.yaml")))
+@pytest.mark.parametrize("name", OVERLAYS)
 def test_every_overlay_is_sound_over_the_shipped_parameters(name: str) -> None:
-    edct = overlaid(name).edct
-    assert edct.arms()
-    for section, family in FAMILIES.items():
-        for spec in getattr(edct, section).values():
-            registry.check(family, spec.plugin(), f"{name}: {section}")
+    params = overlaid(name)
+    assert params.edct.arms()
+    for study, families in ((params.edct, FAMILIES), (params.vce, VCE_FAMILIES)):
+        for section, family in families.items():
+            for spec in getattr(study, section).values():
+                registry.check(family, spec.plugin(), f"{name}: {section}")
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_the_command_of_an_overlay_names_the_files_it_needs(name: str) -> None:
+    text = (ROOT / "workflow" / "params" / f"{name}.yaml").read_text(encoding="utf-8")
+    files = " ".join(f"workflow/params/{overlay}.yaml" for overlay in (*UNDER.get(name, ()), name))
+    assert re.search(rf"snakemake --cores 2 --configfile\s+(# )?{files}( -- vce)?$", text, re.MULTILINE)
 
 
 def with_paper(arms: Sequence[Arm]) -> Material:
@@ -166,6 +186,60 @@ def test_no_arm_of_a_papers_overlay_is_a_built_in_target_or_in_the_calibration_t
     edct = overlaid(name).edct
     assert {edct.vlms[arm.vlm].backend for arm in edct.arms()} <= {"transformers", "openai"}
     assert not {arm.vlm for arm in edct.arms()} & set(edct.known)
+
+
+def vce_of(name: str) -> Vce:
+    """The vce study under an overlay."""
+    found = overlaid(name).vce
+    assert found is not None
+    return found
+
+
+def test_the_overlay_of_imagenet_is_the_papers_study_without_its_self_targets() -> None:
+    vce = vce_of("vce-imagenet")
+    groups = [group for one in vce.groups for group in one.groups()]
+    named = {name for group in groups for name in (group.source, group.target)}
+    assert len(groups) == 6 * 11 - 2
+    assert named <= set(imagenet())
+    assert {(one.source, one.ideal) for one in vce.groups} == {
+        ("cheetah", "leopard"),
+        ("Chesapeake Bay retriever", "golden retriever"),
+        ("mashed potato", "guacamole"),
+        ("coral reef", "alp"),
+        ("alp", "volcano"),
+        ("burrito", "pizza"),
+    }
+    assert {vce.roles.paper[arm.classifier] for arm in vce.all_arms()} == set(get_args(PaperName))
+    assert sum(len(vce.groups_of(arm)) * vce.images for arm in vce.all_arms()) == 29_000, "as its first lines say"
+
+
+@pytest.mark.parametrize(("name", "mode"), [("vce-imagenet", "paper"), ("vce-imagenet-reference", "reference")])
+def test_the_four_methods_of_the_paper_are_its_preset_and_what_is_left_out(name: str, mode: str) -> None:
+    vce = vce_of(name)
+    roles = vce.roles
+    found = {part: vce.methods[getattr(roles, part) or ""] for part in ("base", "no_cone", "no_x0", "neither")}
+    without = "straight" if mode == "reference" else "noisy"
+    assert {part: (how.projection, how.guidance) for part, how in found.items()} == {
+        "base": ("cone", "x0"),
+        "no_cone": ("none", "x0"),
+        "no_x0": ("cone", without),
+        "neither": ("none", without),
+    }
+    for how in found.values():
+        assert (how.mode, how.respacing, how.start, how.scales, how.lp_weight) == (mode, "200", 0.5, (0.1,), 0.15)
+        assert how.prepared == (mode == "paper")
+    used = {arm.method for arm in vce.all_arms()}
+    assert {getattr(roles, part) for part in found} <= used
+
+
+def test_the_overlay_of_photographs_names_classes_that_are_there_and_needs_no_network() -> None:
+    vce = vce_of("vce-photographs")
+    assert {one.source for one in vce.groups} == set(photographs.Photographs.classes)
+    assert {target for one in vce.groups for target in (one.ideal, *one.others)} <= set(imagenet())
+    arms = vce.all_arms()
+    used = {vce.classifiers[name].backend for name in (*vce.oracles, *(arm.classifier for arm in arms))}
+    assert (used, {vce.denoisers[arm.denoiser].backend for arm in arms}) == ({"efficientnet_lite"}, {"world"})
+    assert not [arm for arm in arms if vce.methods[arm.method].projection == "cone"]
 
 
 LEAVES = st.none() | st.integers() | st.lists(st.integers(), max_size=2)

@@ -145,6 +145,7 @@ rule run_vce_sheet:
         counterfactuals=lambda wildcards, input: each("--counterfactuals", input.counterfactuals),
         scores=lambda wildcards, input: each("--scores", input.scores),
         labels=vce_labels,
+        across=min(VCE.images, 8) if VCE else 1,
         pictures=lambda wildcards, output: pictures_of(output),
         code=fingerprint.code("cfeval.cli.vce.sheet"),
     message:
@@ -157,6 +158,7 @@ rule run_vce_sheet:
             {params.counterfactuals:q} \
             {params.scores:q} \
             {params.labels:q} \
+            --across {params.across} \
             --out {output:q} \
             2>{log:q}
         """

@@ -16,8 +16,8 @@ from cfeval.tables.items import rounded
 ROW = SummaryRow
 EMPTY = "Empty: no groups with ideal targets."
 _READING = (
-    "Each figure is the mean over groups, then over the classifiers that were trained. OTA: the mean over all trained "
-    "oracles but the classifier itself. Calls: of a network, for one counterfactual. ↑ higher is better, ↓ lower."
+    "Each figure is the mean over groups, then over the trained classifiers that every method explains. OTA: the mean over "
+    "all trained oracles but the classifier itself. Calls: of a network, for one counterfactual. ↑ higher is better, ↓ lower."
 )
 _TITLE = "Methods side by side"
 
@@ -34,14 +34,27 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
 
 
 def sheet(of: Sequence[SummaryRow]) -> Sheet:
-    """The table for readers: methods down, figures across, means over the trained classifiers."""
-    trained = [row for row in of if row.kind != "random"]
+    """The table for readers: methods down, figures across, means over the trained classifiers that all methods share."""
+    trained = _shared([row for row in of if row.kind != "random"])
     metrics = ordered({row.metric for row in trained})
     arms = dict.fromkeys((row.image_set, row.denoiser, row.method, row.role) for row in trained)
     several = len({(row.image_set, row.denoiser) for row in trained}) > 1
     headings = (*(("Image set", "Denoiser") if several else ()), "Method", "Is", *map(label, metrics), "Scored")
     body = tuple((*(names if several else names[2:]), *_cells(trained, names, metrics)) for names in arms)
-    return Sheet("vce_methods", _TITLE, headings, body, (_READING,) if of else (EMPTY,))
+    explained = f"Explained: {', '.join(dict.fromkeys(row.classifier for row in trained))}."
+    return Sheet("vce_methods", _TITLE, headings, body, (explained, _READING) if of else (EMPTY,))
+
+
+def _shared(of: Sequence[SummaryRow]) -> list[SummaryRow]:
+    """The rows of the classifiers that every method explains, so that methods differ in nothing else.
+
+    All rows where there is no such classifier.
+    """
+    methods = {(row.image_set, row.denoiser, row.method) for row in of}
+    explaining: dict[str, set[tuple[str, str, str]]] = {}
+    for row in of:
+        explaining.setdefault(row.classifier, set()).add((row.image_set, row.denoiser, row.method))
+    return [row for row in of if explaining[row.classifier] == methods] or list(of)
 
 
 def _rows(material: GroupMaterial, setting: SettingNames, classifier: str, method: str) -> list[SummaryRow]:
