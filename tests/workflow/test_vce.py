@@ -44,6 +44,7 @@ def finished(shared: Shared) -> Study:
 
     def finish(folder: Path) -> None:
         study = lay_out(folder / "study", deepcopy(PARAMS) | {"shards": 1, "vce": VCE})
+        shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
         for name in WEIGHTS:
             for ending in (".json", ".safetensors"):
                 shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")

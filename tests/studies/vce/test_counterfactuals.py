@@ -52,7 +52,7 @@ def test_every_image_goes_to_the_targets_of_its_class_alone() -> None:
         for repeat in range(2)
     ]
     assert len({task.id for task in found}) == len(found)
-    assert list(wanted(SOURCES, GROUPS[2:], 1, 1, same_noise=True))[0].image.label == "blue"
+    assert next(wanted(SOURCES, GROUPS[2:], 1, 1, same_noise=True)).image.label == "blue"
 
 
 def test_groups_share_their_noise_image_by_image() -> None:
