@@ -65,6 +65,8 @@ def parsed(**changes: Any) -> Vce:
         ({"roles": {"robust": ["r"], "random": ["r"]}}, "'r' is called random and trained; name it once"),
         ({"roles": {"base": "base", "no_x0": "base"}}, "the method 'base' stands for two things"),
         ({"imges": 3}, "unknown key 'vce.imges'; did you mean 'images'?"),
+        ({"compute": {"bach": 3}}, "unknown key 'vce.compute.bach'; did you mean 'batch'?"),
+        ({"methods": {"base": {"preset": "dbvce", "angel": 3}}}, "'vce.methods.base.angel'; did you mean 'angle'?"),
     ],
     ids=lambda value: str(value)[:50],
 )

@@ -95,6 +95,9 @@ def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
 
 
 def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    for choice in node.get("anyOf", ()):  # a section that may be left out, or be null
+        if "$ref" in choice:
+            return _resolve(schema, choice)
     if "$ref" in node:
         return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
     return node

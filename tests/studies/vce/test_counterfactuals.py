@@ -138,7 +138,7 @@ def test_what_diverges_has_no_image_and_leaves_the_others_alone(reject: bool) ->
 
 def test_a_class_that_the_classifier_lacks_is_named_with_the_nearest() -> None:
     groups = [Group(source="red", target="gren", pair="ideal")]
-    with pytest.raises(InputError, match="the classifier has no class 'gren'; did you mean 'green'?"):
+    with pytest.raises(InputError, match=r"the classifier has no class 'gren'; did you mean 'green'\?"):
         made(wanted(SOURCES, groups, 1, 1, same_noise=True))
 
 
