@@ -69,7 +69,7 @@ GOOD = {"image": "c.jpg", "question": "What?"}
         ([json.dumps(GOOD | {"image": "."})], "is a folder"),
         ([json.dumps(GOOD | {"anser": "x"})], "unknown column 'anser'"),
         ([json.dumps(GOOD), json.dumps(GOOD | {"image": "empty.png"})], "line 2: .*the file is empty"),
-        ([], "no samples"),
+        ([], "no item to file"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing(

@@ -27,7 +27,7 @@ from cfeval.records.common import ItemId, Status
 from tests.conftest import picture
 from tests.data_files import SETS
 from tests.loopback import Loopback, loopback
-from tests.tiny import classifiers, detectors, vlms
+from tests.tiny import classifiers, detectors, noisy_classifiers, vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
@@ -95,6 +95,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "random": {"architecture": classifiers.ARCHITECTURE, "robust": True, "device": "cpu"},
         "world": {"kind": "noisy"},
         "efficientnet_lite": {"variant": 1, "temperature": 0.9, "device": "cpu"},
+        "guided_diffusion": {**noisy_classifiers.FLAGS, "path": "made when the test runs"},
     },
     "image_sets": {
         "folder": {"path": "made when the test runs"},
@@ -113,6 +114,7 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("editors", "openrouter_image"): lambda: {"base_url": SERVED[0].openrouter},
     ("maskers", "folder"): lambda: {"folder": str(FOLDER[0])},
     ("maskers", "clipseg"): lambda: {"model": str(checkpoint("clipseg"))},
+    ("classifiers", "guided_diffusion"): lambda: {"path": noisy_classifiers.write(FOLDER[0] / "noisy.pt")},
     ("classifiers", "state_dict"): lambda: {"path": classifiers.write_weights(FOLDER[0] / "weights.pt", "module.")},
     ("image_sets", "folder"): lambda: {"path": str(classifiers.write_images(FOLDER[0] / "own", {"ant": 4, "bee": 4}))},
     ("image_sets", "imagenet"): lambda: {
@@ -383,7 +385,7 @@ def test_a_classifier_gives_logits_of_each_image_on_its_own_and_gradients_flow_t
     import torch
 
     classifier = built("classifiers", name)
-    sides = ((32, 32), (32, 32)) if name == "world" else ((80, 100), (160, 160))
+    sides = ((32, 32), (32, 32)) if name in ("world", "guided_diffusion") else ((80, 100), (160, 160))
     for prepared, (height, width) in zip((True, False), sides, strict=True):
         images = classifiers.images(count=3, height=height, width=width).to(classifier.device).requires_grad_()
         steps = torch.tensor([0, 5, 9], device=classifier.device)

@@ -21,7 +21,7 @@ TOYS = Models(ToyDenoiser(), ToyClassifier(), ToyClassifier())
     ("changed", "line"),
     [
         ({"images": torch.zeros(0, 3, 4, 4), "seeds": []}, "the group is empty"),
-        ({"images": torch.zeros(2, 1, 4, 4)}, r"must be \(N, 3, H, W\) of float32"),
+        ({"images": torch.zeros(2, 1, 4, 4)}, r"must be \(N, 3, H, W\) of torch.float32"),
         ({"images": torch.zeros(2, 3, 4, 4, dtype=torch.uint8)}, "torch.uint8"),
         ({"images": torch.zeros(2, 3, 3, 4)}, "images are 3×4, but the denoiser makes 4×4"),
         ({"images": torch.full((2, 3, 4, 4), 255.0)}, r"must lie in \[-1, 1\]"),

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from cfeval.io.pictures import Picture, folder_of
-from cfeval.io.records import write_jsonl
+from cfeval.io.records import read_jsonl, write_jsonl
 from cfeval.records.common import Status
-from cfeval.records.vce import SourceImage, VceRecord, VceScore
+from cfeval.records.vce import SheetRecord, SourceImage, VceRecord, VceScore
 from cfeval.report.contact_items import Lane, file_name, groups, sheet_of
 from cfeval.report.contact_sheet import ContactSheet, Shot, Strip, contact_sheet, difference
 from tests.conftest import Run
@@ -141,20 +141,22 @@ def study(tmp_path: Path) -> Files:
 
 
 def test_the_verb_writes_a_sheet_for_each_group(cfeval: Run, study: Files, tmp_path: Path) -> None:
-    given = ["--sources", study("sources"), "--counterfactuals", study("made"), "--scores", study("scores")]
-    assert cfeval("vce", "sheet", *given, "--label", "dbvce", "--out", tmp_path / "sheets") == (0, "", "")
+    given = ["--images", study("sources"), "--counterfactuals", study("made"), "--scores", study("scores")]
+    assert cfeval("vce", "sheet", *given, "--label", "dbvce", "--out", tmp_path / "sheets.jsonl") == (0, "", "")
     assert [path.name for path in (tmp_path / "sheets").iterdir()] == ["red-circle--blue-circle.png"]
+    (named,) = read_jsonl(tmp_path / "sheets.jsonl", SheetRecord)
+    assert (named.source, named.target, named.image.path) == (*GROUP, "red-circle--blue-circle.png")
 
 
 def test_counterfactuals_of_unknown_images_are_one_line(cfeval: Run, study: Files, tmp_path: Path) -> None:
     write_jsonl(tmp_path / "one.jsonl", [source(0)])
-    given = ["--sources", tmp_path / "one.jsonl", "--counterfactuals", study("made"), "--out", tmp_path / "s"]
+    given = ["--images", tmp_path / "one.jsonl", "--counterfactuals", study("made"), "--out", tmp_path / "s.jsonl"]
     status, _, err = cfeval("vce", "sheet", *given)
     assert (status, err.count("\n")) == (2, 1)
     assert "the counterfactual 1-0 is of the image i1, which" in err
 
 
 def test_as_many_scores_as_counterfactuals_are_needed(cfeval: Run, study: Files, tmp_path: Path) -> None:
-    given = ["--sources", study("sources"), "--counterfactuals", study("made"), "--out", tmp_path / "s"]
+    given = ["--images", study("sources"), "--counterfactuals", study("made"), "--out", tmp_path / "s.jsonl"]
     status, _, err = cfeval("vce", "sheet", *given, "--label", "a", "--label", "b")
     assert (status, err) == (2, "cfeval: --label: 2 for 1 --counterfactuals; give one each\n")

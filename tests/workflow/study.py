@@ -19,7 +19,8 @@ from PIL import Image
 
 PROJECT = Path(__file__).resolve().parents[2]
 SPY = Path(__file__).parent / "spy"
-TAKEN = ("Snakefile", "workflow", "profiles", "src", "dvc.yaml", ".dvcignore", ".gitignore", "data/reference")
+TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
+STUDIES = ("edct", "vce")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
 
@@ -197,8 +198,19 @@ class Study:
         self.run("cfeval", "edct", "import", str(raw / "samples.csv"), "--out", "data/mine.jsonl")
 
 
+def stages_of(params: dict[str, Any]) -> str:
+    """The project's dvc.yaml without the stages of studies that the parameters do not have."""
+    content = yaml.safe_load((PROJECT / "dvc.yaml").read_text())
+    left_out = tuple(f"{study}_" for study in STUDIES if study not in params)
+    content["stages"] = {name: stage for name, stage in content["stages"].items() if not name.startswith(left_out)}
+    trained = content["stages"]["train"]["outs"]
+    content["stages"]["train"]["outs"] = [file for file in trained if Path(next(iter(file))).stem in WEIGHTS]
+    content["metrics"] = [file for file in content["metrics"] if not Path(file).name.startswith(left_out)]
+    return yaml.safe_dump(content, sort_keys=False)
+
+
 def lay_out(root: Path, params: dict[str, Any]) -> Study:
-    """The project's code and workflow with a small study, nothing run yet."""
+    """The project's code and workflow with a small study, nothing run yet; models are files in name only."""
     for name in TAKEN:
         source = PROJECT / name
         if source.is_dir():
@@ -206,6 +218,7 @@ def lay_out(root: Path, params: dict[str, Any]) -> Study:
         else:
             root.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, root / name)
+    (root / "dvc.yaml").write_text(stages_of(params))
     (root / ".dvc").mkdir()
     for name in ("config", ".gitignore"):
         shutil.copy2(PROJECT / ".dvc" / name, root / ".dvc" / name)

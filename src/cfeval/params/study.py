@@ -86,15 +86,23 @@ def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
     here: dict[str, Any] = schema
     for part in location[:-1]:
         here = _resolve(schema, here)
-        here = (
-            here.get("items", {})
-            if isinstance(part, int)
-            else here.get("properties", {}).get(part) or here.get("additionalProperties", {})
-        )
+        if isinstance(part, int):
+            here = here.get("items", {})
+        else:
+            here = here.get("properties", {}).get(part) or _of_any_name(here)
     return list(_resolve(schema, here).get("properties", {}))
 
 
+def _of_any_name(here: dict[str, Any]) -> dict[str, Any]:
+    """What stands behind the keys of a mapping whose keys are free names."""
+    by_pattern = here.get("patternProperties", {}).values()
+    return next(iter(by_pattern), None) or here.get("additionalProperties") or {}
+
+
 def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    for choice in node.get("anyOf", ()):  # a section that may be left out, or be null
+        if "$ref" in choice:
+            return _resolve(schema, choice)
     if "$ref" in node:
         return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
     return node

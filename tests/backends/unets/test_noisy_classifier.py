@@ -8,31 +8,15 @@ import torch
 
 from cfeval.backends import registry
 from cfeval.errors import BackendError, ParamsError
-from tests.references.guided_diffusion import Classifier, randomised
+from tests.tiny.noisy_classifiers import FLAGS, original
 
 IMAGES = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
 STEPS = torch.tensor([0, 999])
-FLAGS: dict[str, Any] = {
-    "image_size": 32,
-    "classifier_width": 32,
-    "classifier_depth": 2,
-    "channel_mult": (1, 1, 2),
-    "classifier_attention_resolutions": (16, 8),
-    "head_channels": 16,
-    "device": "cpu",
-    "classes": tuple("abcdefg"),
-}
 KINDS: dict[str, dict[str, bool]] = {
     "as published": {},
     "timestep added": {"classifier_use_scale_shift_norm": False},
     "convolutions between levels": {"classifier_resblock_updown": False},
 }
-
-
-def original(film: bool = True, updown: bool = True, out: int = 7) -> Classifier:
-    network = Classifier(32, 32, (1, 1, 2), 2, (16, 8), head_channels=16, film=film, updown=updown, out=out)
-    found: Classifier = randomised(network)
-    return found
 
 
 def built(path: Path, **changes: Any) -> Any:

@@ -38,6 +38,8 @@ class NetworkClassifier:
         """
         import torch
 
+        from cfeval.backends.local_classifiers.small_images import shorten
+
         self.device = torch.device(devices.chosen(options.device))
         self.classes, self.robust, self.name = tuple(classes), options.robust, name
         self.preprocessing, self.options = preprocessing, options
@@ -46,6 +48,7 @@ class NetworkClassifier:
         with memory_errors(f"loading classifier '{name}'", SMALLER):
             frozen = network.eval().requires_grad_(False).to(self.device, self._dtype)
             self.network = frozen.to(memory_format=torch.channels_last)  # convolutions are quicker so
+            shorten(self.network)
 
     def logits(self, images: "Tensor", timesteps: "Tensor | None" = None, prepared: bool = True) -> "Tensor":
         """See `Classifier.logits`."""

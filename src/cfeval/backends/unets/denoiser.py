@@ -29,7 +29,7 @@ class UNetDenoiser:
         self.unet = unet.eval().requires_grad_(False)
         self.alphas_cumprod = alphas_cumprod
         self.image_size, self.classes = image_size, classes
-        self.device, self.dtype, self._precision = unet.device, torch.float32, unet.dtype
+        self.device, self.dtype, self._precision = unet.device, torch.float32, unet.conv_in.weight.dtype
         quick = unet.conv_in.weight.is_contiguous(memory_format=torch.channels_last)
         self._layout = torch.channels_last if quick else torch.preserve_format
         self._target = target

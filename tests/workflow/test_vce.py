@@ -1,0 +1,100 @@
+"""The vce study through Snakemake: what runs at first, and what a change makes run again."""
+
+import json
+import shutil
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflow.conftest import Copy, Shared
+from tests.workflow.study import PARAMS, PROJECT, Study, lay_out
+
+pytestmark = pytest.mark.xdist_group("vce")
+METHOD: dict[str, Any] = {"preset": "dbvce", "respacing": "5", "scales": [0.6]}
+NAMES = {"image_set": ["world"], "denoiser": ["world"], "classifier": ["standard", "random"]}
+VCE: dict[str, Any] = {
+    "images": 1,
+    "size": 32,
+    "seed": 5,
+    "cout_steps": 0,
+    "image_sets": {"world": {"backend": "world"}},
+    "denoisers": {"world": {"backend": "world"}},
+    "classifiers": {kind: {"backend": "world", "kind": kind} for kind in ("standard", "random", "robust")},
+    "robust": "robust",
+    "oracles": ["robust"],
+    "methods": {"base": METHOD, "no-cone": METHOD | {"projection": "none"}},
+    "groups": [
+        {"source": "red circle", "ideal": "red square"},
+        {"source": "blue square", "ideal": "blue cross"},
+    ],
+    "arms": [NAMES | {"method": ["base", "no-cone"]}],
+    "roles": {"base": "base", "no_cone": "no-cone", "robust": ["robust"], "random": ["random"]},
+}
+WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
+TABLES = {"table": 8, "figure": 1, "metrics": 1}
+EVERYTHING = {"images": 1, "explain": 4, "score": 4, "group": 4, "sheet": 2} | TABLES
+OF_A_METHOD = {"explain": 2, "score": 2, "group": 2, "sheet": 2} | TABLES
+
+
+@pytest.fixture(scope="module")
+def finished(shared: Shared) -> Study:
+    """The study, finished by `snakemake -- vce`."""
+
+    def finish(folder: Path) -> None:
+        study = lay_out(folder / "study", deepcopy(PARAMS) | {"shards": 1, "vce": VCE})
+        shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
+        for name in WEIGHTS:
+            for ending in (".json", ".safetensors"):
+                shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")
+        (folder / "jobs.json").write_text(json.dumps(study.jobs("snakemake", "--", "vce")))
+
+    return Study(shared("vce", finish) / "study")
+
+
+def changed(study: Study, **changes: Any) -> Study:
+    """The study with other values in the section `vce`."""
+    params = study.params()
+    params["vce"] |= changes
+    study.set_params(params)
+    return study
+
+
+def test_the_study_runs_and_then_has_nothing_to_do(finished: Study) -> None:
+    assert json.loads((finished.root.parent / "jobs.json").read_text()) == EVERYTHING
+    assert finished.jobs("snakemake", "--", "vce") == {}
+    table = (finished.root / "results/tables/vce_table3.csv").read_text()
+    assert "standard" in table
+    assert len([name for name in finished.results("results/vce/sheets") if name.endswith(".png")]) == 4
+
+
+def test_the_size_of_batches_makes_nothing_run(finished: Study, copy: Copy) -> None:
+    study = changed(copy(finished), compute={"batch": 1})
+    assert study.jobs("snakemake", "--", "vce") == {}
+
+
+def test_a_changed_method_makes_its_own_jobs_run_and_what_follows(finished: Study, copy: Copy) -> None:
+    other = VCE["methods"] | {"no-cone": METHOD | {"projection": "none", "lp_weight": 0.3}}
+    study = changed(copy(finished), methods=other)
+    assert study.jobs("snakemake", "--", "vce") == OF_A_METHOD
+    before, after = finished.results("results/vce"), study.results("results/vce")
+    different = {name for name in before | after if before.get(name) != after.get(name)}
+    assert any("counterfactuals/world/world/standard/no-cone" in name for name in different)
+    assert not any("/base" in name for name in different)
+    assert study.jobs("snakemake", "--", "vce") == {}
+
+
+def test_changed_roles_make_tables_run_alone(finished: Study, copy: Copy) -> None:
+    study = changed(copy(finished), roles=VCE["roles"] | {"not_oracles": ["robust"]})
+    assert set(study.jobs("snakemake", "--", "vce")) <= set(TABLES)
+
+
+def test_a_fault_in_the_parameters_is_one_line(finished: Study, copy: Copy) -> None:
+    study = changed(copy(finished), oracles=["robst"])
+    refused = study.try_("snakemake", "--", "vce")
+    lines = [line for line in refused.stderr.splitlines() if "profile" not in line and "config" not in line]
+    assert refused.returncode == 2
+    assert len(lines) == 1
+    assert "'robst', which vce.classifiers does not define; did you mean 'robust'" in lines[0]
+    assert study.results() == finished.results()
