@@ -119,6 +119,6 @@ def test_the_reference_evaluation_is_not_cut_into_shards() -> None:
     cut = deepcopy(EDCT) | {"shards": 2, "vce": GOOD | {"methods": reference}}
     assert parse(cut).vce, "without perceptual distances nothing looks at a whole group"
     cut["vce"] |= {"perceptual": {"st_lpips": {"backend": "st_lpips"}}}
-    with pytest.raises(ParamsError, match="'base' has mode 'reference', .* set shards: 1"):
+    with pytest.raises(ParamsError, match=r"'base' has mode 'reference', .* set shards: 1"):
         parse(cut)
     assert parse(cut | {"shards": 1}).vce
