@@ -112,3 +112,13 @@ def test_roles_say_what_methods_and_classifiers_are() -> None:
 
 def test_a_study_without_the_section_has_none() -> None:
     assert parse(EDCT).vce is None
+
+
+def test_the_reference_evaluation_is_not_cut_into_shards() -> None:
+    reference = {"base": {"preset": "dbvce", "mode": "reference"}, "plain": GOOD["methods"]["plain"]}
+    cut = deepcopy(EDCT) | {"shards": 2, "vce": GOOD | {"methods": reference}}
+    assert parse(cut).vce, "without perceptual distances nothing looks at a whole group"
+    cut["vce"] |= {"perceptual": {"st_lpips": {"backend": "st_lpips"}}}
+    with pytest.raises(ParamsError, match=r"'base' has mode 'reference', .* set shards: 1"):
+        parse(cut)
+    assert parse(cut | {"shards": 1}).vce

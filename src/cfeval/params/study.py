@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from cfeval.errors import ParamsError, nearest
 from cfeval.params.edct import Edct
@@ -21,6 +21,18 @@ class Params(Section):
     calls: Calls = Calls()
     edct: Edct
     vce: Vce | None = None
+
+    @model_validator(mode="after")
+    def _reference_wants_whole_groups(self) -> "Params":
+        vce = self.vce
+        if self.shards > 1 and vce and vce.perceptual:
+            for arm in vce.all_arms():
+                if vce.methods[arm.method].mode == "reference":
+                    raise ValueError(
+                        f"the method '{arm.method}' has mode 'reference', whose perceptual distances look at whole "
+                        "groups; set shards: 1"
+                    )
+        return self
 
 
 def parse(content: Any, where: str = "params.yaml") -> Params:
