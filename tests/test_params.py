@@ -238,7 +238,7 @@ def test_the_overlay_of_photographs_names_classes_that_are_there_and_needs_no_ne
     assert {target for one in vce.groups for target in (one.ideal, *one.others)} <= set(imagenet())
     arms = vce.all_arms()
     used = {vce.classifiers[name].backend for name in (*vce.oracles, *(arm.classifier for arm in arms))}
-    assert (used, {vce.denoisers[arm.denoiser].backend for arm in arms}) == ({"efficientnet_lite"}, {"world"})
+    assert (used, {vce.denoisers[arm.denoiser].backend for arm in arms}) == ({"efficientnet_lite"}, {"spectral"})
     assert not [arm for arm in arms if vce.methods[arm.method].projection == "cone"]
 
 
