@@ -41,7 +41,7 @@ def parsed(**changes: Any) -> Vce:
         ({"arms": [NAMES | {"method": ["bas"]}]}, "which vce.methods does not define; did you mean 'base'?"),
         ({"oracles": ["x"]}, "oracles and robust name 'x', which vce.classifiers does not define"),
         ({"robust": "rr"}, "'rr', which vce.classifiers does not define; did you mean 'r'?"),
-        ({"robust": None}, "the method 'base' projects onto a cone; name the classifier `robust`"),
+        ({"robust": None}, "the method 'base' projects onto a cone; set vce.robust to the name of a robust classifier"),
         ({"dime_perceptual": "p"}, "dime_perceptual names 'p', which vce.perceptual does not define"),
         ({"methods": GOOD["methods"] | {"base": {"preset": "dime"}}}, "name its distance in `dime_perceptual`"),
         ({"methods": GOOD["methods"] | {"base": {"preset": "dvbce"}}}, "vce.methods.base"),

@@ -33,7 +33,8 @@ def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None
     Raises:
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
-    file_pictured(path, ((_filed(raw), raw.picture) for raw in raws), shards)
+    filed = ((_filed(raw), raw.picture) for raw in raws)
+    file_pictured(path, ((sample.id, sample, picture, sample.image.path) for sample, picture in filed), shards)
 
 
 def _filed(raw: RawSample) -> Sample:

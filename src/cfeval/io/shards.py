@@ -4,15 +4,14 @@ import hashlib
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
 
 from cfeval.errors import InputError
 from cfeval.io.gallery import gallery
 from cfeval.io.pictures import Picture
-from cfeval.records.edct import Sample
-from cfeval.records.vce import SourceImage
+from cfeval.records.common import ItemId, Record
 
-Pictured = TypeVar("Pictured", Sample, SourceImage)
+Filed = tuple[ItemId, Record, Picture, str]
+"""An item's id, its record, its picture, and the path of the picture."""
 
 
 def shard_of(item: str, shards: int) -> int:
@@ -27,7 +26,7 @@ def shard_files(path: Path, shards: int) -> list[Path]:
     return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
 
 
-def file_pictured(path: Path, filed: Iterable[tuple[Pictured, Picture]], shards: int = 1) -> None:
+def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1) -> None:
     """File every record and its picture.
 
     Raises:
@@ -36,10 +35,10 @@ def file_pictured(path: Path, filed: Iterable[tuple[Pictured, Picture]], shards:
     seen: set[str] = set()
     with ExitStack() as stack:
         add = [stack.enter_context(gallery(file)) for file in shard_files(path, shards)]
-        for record, picture in filed:
-            if record.id in seen:
-                raise InputError(f"two items have the id '{record.id}'; ids must differ")
-            seen.add(record.id)
-            add[shard_of(record.id, shards)](record, {record.image.path: picture})
+        for item, record, picture, place in items:
+            if item in seen:
+                raise InputError(f"two items have the id '{item}'; ids must differ")
+            seen.add(item)
+            add[shard_of(item, shards)](record, {place: picture})
         if not seen:
             raise InputError(f"{path}: there is no item to file; the data set is empty")

@@ -92,7 +92,10 @@ class Vce(Section):
         for arm in self.all_arms():
             method = self.methods.get(arm.method)
             if method and method.projection == "cone" and not self.robust:
-                raise ValueError(f"the method '{arm.method}' projects onto a cone; name the classifier `robust`")
+                raise ValueError(
+                    f"the method '{arm.method}' projects onto a cone; set vce.robust to the name of "
+                    "a robust classifier, or give the method `projection: none`"
+                )
             if method and method.perceptual_weight and not self.dime_perceptual:
                 raise ValueError(
                     f"the method '{arm.method}' has a perceptual term; name its distance in `dime_perceptual`, "

@@ -49,7 +49,12 @@ def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Fi
         thread.join(max(0.0, until - time.monotonic()))
         found = list(looking.found)
         if thread.is_alive():
-            found.append(Finding(False, f"no answer within {seconds:g} s; check the network and try again"))
+            found.append(
+                Finding(
+                    False,
+                    f"no answer within {seconds:g} s; network or machine are slow: try again, or raise --seconds",
+                )
+            )
         yield looking.check.name, found or [Finding(True, "ready")]
 
 

@@ -25,7 +25,7 @@ class Group(Record):
 
     source: ClassName
     target: ClassName
-    pair: Pair
+    pair: Pair = "ideal"
 
 
 class SourceImage(Record):

@@ -11,25 +11,28 @@ from cfeval.tables.items import rounded
 _LABELS = {
     **{"ta": "TA", "oa": "OA", "fr": "FR", "os": "OS", "ota": "OTA"},
     **{"d1": "D1", "d1_5": "D1.5", "d2": "D2", "lpips": "LPIPS", "st_lpips": "ST-LPIPS"},
-    **{"fid_64": "FID (64)", "fid_2048": "FID (2048)", "sfid": "sFID", "fd_enl0_40": "FD-ENL0 (40)"},
+    **{"fid_64": "FID (64)", "fid_2048": "FID (2048)", "sfid_64": "sFID (64)", "sfid_2048": "sFID (2048)"},
+    **{"fd_enl0_40": "FD-ENL0 (40)", "sfd_enl0_40": "sFD-ENL0 (40)"},
+    **{"p_target": "P(target)", "p_source": "P(source)"},
     **{"cout": "COUT", "s3": "S3", "denoiser_calls": "Denoiser calls", "classifier_calls": "Classifier calls"},
 }
-_RISING = ("ta", "fr", "os", "ota", "diversity", "cout", "s3")
+_RISING = ("ta", "fr", "os", "ota", "diversity", "cout", "s3", "p_target")
 _FAMILIES = (
     ("ta",),
     ("oa",),
     ("fr",),
+    ("p_target", "p_source"),
     ("os", "ota"),
     ("d1", "d1_batch"),
     ("d1_5", "d1_5_batch"),
     ("d2", "d2_batch"),
     ("lpips", "st_lpips"),
-    ("fid", "sfid", "fd"),
+    ("fid", "sfid", "fd", "sfd"),
     ("diversity",),
     (),
     ("denoiser_calls", "classifier_calls", "seconds"),
 )
-_UNSORTED = 10
+_UNSORTED = 11
 """The place of what no family knows."""
 
 
@@ -51,13 +54,15 @@ def ordered(metrics: Iterable[str], oracles: Sequence[str] = ()) -> list[str]:
 def label(metric: str, random: Sequence[str] = ()) -> str:
     """A figure's name with an arrow to where it is better: `OTA vit ↑`. Agreement with a random oracle is no good."""
     kind, oracle = split(metric)
-    plain = kind.removesuffix("_floor").removesuffix("_batch").removeprefix("diversity_")
+    plain = kind.removesuffix("_floor").removesuffix("_batch").removesuffix("_target").removeprefix("diversity_")
+    plain = kind if kind in _LABELS else plain
     text = _LABELS.get(plain, plain)
     text = f"Diversity, {text}" if kind.startswith("diversity_") else text
     text += " of the batch" if kind.endswith("_batch") else ""
+    text += " to the target class" if kind.endswith("_target") and kind not in _LABELS else ""
     if kind.endswith("_floor"):
         return f"{text}, floor"
-    rising = kind.split("_")[0] in _RISING and oracle not in random
+    rising = (kind in _RISING or kind.split("_")[0] in _RISING) and oracle not in random
     return f"{text} {oracle}".strip() + (" ↑" if rising else " ↓")
 
 

@@ -35,7 +35,12 @@ CounterfactualsFile = Annotated[
 ClassifierSpec = Annotated[
     str, typer.Option("--classifier", help="The classifier to be explained, as JSON: its backend and options.")
 ]
-Groups = Annotated[str, typer.Option("--groups", help="Source and target classes: a JSON list of groups.")]
+Groups = Annotated[
+    str,
+    typer.Option(
+        "--groups", help='JSON list of {"source": …, "target": …}; with "pair": "other" where it is not ideal.'
+    ),
+]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Counterfactuals of each image and target.")]
 Named = 'As JSON: {"NAME": {"backend": …}}.'
 PerceptualSpecs = Annotated[str, typer.Option("--perceptual", help=f"Perceptual distances. {Named}")]

@@ -19,4 +19,5 @@ def run(
     shards: Shards = 1,
 ) -> None:
     """File the images that counterfactuals are to be made of: some of every source class."""
-    file_pictured(out, images(build("image_sets", image_set, "--image-set"), label, count, size, seed), shards)
+    found = images(build("image_sets", image_set, "--image-set"), label, count, size, seed)
+    file_pictured(out, ((record.id, record, picture, record.image.path) for record, picture in found), shards)
