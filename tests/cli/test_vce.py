@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from cfeval.io import pictures
+from cfeval.io.pictures import folder_of
 from cfeval.io.records import read_jsonl
 from cfeval.records.common import Status
 from cfeval.records.vce import GroupScore, SourceImage, VceRecord, VceScore
@@ -191,7 +192,9 @@ def test_what_the_classifier_rejects_has_a_status_and_no_picture(study: Study) -
 
 
 def test_a_shard_without_images_of_a_source_class_is_empty(study: Study) -> None:
-    [images] = study.images(count=1)
+    [whole] = study.images(count=1)
+    images = whole.rename(whole.with_name("000.jsonl"))
+    folder_of(whole).rename(folder_of(images))
     made = study.explain(images, groups=[{"source": "white cross", "target": "red cross", "pair": "ideal"}])
     assert made.read_text() == ""
     assert study.group([images], [made], [study.score(images, made)]).read_text() == ""
@@ -206,6 +209,7 @@ def test_a_shard_without_images_of_a_source_class_is_empty(study: Study) -> None
         ),
         ({"groups": [GROUPS[0] | {"target": "red circle"}]}, "target equals source: 'red circle'"),
         ({"groups": []}, "--groups: the list is empty"),
+        ({"groups": [{"source": "white cross", "target": "red cross"}]}, "--groups: no image is of a source class"),
         ({"groups": [{"source": "red circle"}]}, "--groups: 0.target: Field required"),
         ({"method": METHOD | {"preset": "dbvec"}}, "--method: preset: Input should be 'unguided'"),
         ({"method": METHOD | {"projection": "none", "angle": 20}}, "'angle' has no effect unless projection is 'cone'"),

@@ -120,7 +120,7 @@ def test_methods_show_calls_where_they_are_told() -> None:
     made = made_of([group(figures={"ta": 1.0})], SMALL)
     told = type(made)(made.arms, made.roles, cost={"base": {"denoiser_calls": 50}})
     assert cells(vce_methods.rows(told))["cnn", "denoiser_calls"].mean == 50
-    assert "Denoiser calls ↓" in markdown(vce_methods.sheet(vce_methods.rows(told)))
+    assert "Denoiser calls each ↓" in markdown(vce_methods.sheet(vce_methods.rows(told)))
 
 
 def test_the_unguided_baseline_tells_what_keeps_its_class() -> None:

@@ -38,7 +38,8 @@ class SourceImage(Record):
 
 
 class VceRecord(Outcome):
-    """A counterfactual. `repeat` counts the draws of the noise for one image and target from 0.
+    """A counterfactual. `repeat` counts the draws of the noise for one image and target from 0; `attempts` how many
+    weights of the class term were tried, each in a run of its own.
 
     `image` is there exactly where the status is `ok`. A counterfactual that the rejection step dropped is `rejected`
     and keeps no image.
@@ -50,6 +51,7 @@ class VceRecord(Outcome):
     target: ClassName
     pair: Pair
     repeat: int = Field(0, ge=0)
+    attempts: int = Field(1, ge=1)
     image: ImageRef | None = None
 
 

@@ -14,9 +14,13 @@ _LABELS = {
     **{"fid_64": "FID (64)", "fid_2048": "FID (2048)", "sfid_64": "sFID (64)", "sfid_2048": "sFID (2048)"},
     **{"fd_enl0_40": "FD-ENL0 (40)", "sfd_enl0_40": "sFD-ENL0 (40)"},
     **{"p_target": "P(target)", "p_source": "P(source)"},
-    **{"cout": "COUT", "s3": "S3", "denoiser_calls": "Denoiser calls", "classifier_calls": "Classifier calls"},
+    **{"cout": "COUT", "s3": "S3", "attempts": "Attempts", "denoiser_calls": "Denoiser calls each"},
 }
 _RISING = ("ta", "fr", "os", "ota", "diversity", "cout", "s3", "p_target")
+_FALLING = (
+    *("oa", "d1", "d2", "lpips", "st_lpips", "fid", "sfid", "fd", "sfd", "p_source"),
+    *("attempts", "denoiser_calls", "seconds"),
+)
 _FAMILIES = (
     ("ta",),
     ("oa",),
@@ -30,7 +34,7 @@ _FAMILIES = (
     ("fid", "sfid", "fd", "sfd"),
     ("diversity",),
     (),
-    ("denoiser_calls", "classifier_calls", "seconds"),
+    ("attempts", "denoiser_calls", "seconds"),
 )
 _UNSORTED = 11
 """The place of what no family knows."""
@@ -62,8 +66,15 @@ def label(metric: str, random: Sequence[str] = ()) -> str:
     text += " to the target class" if kind.endswith("_target") and kind not in _LABELS else ""
     if kind.endswith("_floor"):
         return f"{text}, floor"
-    rising = (kind in _RISING or kind.split("_")[0] in _RISING) and oracle not in random
-    return f"{text} {oracle}".strip() + (" ↑" if rising else " ↓")
+    return f"{text} {oracle}".strip() + _arrow(kind, oracle in random)
+
+
+def _arrow(kind: str, of_random: bool) -> str:
+    """Where a figure is better; nothing for one that is not known."""
+    words = {kind, kind.split("_")[0]}
+    if words & {*_RISING}:
+        return " ↓" if of_random else " ↑"
+    return " ↓" if words & {*_FALLING} else ""
 
 
 def known(groups: Iterable[GroupScore]) -> set[str]:

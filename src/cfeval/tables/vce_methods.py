@@ -17,8 +17,8 @@ ROW = SummaryRow
 EMPTY = "Empty: no groups with ideal targets."
 _READING = (
     "Each figure is the mean over groups, then over the trained classifiers that every method explains. OTA: the mean "
-    "over all trained oracles but the classifier itself. Calls: of a network, for one counterfactual. ↑ higher is "
-    "better, ↓ lower."
+    "over all trained oracles but the classifier itself. Attempts: weights of the class term that were tried, each "
+    "in a run with that many calls. ↑ higher is better, ↓ lower."
 )
 _TITLE = "Methods side by side"
 

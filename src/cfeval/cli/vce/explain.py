@@ -1,5 +1,6 @@
 """Make counterfactuals of images towards the targets of their classes."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -45,7 +46,11 @@ def run(
     asked = from_json(groups, list[Group], "--groups")
     if not asked:
         raise InputError("--groups: the list is empty; name at least one source class with its target")
-    tasks = list(wanted(read_jsonl(images, SourceImage), asked, repeats, seed, same_noise))
+    originals = list(read_jsonl(images, SourceImage))
+    tasks = list(wanted(originals, asked, repeats, seed, same_noise))
+    if not tasks and not re.fullmatch(r"[0-9]{3}", images.stem):  # a shard may hold no image of these classes
+        has = ", ".join(dict.fromkeys(image.label for image in originals))
+        raise InputError(f"--groups: no image is of a source class; {images} has {has or 'none'}")
     made = counterfactuals(tasks, pixels_of(images), models, how, from_json(compute, Compute, "--compute"))
     with gallery(out) as add:
         for one in track(made, len(tasks), "counterfactuals"):

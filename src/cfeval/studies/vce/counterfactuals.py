@@ -117,7 +117,7 @@ def counterfactuals(
         allowance.batch = min(allowance.batch, made.batch)
         kept = _kept(some, made.images, models.classifier, method, allowance)
         for row, task in enumerate(some):
-            yield _made(task, made.images[row], bool(made.finite[row]), kept[row])
+            yield _made(task, made.images[row], int(made.attempts[row]) + 1, bool(made.finite[row]), kept[row])
 
 
 def to_images(pixels: Sequence[Pixels]) -> Tensor:
@@ -155,13 +155,13 @@ def _kept(
     return accepted(images, targets, classifier, method.prepared, allowance).tolist()
 
 
-def _made(task: Wanted, image: Tensor, finite: bool, kept: bool) -> Made:
+def _made(task: Wanted, image: Tensor, attempts: int, finite: bool, kept: bool) -> Made:
     if not finite:
-        return Made(task.record(**ended(Status.NO_IMAGE, STAGE, "it diverged: values that are not finite")), {})
+        reason = "it diverged: values that are not finite"
+        return Made(task.record(attempts=attempts, **ended(Status.NO_IMAGE, STAGE, reason)), {})
     if not kept:
-        return Made(
-            task.record(**ended(Status.REJECTED, STAGE, "the classifier sees another class than the target")), {}
-        )
+        reason = "the classifier sees another class than the target"
+        return Made(task.record(attempts=attempts, **ended(Status.REJECTED, STAGE, reason)), {})
     picture = Picture.from_pixels(to_pixels(image))
     path = f"{task.id}.png"
-    return Made(task.record(image=picture.ref(path)), {path: picture}, image)
+    return Made(task.record(attempts=attempts, image=picture.ref(path)), {path: picture}, image)

@@ -157,6 +157,8 @@ def _others(
         found = _cout([records[place] for place in known], originals[known], made[known], measures, not views.reference)
         for place, value in zip(known, found, strict=True):
             rows[place]["cout"] = value
+    for row, record in zip(rows, records, strict=True):
+        row["attempts"] = float(record.attempts)
     return rows
 
 
