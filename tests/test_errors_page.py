@@ -287,7 +287,7 @@ def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> st
     """What `cfeval vce explain` prints last about a built-in cell, or one enlarged."""
     cell = Picture.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
     source = SourceImage(id="a", label=CELL, number=0, image=cell.ref("a.png"))
-    file_pictured(desk.folder / "i.jsonl", [(source, cell)])
+    file_pictured(desk.folder / "i.jsonl", [(source.id, source, cell, source.image.path)])
     method = {"preset": "dbvce", "projection": "none", "respacing": "4"}
     return desk.run(
         *("vce", "explain", "--images", desk.folder / "i.jsonl", "--seed", 1, "--out", desk.folder / "c.jsonl"),
