@@ -34,7 +34,7 @@ README = PAGES["README.md"]
 CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
 LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
-SHOWN = ("edct_table1", "edct_bench", "edct_controls", "edct_instrument")
+SHOWN = ("edct_table1", "edct_bench", "edct_controls", "edct_instrument", "vce_table3", "vce_hypotheses")
 """The tables that stand in the README."""
 TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md"}
 OWN = "workflow/params/mine.yaml"
