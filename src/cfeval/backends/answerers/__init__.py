@@ -1,0 +1,1 @@
+"""Whoever answers questions about images: a model that is asked, a program, chance."""

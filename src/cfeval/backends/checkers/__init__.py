@@ -1,0 +1,1 @@
+"""Checkers of drafted questions: is the question about the image, is its answer right?"""

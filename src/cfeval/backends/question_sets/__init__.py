@@ -1,0 +1,1 @@
+"""Pairs of questions about images: what the cvqa study asks."""

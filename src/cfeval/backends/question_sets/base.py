@@ -1,0 +1,40 @@
+"""What every set of question pairs offers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cfeval.io.pictures import Picture
+from cfeval.records.cvqa import PairType, Question
+from cfeval.records.world import Scene
+
+
+@dataclass(frozen=True)
+class RawPair:
+    """A pair before it is filed: see `cfeval.records.cvqa.Pair` for the fields."""
+
+    id: str
+    picture: Picture
+    original: Question
+    counterfactual: Question
+    type: PairType
+    img_path: str
+    coco: int | None = None
+    scene: Scene | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class QuestionSet(Protocol):
+    """A set of question pairs."""
+
+    def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
+        """At most `items` pairs, all of them where it is None; the same arguments give the same pairs.
+
+        Rows that cannot be used (no image, malformed) are left out, and `skipped` says which and why.
+        """
+        ...
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """One line for each row that `pairs` left out, after it is exhausted."""
+        ...

@@ -1,0 +1,1 @@
+"""Vision operations that programs call: find, ask, match, depth, inside."""

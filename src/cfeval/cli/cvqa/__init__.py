@@ -1,0 +1,1 @@
+"""Counterfactual questions: would the model still be right if something were different?"""

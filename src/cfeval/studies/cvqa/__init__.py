@@ -1,0 +1,1 @@
+"""Counterfactual visual question answering: pairs of questions, answers, scores; building new pairs."""
