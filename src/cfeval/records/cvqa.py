@@ -146,7 +146,7 @@ class Draft(Outcome):
 
 
 class Review(Outcome):
-    """What a second model says of a draft (C-VQA, Section 3.2): is the question about the image, is the answer right?"""
+    """What a second model says of a draft (C-VQA, Section 3.2): is it about the image, is its answer right?"""
 
     id: ItemId
     related: Literal[0, 1] | None = None

@@ -25,7 +25,7 @@ class CheckRequest:
 
 @dataclass(frozen=True)
 class CheckReply:
-    """Whether the new question is about the image, and whether its answer is the only reasonable one; or why unknown."""
+    """Whether the new question is about the image, and whether its answer is right; or why neither is known."""
 
     related: Literal[0, 1] | None = None
     reasonable: Literal[0, 1] | None = None
