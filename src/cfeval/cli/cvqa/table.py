@@ -16,6 +16,7 @@ from cfeval.io.sharded_files import records_of
 from cfeval.params.edct import Interval
 from cfeval.records.cvqa import CvqaArm, CvqaScore, Draft, Pair, Review, Said
 from cfeval.records.cvqa_tables import PublishedAnswer
+from cfeval.studies.cvqa.statistics import QuestionPair
 from cfeval.tables import NAMES
 from cfeval.tables.cvqa_material import AnswererFacts, Built, CvqaMaterial, SetFacts, cvqa_material
 
@@ -85,9 +86,9 @@ def _others(
     return {}
 
 
-def _questions(results: Path, of: str) -> Iterator[Any]:
-    pairs = records_of(results / "questions", [of], Pair)
-    return ((pair.original, pair.counterfactual, pair.type) for pair in pairs)
+def _questions(results: Path, of: str) -> Iterator[QuestionPair]:
+    for pair in records_of(results / "questions", [of], Pair):
+        yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256)
 
 
 def _built(results: Path, of: str, decisions: str) -> Built:
