@@ -104,18 +104,20 @@ class Puzzle:
         raise VisionError(f"vision 'puzzle' cannot answer {question[:60]!r}; it answers such as {QUESTIONS}")
 
     def match(self, view: View, texts: Sequence[str]) -> list[float]:
-        """See `Vision.match`, for texts of which each names one color: all weight is on those that name the polygon's.
+        """See `Vision.match`, for texts of which at least one names a color: all weight is on the polygon's.
 
         Raises:
-            VisionError: a text names no color or several, or there is not one polygon in the part.
+            VisionError: no text names a polygon's color, or there is not one polygon in the part.
         """
-        named = [_colors(text) for text in texts]
-        if not texts or any(len(colors) != 1 for colors in named):
+        named = [[word for word in re.findall(r"[a-z]+", text.lower()) if word in POLYGON_COLORS] for text in texts]
+        if not any(named):
             allowed = ", ".join(POLYGON_COLORS)
-            raise VisionError(f"vision 'puzzle' matches colors of polygons: each text must name one of {allowed}")
+            raise VisionError(f"vision 'puzzle' matches colors of polygons: a text must name one of {allowed}")
         color = _color(view, "polygon")
         right = [colors == [color] for colors in named]
-        return [one / sum(right) if any(right) else 1 / len(right) for one in right]
+        rest = [not colors for colors in named]  # what names no color is meant for anything else
+        chosen = right if any(right) else rest if any(rest) else [True] * len(named)
+        return [one / sum(chosen) for one in chosen]
 
     def depth(self, view: View) -> float:
         """There is none in a flat picture."""
@@ -128,7 +130,7 @@ class Puzzle:
         Raises:
             VisionError: what was found has no outline to be in.
         """
-        if outer.found is None:
+        if outer.found is None or not outer.found.key:
             return center_in(inner.box, outer.box)
         thing = _seen(outer.picture).things[int(outer.found.key)]
         if thing.kind not in ("circle", "polygon"):
@@ -185,7 +187,3 @@ def _color(view: View, name: str) -> str:
     if len(colors) != 1:
         raise VisionError(f"vision 'puzzle' tells the color of one polygon, and there are {len(colors)} in the part")
     return colors[0]
-
-
-def _colors(text: str) -> list[str]:
-    return [word for word in re.findall(r"[a-z]+", text.lower()) if word in POLYGON_COLORS]
