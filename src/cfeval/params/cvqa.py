@@ -44,7 +44,9 @@ class Build(Section):
     """A set that is built: originals, who rewrites them, who checks the result."""
 
     source: Name = Field(description="Where the originals come from: a name from `sources`.")
-    items: int = Field(ge=1, description="Originals that are looked at; those whose answer is no number, yes or no, go.")
+    items: int = Field(
+        ge=1, description="Originals that are looked at; those whose answer is no number, yes or no, go."
+    )
     builder: Name = Field(description="A name from `builders`.")
     checker: Name = Field(description="A name from `checkers`.")
     decisions: str = Field("", description="CSV with people's decisions (`cfeval cvqa decisions`); empty: none.")
@@ -76,7 +78,9 @@ class Cvqa(Section):
     checkers: dict[Name, Spec] = Field(default_factory=dict, description="Who checks what was built.")
     builds: dict[Name, Build] = Field(default_factory=dict, description="Sets that are built; no name of `sets`.")
     arms: tuple[CvqaBlock, ...] = Field(min_length=1, description="Who answers which set.")
-    genders: str = Field("", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5).")
+    genders: str = Field(
+        "", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5)."
+    )
     interval: Interval = Interval()
 
     @model_validator(mode="after")

@@ -22,7 +22,8 @@ def run(
     ] = None,
     size: Annotated[int, typer.Option(min=112, max=2048, help="Width and height of the pictures, pixels.")] = SIZE,
     icons: Annotated[
-        Path | None, typer.Option(help="Folder with own icons (PNG, JPEG) in place of the drawn flowers, e.g. Icons-50.")
+        Path | None,
+        typer.Option(help="Folder with own icons (PNG, JPEG) in place of the drawn flowers, e.g. Icons-50."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes that draw at the same time.")] = 2,
 ) -> None:

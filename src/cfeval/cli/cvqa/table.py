@@ -73,9 +73,7 @@ def _of_scores(name: str) -> bool:
     return name not in (*OF_QUESTIONS, *OF_ANSWERS, *OF_BUILDS)
 
 
-def _others(
-    name: str, results: Path, arms: list[CvqaArm], sets: list[str], builds: dict[str, str]
-) -> dict[str, Any]:
+def _others(name: str, results: Path, arms: list[CvqaArm], sets: list[str], builds: dict[str, str]) -> dict[str, Any]:
     """What a table is made from beside scores."""
     if name in OF_QUESTIONS:
         return {"pairs": {of: _questions(results, of) for of in dict.fromkeys(sets)}}
