@@ -186,7 +186,9 @@ def test_the_first_polygon_has_the_color_that_is_asked_about(kind: PuzzleType) -
 
 def test_the_same_seed_and_number_give_the_same_record_everywhere() -> None:
     lines = "".join(make_puzzle(3, number, kind).model_dump_json() for number, kind in enumerate(PUZZLE_TYPES, start=1))
-    assert hashlib.sha256(lines.encode()).hexdigest() == "8f02a5cab80e5669a1f5b398446efdcf85663283195f6bdce58f4cd1682eb6e3"
+    assert (
+        hashlib.sha256(lines.encode()).hexdigest() == "8f02a5cab80e5669a1f5b398446efdcf85663283195f6bdce58f4cd1682eb6e3"
+    )
     assert make_puzzle(3, 1, "abs_counting_1") != make_puzzle(4, 1, "abs_counting_1")
 
 

@@ -20,8 +20,8 @@ from cfeval.world.puzzles.render import png_of
 class Options(PluginOptions):
     """Which puzzles."""
 
-    count: int = Field(3000, ge=1)
-    """How many, where the study does not say: as many as are published."""
+    items: int = Field(3000, ge=1)
+    """How many there are where all of them are wanted: as many as are published."""
     types: tuple[PuzzleType, ...] = Field(PUZZLE_TYPES, min_length=1)
     """The templates; they take turns."""
     size: int = Field(SIZE, ge=LEAST_SIZE, le=GREATEST_SIZE)
@@ -67,7 +67,7 @@ class Synthetic:
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Puzzles that differ by seed; the first ones stay the same when more are wanted."""
         options = self.options
-        for number in range(1, (options.count if items is None else items) + 1):
+        for number in range(1, (options.items if items is None else items) + 1):
             kind = options.types[(number - 1) % len(options.types)]
             puzzle = make_puzzle(seed, number, kind, options.size, self.icons.names)
             row = row_of(puzzle)
