@@ -1,4 +1,4 @@
-"""A set of question pairs in figures: sizes, answers, lengths, and what needs no image to score (C-VQA, Section 3.4)."""
+"""A set of question pairs in figures: sizes, answers, lengths, scores without an image (C-VQA, Section 3.4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
