@@ -31,7 +31,7 @@ TEMPLATES = {
         "### Instruction:\n{prompt}\n\n### Response:"
     ),
 }
-"""What is put around the prompt: nothing for a chat model; the forms in which C-VQA's runners ask CodeLlama-Instruct and
+"""What is put around the prompt: nothing for a chat model; the forms in which C-VQA's runners ask CodeLlama and
 WizardCoder."""
 
 
