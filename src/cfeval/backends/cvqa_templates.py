@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from cfeval.backends.asking import AskingOptions
 
-O = TypeVar("O", bound=AskingOptions)
+Options = TypeVar("Options", bound=AskingOptions)
 
 
-def with_templates(options: O) -> O:
+def with_templates(options: Options) -> Options:
     """The options with the package's templates of this study where the user names no folder."""
     shipped = Path(str(resources.files("cfeval"))) / "prompts" / "cvqa"
     return options if options.prompts else options.model_copy(update={"prompts": str(shipped)})

@@ -86,12 +86,12 @@ def _read(request: BuildRequest, text: str) -> Steps | None:
         return None
 
 
-def _unbound(text: str) -> Steps | None:
-    """A form is bound to its request before it is asked."""
-    raise NotImplementedError(text[:0])
+def _unread(text: str) -> None:
+    """A reply is read with its request at hand, which a form does not have."""
+    del text
 
 
-_FORMS: dict[Wanted, Form[Steps]] = {group: Form("build", group, PLACEHOLDERS, {}, _unbound) for group in GROUPS}
+_FORMS: dict[Wanted, Form[Steps]] = {group: Form("build", group, PLACEHOLDERS, {}, _unread) for group in GROUPS}
 """Without a schema: the paper's steps are lines of text."""
 
 

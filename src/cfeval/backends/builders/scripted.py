@@ -44,4 +44,5 @@ class Scripted:
             return BuildReply(status=options.statuses[request.item], reason="scripted")
         texts = (options.step1, options.step2, options.question, options.new_answer)
         said = [text.replace("{answer}", request.answer).replace("{question}", request.question) for text in texts]
-        return BuildReply(*said, raw="\n".join(said))
+        step1, step2, question, answer = said
+        return BuildReply(step1, step2, question, answer, raw="\n".join(said))

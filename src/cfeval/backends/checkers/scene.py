@@ -48,9 +48,8 @@ def _unrelated(before: Meaning | None, after: Meaning | None) -> str:
         return "the new question is not one about the scene"
     if after.supposed is None:
         return "the new question supposes nothing"
-    return (
-        "" if (before.asked, before.kind) == (after.asked, after.kind) else "the new question asks about other things"
-    )
+    same = (before.asked, before.kind) == (after.asked, after.kind)
+    return "" if same else "the new question asks for other things"
 
 
 def _wrong(meaning: Meaning, said: str, scene: Scene) -> str:

@@ -54,6 +54,21 @@ def drafts(
             yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
 
 
+def in_coco(split: str) -> NameOf:
+    """Names of COCO's images, such as those of val2014, from the ids of VQA's and OK-VQA's questions.
+
+    An id is the image's number and three digits (VQA v2) or one digit (OK-VQA) behind it.
+    """
+
+    def name(sample: Sample) -> tuple[str, int | None]:
+        if sample.scoring == "contains" or not sample.id.isdecimal():
+            return _by_id(sample)
+        image = int(sample.id) // (1000 if sample.scoring == "vqa" else 10)
+        return f"COCO_{split}_{image:012d}.jpg", image
+
+    return name
+
+
 def source(sample: Sample) -> tuple[Question, Wanted] | None:
     """The original question with its answer in digits, `yes` or `no`, and the group it can be made one of."""
     answer = sample.reference.strip().rstrip(".").lower()
