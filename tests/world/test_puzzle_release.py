@@ -107,11 +107,11 @@ def test_only_the_wanted_types_are_made_in_the_wanted_order(tmp_path: Path) -> N
     ("arguments", "said"),
     [
         ({"count": 0}, "the number of puzzles must be 1 to 999,999, but got 0"),
-        ({"size": 100}, "must be 224 to 2016 pixels, but got 100"),
+        ({"size": 100}, "must be 224 to 2048 pixels, but got 100"),
         ({"jobs": 0}, "processes must be at least 1, but got 0"),
         ({"types": ("abs_counting_7",)}, "types must be some of abs_counting_1, .*, but got abs_counting_7"),
         ({"types": ()}, "but got none"),
-        ({"icons": "no/such"}, "no/such: no such folder; it should hold the flowers' image files"),
+        ({"icons": Path("no/such")}, "no/such: no such folder; it should hold the flowers' image files"),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_one_line_and_nothing_is_written(
@@ -171,7 +171,7 @@ def test_icons_of_a_folder_lose_their_white_surroundings_but_not_the_white_withi
 
 
 def test_puzzles_show_the_icons_of_a_folder(tmp_path: Path) -> None:
-    folder = str(own_icons(tmp_path / "icons"))
+    folder = own_icons(tmp_path / "icons")
     release(tmp_path / "set", 3, seed=2, icons=folder, types=PUZZLE_TYPES[:1])
     puzzle = Puzzle.model_validate_json((tmp_path / "set" / "abs_counting_000001.json").read_text())
     assert isinstance(puzzle.scene, FlowerScene)

@@ -72,9 +72,9 @@ class FolderIcons:
         return self._sprites[name, radius]
 
 
-def icons_of(folder: str | None) -> Icons:
-    """The flowers of a folder, or the project's own."""
-    return FolderIcons(Path(folder)) if folder else DrawnIcons()
+def icons_of(folder: Path | None) -> Icons:
+    """The flowers of a folder, or the project's own; InputError like `FolderIcons`."""
+    return FolderIcons(folder) if folder else DrawnIcons()
 
 
 def _files_in(folder: Path) -> dict[str, Path]:

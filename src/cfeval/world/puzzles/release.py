@@ -34,7 +34,7 @@ class _Order:
     folder: Path
     seed: int
     size: int
-    icons: str | None
+    icons: Path | None
 
 
 def release(
@@ -42,7 +42,7 @@ def release(
     count: int,
     seed: int,
     size: int = SIZE,
-    icons: str | None = None,
+    icons: Path | None = None,
     jobs: int = 1,
     types: Sequence[PuzzleType] = PUZZLE_TYPES,
 ) -> Path:
@@ -144,5 +144,5 @@ def _write_chunk(order: _Order, chunk: Sequence[tuple[int, PuzzleType]]) -> list
 
 
 @lru_cache(maxsize=1)
-def _icons(folder: str | None) -> Icons:
+def _icons(folder: Path | None) -> Icons:
     return icons_of(folder)
