@@ -31,8 +31,8 @@ TEMPLATES = {
         "### Instruction:\n{prompt}\n\n### Response:"
     ),
 }
-"""What is put around the prompt: nothing for a chat model, and the forms in which C-VQA's runners ask CodeLlama-Instruct
-and WizardCoder."""
+"""What is put around the prompt: nothing for a chat model; the forms in which C-VQA's runners ask CodeLlama and
+WizardCoder."""
 
 
 class Options(AskingOptions):

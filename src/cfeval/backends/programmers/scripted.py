@@ -10,11 +10,11 @@ from cfeval.records.programs import Language
 
 
 class Options(PluginOptions):
-    """What to write; a program may name {question}, which is put between quotes and so must hold none itself."""
+    """What to write; in a program {question} becomes the question as a text in quotes."""
 
     programs: dict[Language, str] = {
-        "vipergpt": 'def execute_command(image):\n    return ImagePatch(image).simple_query("{question}")',
-        "visprog": 'ANSWER0=VQA(image=IMAGE,question="{question}")\nFINAL_RESULT=RESULT(var=ANSWER0)',
+        "vipergpt": "def execute_command(image):\n    return ImagePatch(image).simple_query({question})",
+        "visprog": "ANSWER0=VQA(image=IMAGE,question={question})\nFINAL_RESULT=RESULT(var=ANSWER0)",
     }
     """By language; one that is not here is `unparsable`."""
     by_question: dict[str, str] = {}
@@ -49,5 +49,5 @@ class Scripted:
         if template is None:
             reason = f"no program for {request.language}"
             return ProgramReply(model="scripted", status=Status.UNPARSABLE, reason=reason)
-        code = template.replace("{question}", " ".join(request.question.split()))
+        code = template.replace("{question}", repr(" ".join(request.question.split())))
         return ProgramReply(code, raw=code, model="scripted")
