@@ -1,8 +1,8 @@
 """Vision operations on synthetic puzzles, by image processing on the pixels alone: exact counts, insides, colors.
 
 A name is one of the nouns dot, circle, polygon, flower, object, in the singular or plural, and before it any of: a
-color of a polygon (`red polygon`); where in the part it is (`top circle`, `bottom left circle`: on that side of the
-middle); an extreme, with a number (`two rightmost circles`); a place in reading order (`third circle`).
+color of a polygon (`red polygon`); where in the part it is (`top circle`, `bottom left circle`: all of it on
+that side of the middle); an extreme, with a number (`two rightmost circles`); a place in reading order (`third circle`).
 """
 
 import re
@@ -166,9 +166,10 @@ def _named(view: View, name: str) -> list[tuple[int, "Thing"]]:
 
 
 def _on(side: str, thing: "Thing", box: Box) -> bool:
+    """Whether all of a thing is on that side of the middle of a part: the second of three circles is neither."""
     axis = 0 if side in ("left", "right") else 1
     middle = (box[axis] + box[axis + 2]) / 2
-    return (thing.middle[axis] < middle) == (side in ("left", "top"))
+    return thing.box[axis + 2] <= middle if side in ("left", "top") else thing.box[axis] >= middle
 
 
 def _number(word: str | None) -> int:
