@@ -104,5 +104,5 @@ def cvqa_made_from(wildcards):
     if wildcards.table == "programs":
         return of_arms(ANSWERS)
     if wildcards.table == "builds":
-        return [file for template in (DRAFTS, REVIEWS, FATES, QUESTIONS) for file in of_sets(template, CVQA_BUILDS)]
+        return of_sets(FATES, CVQA_BUILDS)
     return of_arms(CVQA_SCORES)

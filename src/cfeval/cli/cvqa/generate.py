@@ -32,5 +32,5 @@ def run(
     for kind in types or ():
         if kind not in PUZZLE_TYPES:
             raise InputError(f"--type: unknown type '{kind}'; {nearest(kind, PUZZLE_TYPES)}")
-    release(out, count, seed, size=size, icons=str(icons) if icons else None, jobs=jobs, types=wanted)
+    release(out, count, seed, size=size, icons=icons, jobs=jobs, types=wanted)
     print(f"{count} puzzles in {out}; ask them with {{backend: csv, questions: {out}/{QUESTIONS}, images: {out}}}")
