@@ -9,7 +9,7 @@ from cfeval.cli.common import Seed
 from cfeval.cli.output import writable
 from cfeval.errors import InputError, nearest
 from cfeval.records.puzzles import PUZZLE_TYPES
-from cfeval.world.puzzles.look import SIZE
+from cfeval.world.puzzles.look import GREATEST_SIZE, LEAST_SIZE, SIZE
 from cfeval.world.puzzles.release import QUESTIONS, release
 
 
@@ -20,7 +20,7 @@ def run(
     types: Annotated[
         list[str] | None, typer.Option("--type", help=f"{', '.join(PUZZLE_TYPES)}; may be repeated; by default all.")
     ] = None,
-    size: Annotated[int, typer.Option(min=112, max=2048, help="Width and height of the pictures, pixels.")] = SIZE,
+    size: Annotated[int, typer.Option(min=LEAST_SIZE, max=GREATEST_SIZE, help="Width and height of the pictures, pixels.")] = SIZE,
     icons: Annotated[
         Path | None,
         typer.Option(help="Folder with own icons (PNG, JPEG) in place of the drawn flowers, e.g. Icons-50."),
