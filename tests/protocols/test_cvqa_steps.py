@@ -150,6 +150,8 @@ SUMS: list[tuple[str, str, str, Verdict, int | None]] = [
     ("3 + 3 = 6", "3", "7", "other answer", 6),
     ("3 - 5 = -2", "3", "2", "other answer", None),
     ("5 / 2 = 2.5", "5", "2", "other answer", None),
+    ("1,000 + 1,000 = 2,000", "1000", "2000", "agrees", 2000),
+    (f"3 {'* 999999999999 ' * 900} = 6", "3", "6", "wrong sum", None),
     ("3 + 3 = 7", "3", "7", "wrong sum", None),
     ("2 + 2 * 3 = 12", "2", "12", "wrong sum", None),
     ("2 + 2 = 4 + 1 = 5", "2", "5", "wrong sum", None),
