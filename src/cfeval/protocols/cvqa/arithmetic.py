@@ -28,7 +28,10 @@ _WORDS_BETWEEN = 2
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The verdict, the number that the last sum gives where it is whole and not negative, and the fault in words."""
+    """The verdict, the number that the last sum gives where it is whole and not negative, and the fault in words.
+
+    Of a wrong sum it is what stands before `=`, recomputed.
+    """
 
     verdict: Verdict
     result: int | None = None
@@ -53,7 +56,7 @@ def check_sum(step2: str, original: str, answer: str) -> Arithmetic:
     try:
         values = [_value(one) for one in sums]
     except SumError as error:
-        return Arithmetic("wrong sum", reason=str(error))
+        return Arithmetic("wrong sum", _recomputed(sums[-1]), str(error))
     result = _whole(values[-1])
     start = next(token for token in sums[0] if token not in "(-")
     if Fraction(start) != int(original):
@@ -138,6 +141,14 @@ def _value(run: Sequence[str]) -> Fraction:
     return values[0]
 
 
+def _recomputed(run: Sequence[str]) -> int | None:
+    """What the first side of a sum gives; None where it cannot be read."""
+    try:
+        return _whole(evaluate(_split(run)[0]))
+    except SumError:
+        return None
+
+
 def _split(run: Sequence[str]) -> list[list[str]]:
     sides: list[list[str]] = [[]]
     for token in run:
@@ -192,7 +203,7 @@ def _atom(tokens: tuple[str, ...], depth: int) -> _Read:
 
 
 def _whole(value: Fraction) -> int | None:
-    return int(value) if value.denominator == 1 and value >= 0 else None
+    return int(value) if value.denominator == 1 and 0 <= value <= _LARGEST else None
 
 
 def _shown(value: Fraction) -> str:
