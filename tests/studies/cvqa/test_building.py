@@ -62,6 +62,8 @@ def test_every_wrong_draft_is_caught_and_no_right_one_is_dropped(err: float, sam
     assert sum(map(bool, wrong)) / N == pytest.approx(err, abs=0.08)
     for draft, result, spoilt in zip(written, results, wrong, strict=True):
         assert (result.pair is None) == bool(spoilt), (draft.question, draft.answer, result.build)
+        if draft.type == "direct":
+            assert (str(draft.arithmetic) != draft.answer) == (spoilt == "sum")
         if result.pair is not None:
             assert draft.scene is not None
             new = result.pair.counterfactual
