@@ -22,9 +22,9 @@ class Budget:
     """Limits of one program. The defaults are far above what programs written for a question need.
 
     `memory` is an estimate in bytes of all values made, including those no longer in use, and so an upper bound of
-    what is live. `seconds` is wall time of the interpreter itself: waiting for a model is not the program's time, and
-    `calls` bounds it. `depth` bounds functions within functions, containers within containers, and (twice as much) the
-    nesting of the source.
+    what is live. `seconds` is computing time of the program's own thread, so that a busy machine fails no program; time
+    in vision operations is not the program's, and `calls` bounds them. `depth` bounds functions within functions,
+    containers within containers, and (twice as much) the nesting of the source.
     """
 
     nodes: int = 3_000
@@ -47,7 +47,7 @@ class Meter:
         self.calls = 0
         self.memory = 0
         self._look_at = _LOOK
-        self._end = time.monotonic() + budget.seconds
+        self._end = time.thread_time() + budget.seconds
 
     def step(self, count: int = 1) -> None:
         """Take steps: one for each node evaluated and for each item an operation touches."""
@@ -56,7 +56,7 @@ class Meter:
             raise Exhausted(f"more than {self.budget.steps} steps; let the program do less, above all in loops")
         if self.steps >= self._look_at:
             self._look_at = self.steps + _LOOK
-            if time.monotonic() > self._end:
+            if time.thread_time() > self._end:
                 raise Exhausted(f"more than {self.budget.seconds:g} s of computing; let the program do less")
 
     def call(self) -> None:
@@ -68,11 +68,11 @@ class Meter:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Time spent within is not the program's."""
-        start = time.monotonic()
+        start = time.thread_time()
         try:
             yield
         finally:
-            self._end += time.monotonic() - start
+            self._end += time.thread_time() - start
 
     def length(self, count: int) -> None:
         """A container of so many items is about to be, or has just been, made."""

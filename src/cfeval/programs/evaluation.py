@@ -10,7 +10,7 @@ import re
 from cfeval.errors import nearest
 from cfeval.programs.expressions import evaluate
 from cfeval.programs.faults import Exhausted, ProgramFault
-from cfeval.programs.reading import check
+from cfeval.programs.reading import NOWHERE, check
 from cfeval.programs.values import Frame
 
 _QUOTED = re.compile(r"""('[^'\\]*'|"[^"\\]*")""")
@@ -78,7 +78,7 @@ def _rewritten(piece: str) -> str:
 
 def _parsed(expression: str) -> ast.Expression:
     try:
-        return ast.parse(expression.strip(), mode="eval")
+        return ast.parse(expression.strip(), NOWHERE, mode="eval")
     except (SyntaxError, ValueError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise ProgramFault(f"EVAL: not an expression: {reason}") from None

@@ -84,7 +84,7 @@ def _new(like: object, count: int, meter: Meter) -> None:
         meter.text(count)
     else:
         meter.length(count)
-    meter.step(1 + count // 64)
+    meter.step(1 + count // 256)
 
 
 def extended(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:

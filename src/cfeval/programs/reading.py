@@ -9,6 +9,8 @@ import warnings
 from cfeval.programs.budget import Budget
 from cfeval.programs.faults import Exhausted, ProgramFault
 
+NOWHERE = "<program>/."
+"""The file name given to the parser, which looks for the line of an error in it: a name that no file can have."""
 _STATEMENTS = (
     ast.FunctionDef,
     ast.Return,
@@ -118,7 +120,7 @@ def parsed(code: str, budget: Budget) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(code)
+            return ast.parse(code, NOWHERE)
     except SyntaxError as error:
         raise ProgramFault(f"not Python: {error.msg}", error.lineno or 0, "SyntaxError") from None
     except (RecursionError, MemoryError):
