@@ -9,6 +9,7 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.vision.base import Found, View, Vision, VisionError
 from cfeval.io.pictures import Picture
+from cfeval.programs.run import run_program
 from cfeval.records.puzzles import Circle, DotScene, FlowerScene, Puzzle, PuzzleType
 from cfeval.world.puzzles.generate import make_puzzle
 from cfeval.world.puzzles.render import png_of
@@ -115,6 +116,42 @@ def test_questions_are_answered_from_what_is_there() -> None:
     dots = str(len(EYES.find(part(dotted, ring), "dot")))
     for question in ("How many dots does this circle contain?", "How many dots are in this circle?", "How many dots?"):
         assert EYES.ask(part(dotted, ring), question) == dots
+
+
+@pytest.mark.parametrize("number", range(1, 5))
+def test_programs_can_verify_properties_and_presence(number: int) -> None:
+    puzzle, view = shown("abs_counting_1", number)
+    assert isinstance(puzzle.scene, FlowerScene)
+    first, second = (polygon.color for polygon in puzzle.scene.polygons)
+    lines = [
+        "def execute_command(image):",
+        "    patch = ImagePatch(image)",
+        f"    thing = patch.find('{first} polygon')[0]",
+        f"    said = [patch.exists('{second} polygon'), thing.verify_property('polygon', '{first}')]",
+        f"    said += [not thing.verify_property('polygon', '{second}'), not patch.exists('dot')]",
+        f"    said += [thing.best_text_match(['{second}', '{first}']) == '{first}']",
+        "    return all(said)",
+    ]
+    run = run_program("vipergpt", "\n".join(lines), view, EYES)
+    assert (run.result, run.fault) == ("yes", "")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "dots = 0\nfor circle in patch.find('circle'):\n    said = circle.simple_query('How many dots?')\n"
+        "    dots = max(dots, int(said))",
+        "circles = patch.find('circle')\ncircles.sort(key=lambda x: len(x.find('dot')), reverse=True)\n"
+        "dots = len(circles[0].find('dot'))",
+        "dots = max(coerce_to_numeric(c.simple_query('How many dots does this circle contain?')) "
+        "for c in patch.find('circle'))",
+    ],
+)
+def test_programs_like_those_of_the_papers_supplement_get_the_right_answer(code: str) -> None:
+    puzzle, view = shown("abs_counting_6")
+    body = ["patch = ImagePatch(image)", *code.split("\n"), "return dots"]
+    run = run_program("vipergpt", "\n    ".join(["def execute_command(image):", *body]), view, EYES)
+    assert (run.result, run.fault) == (str(puzzle.original), "")
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def test_boxes_lie_in_the_part_and_say_where_in_the_whole_picture_they_are(kind:
     assert len(found) == len(same) > 1
     for one, other in zip(found, same, strict=True):
         left, top, right, bottom = one.box
-        assert (16 <= left < right <= 56) and (8 <= top < bottom <= 40)
+        assert 16 <= left < right <= 56
+        assert 8 <= top < bottom <= 40
         assert np.subtract(one.box, (16, 8, 16, 8)) == pytest.approx(other.box, abs=1e-4)
         assert one.score == pytest.approx(other.score)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)

@@ -8,6 +8,7 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.vision.base import Found, View, Vision, VisionError
 from cfeval.io.pictures import Picture
+from cfeval.programs.run import run_program
 from cfeval.records.world import Scene
 from cfeval.world.questions import QUESTION_KINDS, Question, true_answer, well_posed, wordings
 from cfeval.world.render import render
@@ -86,6 +87,25 @@ def test_the_text_that_is_true_matches_best(scene: Scene) -> None:
     assert max(range(3), key=scores.__getitem__) == 1
     assert sum(scores) == pytest.approx(1)
     assert scores[1] > 0.6
+
+
+@pytest.mark.parametrize("scene", SCENES[:6])
+def test_programs_can_verify_properties_and_presence(scene: Scene) -> None:
+    position, slot = objects(scene)[0]
+    seen = view(scene)
+    other = next(color for color in COLORS if all(color != s.color for _, s in objects(scene)))
+    lines = [
+        "def execute_command(image):",
+        "    patch = ImagePatch(image)",
+        f"    thing = patch.find('object in the {position}')[0]",
+        f"    said = [thing.verify_property('{slot.shape}', '{slot.color}')]",
+        f"    said += [patch.exists('{slot.color} {slot.shape}')]",
+        f"    said += [thing.verify_property('object', '{slot.size}'), thing.exists('{slot.shape}')]",
+        f"    said += [not thing.verify_property('{slot.shape}', '{other}'), not patch.exists('{other} object')]",
+        "    return all(said)",
+    ]
+    run = run_program("vipergpt", "\n".join(lines), seen, EYES)
+    assert (run.result, run.fault) == ("yes", "")
 
 
 def test_counts_and_presence_of_a_kind_are_answered() -> None:
