@@ -14,7 +14,7 @@ ROW = BuildsRow
 EMPTY = "Empty: no set was built from source questions."
 NOTE = (
     "Left out: the first reason that holds. Wrong sum: the second step's sum gives another number than the stated "
-    "answer, or begins with another than the original's. Inconsistent: the steps name other numbers, or another answer, "
+    "answer, or begins with another than the original's. Inconsistent: the steps name other numbers or another answer "
     "than the question. Not related, not reasonable: what the second model says. Nothing enters the set unverified."
 )
 _LEFT_OUT: dict[Fate, str] = {

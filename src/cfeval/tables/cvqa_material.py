@@ -1,7 +1,7 @@
 """What the cvqa study's tables are made from: scores of arms in little memory, and what is known beside them."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar, cast
 
@@ -62,8 +62,8 @@ class CvqaMaterial:
     """Replies by arm, and the settings.
 
     `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what answerers that write programs
-    said (`programs`), `built` what became of the drafts of built sets (`builds`): each is read once, by that table alone. `genders` says
-    of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
+    said (`programs`), `built` what became of the drafts of built sets (`builds`): each is read once, by that table
+    alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
     """
 
     scores: Mapping[CvqaArm, Sequence[Reply]]

@@ -20,7 +20,9 @@ def run(
     types: Annotated[
         list[str] | None, typer.Option("--type", help=f"{', '.join(PUZZLE_TYPES)}; may be repeated; by default all.")
     ] = None,
-    size: Annotated[int, typer.Option(min=LEAST_SIZE, max=GREATEST_SIZE, help="Width and height of the pictures, pixels.")] = SIZE,
+    size: Annotated[
+        int, typer.Option(min=LEAST_SIZE, max=GREATEST_SIZE, help="Width and height of the pictures, pixels.")
+    ] = SIZE,
     icons: Annotated[
         Path | None,
         typer.Option(help="Folder with own icons (PNG, JPEG) in place of the drawn flowers, e.g. Icons-50."),
