@@ -20,8 +20,8 @@ ROW = ProgramsRow
 EMPTY = "Empty: no answerer writes programs."
 NOTE = (
     "Ran: to their end, of the written ones. Fallback: the question was then put to the whole image. Calls of vision "
-    "operations and steps of the interpreter are means over the written programs. A fault's kind is what its line says "
-    "before the first colon, without names and numbers."
+    "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
+    "without line, names and numbers."
 )
 
 
@@ -74,8 +74,9 @@ def sheet(of: Sequence[ProgramsRow]) -> Sheet:
 
 
 def kind_of(fault: str) -> str:
-    """What a fault's line says before its first colon, without names in quotes and without numbers."""
-    text = re.sub(r"[`'\"][^`'\"]*[`'\"]", "…", fault.split(": ")[0])
+    """What a fault's line says up to its first colon or semicolon, without line, names in quotes and numbers."""
+    text = re.split(r"[:;](?:\s|$)", re.sub(r"^line \d+: ", "", fault.strip()))[0]
+    text = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "…", text)
     return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
 
 
