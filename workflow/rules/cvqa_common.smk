@@ -11,7 +11,7 @@ from cfeval.records.cvqa import CvqaArm
 CVQA = PARAMS.cvqa
 CVQA_ARMS = CVQA.all_arms() if CVQA else []
 CVQA_SETS = CVQA.sets_asked() if CVQA else []
-CVQA_BUILDS = list(CVQA.builds) if CVQA else []
+CVQA_BUILDS = list(CVQA.builds_asked()) if CVQA else []
 
 QUESTIONS = "results/cvqa/questions/{set}{shard}.jsonl"
 DRAFTS = "results/cvqa/drafts/{set}{shard}.jsonl"
