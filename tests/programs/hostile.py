@@ -3,8 +3,6 @@
 `CANARY` stands for the path of a file that none of them may touch.
 """
 
-
-
 UNDERSCORE = "leading underscore"
 NOT_OFFERED = "neither defined nor offered"
 STEPS = "more than 100000 steps"

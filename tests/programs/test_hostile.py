@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cfeval.programs.budget import Budget
 from cfeval.programs.reading import NOWHERE
 from cfeval.records.programs import ProgramRun
 from tests.programs.hostile import BODIES, INJECTIONS, LINES, WHOLE
 from tests.programs.scripted import Scripted, python, steps, whole
+from tests.programs.test_python_subset import BODIES as VALID
 
 BYTES = b"the canary sings\n"
 WATCHED = ("open", "os.", "exec", "import", "socket.", "subprocess.", "shutil.", "ctypes.", "sys._", "marshal.", "pty.")
@@ -142,3 +145,28 @@ def test_every_budget_can_be_made_smaller() -> None:
     )
     for budget, reason in budgets.values():
         assert reason in python(code, Scripted(answers={"?": "answered"}), budget).fault
+
+
+TOKENS = (
+    *("execute_command", "image", "ImagePatch", "x", "find", "len", "sorted", "max", "__class__", "eval", "math", "e"),
+    *("def", "return", "for", "in", "if", "else", "while", "lambda", "try", "except", "import", "del", "and", "not"),
+    *("(", ")", "[", "]", "{", "}", ":", ",", ".", "=", "+=", "**", "*", "//", "<", "==", "-", "~", "<<"),
+    *("0", "1", "1e308", "99999999999", "'a'", "f'{x}'", "''", "\n", "\n    ", "\n        ", "\\", "\0", "#"),
+)
+SOUP = st.lists(st.sampled_from(TOKENS), max_size=40).map(" ".join)
+SMALL = Budget(steps=2_000, calls=20)
+
+
+@settings(max_examples=200)
+@given(st.one_of(st.text(max_size=80), SOUP, SOUP.map(lambda soup: f"def execute_command(image):\n    return {soup}")))
+def test_whatever_the_text_a_run_is_a_record(code: str) -> None:
+    for run in (whole(code, Scripted(), SMALL), steps(code, Scripted(), SMALL)):
+        assert run.model_dump_json()
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(sorted(VALID)), st.integers(0, 400), st.sampled_from(TOKENS), st.integers(0, 12))
+def test_a_good_program_with_a_piece_replaced_is_a_record_too(name: str, place: int, token: str, length: int) -> None:
+    code = VALID[name]
+    start = place % len(code)
+    assert python(code[:start] + token + code[start + length :], Scripted(), SMALL).model_dump_json()

@@ -70,6 +70,7 @@ BODIES = {
     "chained assignment": "a = b = []\na.append(1)\nreturn b",
     "in-place addition of lists": "a = [1]\nb = a\na += [2]\na += (3,)\nreturn b",
     "addition of lists": "a = [1]\nb = a\na = a + [2]\nreturn b",
+    "in-place addition of anything": "a = []\na += range(2)\na += 'bc'\na += (x for x in [5])\na += {7: 8}\nreturn a",
     "in-place repetition": "a = [1]\nb = a\na *= 2\nreturn b",
     "in-place operators": "a = 7\na -= 2\na *= 3\na //= 2\na **= 2\na %= 10\nreturn a",
     "in-place on an item": "d = {'a': [1]}\nd['a'] += [2]\nd['b'] = 1\nd['b'] += 1\nreturn d",

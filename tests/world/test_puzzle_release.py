@@ -1,6 +1,5 @@
 """A folder of puzzles in the published layout, its questions, and the flowers that a user names."""
 
-import json
 import re
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from PIL import Image, ImageDraw
 from cfeval.errors import InputError
 from cfeval.io.choices import read_choices
 from cfeval.io.cvqa_csv import read_questions
-from cfeval.records.puzzles import PUZZLE_TYPES, FlowerScene, Puzzle
+from cfeval.records.puzzles import PUZZLE_TYPES, FlowerScene, Puzzle, PuzzleTruth
 from cfeval.world.puzzles.designs import DESIGNS
 from cfeval.world.puzzles.generate import make_puzzle
 from cfeval.world.puzzles.icons import DrawnIcons, FolderIcons
@@ -90,12 +89,13 @@ def test_a_release_has_the_published_layout_and_is_the_same_for_any_number_of_pr
 def test_the_truth_beside_each_picture_is_that_of_its_row(tmp_path: Path) -> None:
     for row in read_questions(release(tmp_path / "set", 12, seed=3, size=224)).rows:
         path = tmp_path / "set" / row.img_path
-        truth = json.loads(path.with_suffix(".json").read_text())
+        truth = PuzzleTruth.model_validate_json(path.with_suffix(".json").read_text())
         choices = read_choices(row.original.question)
         assert choices
-        assert choices.values["ABCD".index(row.original.answer)] == str(truth["original"])
+        assert choices.values["ABCD".index(row.original.answer)] == str(truth.puzzle.original)
+        assert truth.counts == truth.puzzle.scene.counts()
         with Image.open(path) as image:
-            assert image.size == (224, 224) == (truth["size"], truth["size"])
+            assert image.size == (224, 224) == (truth.puzzle.size, truth.puzzle.size)
 
 
 def test_only_the_wanted_types_are_made_in_the_wanted_order(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_only_the_wanted_types_are_made_in_the_wanted_order(tmp_path: Path) -> N
     ("arguments", "said"),
     [
         ({"count": 0}, "the number of puzzles must be 1 to 999,999, but got 0"),
-        ({"size": 100}, "must be 224 to 2016 pixels, but got 100"),
+        ({"size": 100}, "must be 224 to 2048 pixels, but got 100"),
         ({"jobs": 0}, "processes must be at least 1, but got 0"),
         ({"types": ("abs_counting_7",)}, "types must be some of abs_counting_1, .*, but got abs_counting_7"),
         ({"types": ()}, "but got none"),
-        ({"icons": "no/such"}, "no/such: no such folder; it should hold the flowers' image files"),
+        ({"icons": Path("no/such")}, "no/such: no such folder; it should hold the flowers' image files"),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_one_line_and_nothing_is_written(
@@ -171,9 +171,10 @@ def test_icons_of_a_folder_lose_their_white_surroundings_but_not_the_white_withi
 
 
 def test_puzzles_show_the_icons_of_a_folder(tmp_path: Path) -> None:
-    folder = str(own_icons(tmp_path / "icons"))
+    folder = own_icons(tmp_path / "icons")
     release(tmp_path / "set", 3, seed=2, icons=folder, types=PUZZLE_TYPES[:1])
-    puzzle = Puzzle.model_validate_json((tmp_path / "set" / "abs_counting_000001.json").read_text())
+    truth = PuzzleTruth.model_validate_json((tmp_path / "set" / "abs_counting_000001.json").read_text())
+    puzzle = truth.puzzle
     assert isinstance(puzzle.scene, FlowerScene)
     icons = [icon for region in puzzle.scene.flowers.values() for icon in region]
     assert {icon.kind for icon in icons} <= {"apple/rose.jpg", "square.png"}

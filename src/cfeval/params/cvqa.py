@@ -76,7 +76,7 @@ class Cvqa(Section):
     sources: dict[Name, Spec] = Field(default_factory=dict, description="Where originals of built questions come from.")
     builders: dict[Name, Spec] = Field(default_factory=dict, description="Question → counterfactual question.")
     checkers: dict[Name, Spec] = Field(default_factory=dict, description="Who checks what was built.")
-    builds: dict[Name, Build] = Field(default_factory=dict, description="Sets that are built; no name of `sets`.")
+    builds: dict[Name, Build] = Field(default_factory=dict, description="Sets that are built, where an arm names them.")
     arms: tuple[CvqaBlock, ...] = Field(min_length=1, description="Who answers which set.")
     genders: str = Field(
         "", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5)."
@@ -111,8 +111,12 @@ class Cvqa(Section):
         return max(block.orders for block in self.arms if arm in block.arms())
 
     def sets_asked(self) -> list[str]:
-        """Sets and builds that some arm asks, or that are built."""
-        return list(dict.fromkeys([*(arm.set for arm in self.all_arms()), *self.builds]))
+        """Sets and builds that some arm asks; no other is made."""
+        return list(dict.fromkeys(arm.set for arm in self.all_arms()))
+
+    def builds_asked(self) -> dict[str, Build]:
+        """The builds among them."""
+        return {name: self.builds[name] for name in self.sets_asked() if name in self.builds}
 
 
 def _find(name: str, defined: Any, who: str, where: str) -> None:

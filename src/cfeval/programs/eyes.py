@@ -36,11 +36,14 @@ class Eyes:
         """How well each text describes the part."""
         wanted = [_text("a description", text) for text in texts]
         self._meter.step(len(wanted))
-        return self._do(lambda: list(self._vision.match(view, wanted)))
+        scores = self._do(lambda: [float(score) for score in self._vision.match(view, wanted)])
+        if len(scores) != len(wanted):
+            raise Broken(ValueError(f"a vision gave {len(scores)} scores for {len(wanted)} texts"))
+        return scores
 
     def depth(self, view: View) -> float:
         """Median depth."""
-        return float(self._do(lambda: self._vision.depth(view)))
+        return self._do(lambda: float(self._vision.depth(view)))
 
     def inside(self, inner: View, outer: View) -> bool:
         """Whether the one lies within the outline of the other."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from cfeval.programs.budget import Meter
 from cfeval.programs.faults import ProgramFault
-from cfeval.programs.values import NUMBERS, Members, key, kind, weigh
+from cfeval.programs.values import NUMBERS, Members, collect, key, kind, weigh
 
 _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -89,9 +89,10 @@ def _new(like: object, count: int, meter: Meter) -> None:
 
 def extended(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
     """`left op= right`: a list or set grows in place, as in Python; anything else is a new value."""
-    if isinstance(left, list) and isinstance(op, ast.Add) and isinstance(right, list | tuple | str | dict | range):
-        _new(left, len(left) + len(right), meter)
-        left.extend(right)
+    if isinstance(left, list) and isinstance(op, ast.Add):
+        items = right if isinstance(right, list) else collect(right, meter)
+        _new(left, len(left) + len(items), meter)
+        left.extend(items)
         return left
     if isinstance(left, Members) and isinstance(right, Members) and isinstance(op, ast.BitOr):
         meter.length(len(left) + len(right))

@@ -303,31 +303,31 @@ class BuildsRow(Record):
     set: str
     type: str
     n: int
-    """Source questions."""
+    """Drafts that were asked for."""
     n_written: int = 0
-    """Those for which a draft could be read."""
+    """Those that could be read; the others are missing."""
     missing: str = ""
-    """Why others have none, with counts."""
-    n_sums: int = 0
-    """Drafts whose second step states a sum."""
-    n_sums_wrong: int = 0
-    """Those of them whose stated answer is not what the sum gives."""
-    n_reviewed: int = 0
-    """Drafts that the second model said something readable of."""
-    n_review_failed: int = 0
-    """Drafts whose review ended in a failure."""
-    n_unrelated: int = 0
-    """Reviews that say the question is not about the image."""
-    n_unreasonable: int = 0
-    """Reviews that say the answer is not right."""
-    n_decided: int = 0
-    """Drafts that a person decided about."""
-    n_person_accepted: int = 0
-    n_person_rejected: int = 0
-    n_corrected: int = 0
-    """Drafts whose question or answer a person changed."""
+    """Why others could not, with counts."""
+    n_wrong_sum: int = 0
+    """Drafts left out because the second step's sum does not give the stated answer."""
+    n_inconsistent: int = 0
+    """Because the steps name other numbers, or another answer, than the question."""
+    n_not_related: int = 0
+    """Because the second model says that the question is not about the image."""
+    n_not_reasonable: int = 0
+    """Because the second model says that the answer is not right."""
+    n_not_reviewed: int = 0
+    """Because the second model failed or said nothing that can be read."""
+    n_rejected: int = 0
+    """Because a person said no."""
+    n_undecided: int = 0
+    """Because a person must accept it and has not."""
     n_accepted: int = 0
     """Pairs of the set."""
+    n_by_people: int = 0
+    """Those of them that a person accepted."""
+    n_corrected: int = 0
+    """Those of them whose question or answer a person changed."""
     accepted: Figure = None
     """Share of the written drafts."""
 

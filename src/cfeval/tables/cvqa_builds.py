@@ -1,108 +1,86 @@
-"""How a built set came about: what was written, what its sums, a second model and people said (C-VQA, Section 3.2)."""
+"""How a built set came about: what became of every draft, and who verified what entered (C-VQA, Section 3.2)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
-from cfeval.records.common import Status
-from cfeval.records.cvqa import Decision, Draft, Review
+from cfeval.records.cvqa import CvqaBuild, Fate
 from cfeval.records.cvqa_tables import BuildsRow
 from cfeval.tables.cvqa_items import ALL, counted
-from cfeval.tables.cvqa_material import Built, CvqaMaterial
+from cfeval.tables.cvqa_material import CvqaMaterial
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import rounded
 
 ROW = BuildsRow
 EMPTY = "Empty: no set was built from source questions."
 NOTE = (
-    "Sums wrong: the stated answer is not what the second step's sum gives, of the drafts that state one. Unrelated, "
-    "unreasonable: what the second model says of question and answer. Nothing enters the set unverified."
+    "Left out: the first reason that holds. Wrong sum: the second step's sum gives another number than the stated "
+    "answer, or begins with another than the original's. Inconsistent: the steps name other numbers or another answer "
+    "than the question. Not related, not reasonable: what the second model says. Nothing enters the set unverified."
 )
-
-
-@dataclass
-class _Built:
-    """Counts of one type."""
-
-    n: int = 0
-    written: set[str] = field(default_factory=set)
-    failed: Counter[str] = field(default_factory=Counter)
-    of: Counter[str] = field(default_factory=Counter)
-
-    def draft(self, draft: Draft) -> None:
-        """Count a draft."""
-        self.n += 1
-        if draft.status != Status.OK:
-            self.failed[draft.status.value] += 1
-            return
-        self.written.add(draft.id)
-        self.of["n_sums"] += draft.arithmetic is not None
-        self.of["n_sums_wrong"] += draft.arithmetic is not None and str(draft.arithmetic) != draft.answer
-
-    def review(self, review: Review) -> None:
-        """Count what the second model said."""
-        read = review.status == Status.OK
-        self.of["n_reviewed" if read else "n_review_failed"] += 1
-        self.of["n_unrelated"] += read and review.related == 0
-        self.of["n_unreasonable"] += read and review.reasonable == 0
-
-    def decision(self, decision: Decision) -> None:
-        """Count what a person decided."""
-        self.of["n_decided"] += decision.accept != ""
-        self.of["n_person_accepted"] += decision.accept == "yes"
-        self.of["n_person_rejected"] += decision.accept == "no"
-        self.of["n_corrected"] += decision.accept == "yes" and bool(decision.question or decision.answer)
+_LEFT_OUT: dict[Fate, str] = {
+    "wrong sum": "n_wrong_sum",
+    "inconsistent": "n_inconsistent",
+    "not reviewed": "n_not_reviewed",
+    "not related": "n_not_related",
+    "not reasonable": "n_not_reasonable",
+    "rejected": "n_rejected",
+    "undecided": "n_undecided",
+}
+"""The column that counts each fate of a draft that was written."""
 
 
 def rows(material: CvqaMaterial) -> list[BuildsRow]:
     """A row for each built set and type; `all` where there are several."""
-    return [row for name, built in material.built.items() for row in _set_rows(name, built)]
+    return [row for name, fates in material.built.items() for row in _set_rows(name, fates)]
 
 
 def sheet(of: Sequence[BuildsRow]) -> Sheet:
     """The table for readers."""
     headings = (
-        *("Set", "Type", "Source questions", "Written", "Sums wrong", "Reviewed", "Unrelated", "Unreasonable"),
-        *("People: yes", "no", "corrected", "Accepted", "Share", "Missing"),
+        *("Set", "Type", "Drafts", "Written", "Wrong sum", "Inconsistent", "Not related", "Not reasonable"),
+        *("Not reviewed", "People: no", "undecided", "Accepted", "by people", "corrected", "Share", "Missing"),
     )
     return Sheet("cvqa_builds", "Building a set", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
 
 
-def _set_rows(name: str, built: Built) -> list[BuildsRow]:
-    found, type_of = {ALL: _Built()}, {}
-    for draft in built.drafts:
-        type_of[draft.id] = draft.type
-        for kind in (draft.type, ALL):
-            found.setdefault(kind, _Built()).draft(draft)
-    for review in built.reviews:
-        for kind in _kinds(type_of, review.id):
-            found[kind].review(review)
-    for decision in built.decisions:
-        for kind in _kinds(type_of, decision.id):
-            found[kind].decision(decision)
-    for one in built.accepted:
-        for kind in _kinds(type_of, one):
-            found[kind].of["n_accepted"] += 1
-    some = [kind for kind in found if kind != ALL]
-    shown = [*some, ALL] if len(some) != 1 else some
-    return [_row(name, kind, found[kind]) for kind in shown if found[kind].n]
+def _set_rows(name: str, fates: Iterable[CvqaBuild]) -> Iterator[BuildsRow]:
+    found: dict[str, Counter[str]] = {}
+    for build in fates:
+        for kind in (build.type, ALL):
+            found.setdefault(kind, Counter()).update(_counts(build))
+    kinds = [kind for kind in found if kind != ALL]
+    for kind in kinds if len(kinds) == 1 else (*kinds, ALL):
+        yield _row(name, kind, found.get(kind, Counter()))
 
 
-def _kinds(type_of: Mapping[str, str], of: str) -> tuple[str, ...]:
-    """The rows that an item counts in; none where no draft is known."""
-    return (type_of[of], ALL) if of in type_of else ()
+def _counts(build: CvqaBuild) -> list[str]:
+    """The columns that a draft counts in."""
+    if build.fate == "not written":
+        return ["n", f"missing {build.reason}"]
+    if build.fate != "accepted":
+        return ["n", "n_written", _LEFT_OUT[build.fate]]
+    return [
+        "n",
+        "n_written",
+        "n_accepted",
+        *["n_by_people"] * (build.by == "person"),
+        *["n_corrected"] * build.corrected,
+    ]
 
 
-def _row(name: str, kind: str, built: _Built) -> BuildsRow:
-    written = len(built.written)
-    share = rounded(built.of["n_accepted"] / written) if written else None
-    figures = {"set": name, "type": kind, "n": built.n, "n_written": written, "missing": counted(built.failed)}
-    return BuildsRow.model_validate({**figures, **built.of, "accepted": share})
+def _row(name: str, kind: str, counts: Counter[str]) -> BuildsRow:
+    written = counts["n_written"]
+    missing = Counter({key.removeprefix("missing "): n for key, n in counts.items() if key.startswith("missing ")})
+    figures = {key: n for key, n in counts.items() if key in BuildsRow.model_fields} | {"n": counts["n"]}
+    share = rounded(counts["n_accepted"] / written) if written else None
+    return BuildsRow.model_validate(
+        {"set": name, "type": kind, **figures, "missing": counted(missing), "accepted": share}
+    )
 
 
 def _cells(row: BuildsRow) -> tuple[str, ...]:
-    return (
-        *(row.set, row.type, str(row.n), str(row.n_written), f"{row.n_sums_wrong} of {row.n_sums}"),
-        *(str(row.n_reviewed), str(row.n_unrelated), str(row.n_unreasonable), str(row.n_person_accepted)),
-        *(str(row.n_person_rejected), str(row.n_corrected), str(row.n_accepted), cell(row.accepted), row.missing),
+    counts = (
+        *(row.n, row.n_written, row.n_wrong_sum, row.n_inconsistent, row.n_not_related, row.n_not_reasonable),
+        *(row.n_not_reviewed, row.n_rejected, row.n_undecided, row.n_accepted, row.n_by_people, row.n_corrected),
     )
+    return row.set, row.type, *map(str, counts), cell(row.accepted), row.missing

@@ -1,14 +1,14 @@
 """What the cvqa study's tables are made from: scores of arms in little memory, and what is known beside them."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar, cast
 
 from cfeval.errors import InputError
 from cfeval.params.edct import Interval
 from cfeval.records.common import Status
-from cfeval.records.cvqa import CvqaArm, CvqaScore, Decision, Draft, PairType, ReaderName, Review, Said, Side
+from cfeval.records.cvqa import CvqaArm, CvqaBuild, CvqaScore, PairType, ReaderName, Said, Side
 from cfeval.records.cvqa_tables import PublishedAnswer
 from cfeval.studies.cvqa.statistics import QuestionPair
 
@@ -58,22 +58,12 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Built:
-    """How a set was built; each part is read once. `accepted` are the ids of its pairs."""
-
-    drafts: Iterable[Draft]
-    reviews: Iterable[Review] = ()
-    decisions: Iterable[Decision] = ()
-    accepted: Collection[str] = ()
-
-
-@dataclass(frozen=True)
 class CvqaMaterial:
     """Replies by arm, and the settings.
 
     `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what answerers that write programs
-    said (`programs`), `built` how sets were built (`builds`): each is read once, by that table alone. `genders` says
-    of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
+    said (`programs`), `built` what became of the drafts of built sets (`builds`): each is read once, by that table
+    alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
     """
 
     scores: Mapping[CvqaArm, Sequence[Reply]]
@@ -84,7 +74,7 @@ class CvqaMaterial:
     genders: Mapping[int, str] = field(default_factory=dict)
     pairs: Mapping[str, Iterable[QuestionPair]] = field(default_factory=dict)
     said: Mapping[CvqaArm, Iterable[Said]] = field(default_factory=dict)
-    built: Mapping[str, Built] = field(default_factory=dict)
+    built: Mapping[str, Iterable[CvqaBuild]] = field(default_factory=dict)
 
     def facts(self, answerer: str) -> AnswererFacts:
         """What is known of an answerer; one that nothing is said of is a model that is asked."""

@@ -40,6 +40,8 @@ def files(options: Options) -> tuple[str, ...]:
 
 def examine(options: Options) -> Iterator[Finding]:
     """How many rows can be used, and whether their images are there."""
+    if not Path(options.questions).is_file():  # a missing file is told as such
+        return
     try:
         found = CsvQuestions(options)
         rows = found.rows()

@@ -34,16 +34,20 @@ def files(options: Options) -> tuple[str, ...]:
     """The user's flowers, which the pictures depend on."""
     if not options.icons or not Path(options.icons).is_dir():
         return ()
-    return tuple(str(Path(options.icons) / name) for name in icons_of(options.icons).names)
+    return tuple(str(Path(options.icons) / name) for name in icons_of(_folder(options)).names)
 
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether the user's flowers can be used."""
     if options.icons:
         try:
-            yield Finding(True, f"{options.icons}: {len(icons_of(options.icons).names)} flowers")
+            yield Finding(True, f"{options.icons}: {len(icons_of(_folder(options)).names)} flowers")
         except CfevalError as error:
             yield Finding(False, str(error))
+
+
+def _folder(options: Options) -> Path | None:
+    return Path(options.icons) if options.icons else None
 
 
 def build(options: Options) -> QuestionSet:
@@ -62,7 +66,7 @@ class Synthetic:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.icons = icons_of(options.icons)
+        self.icons = icons_of(_folder(options))
 
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Puzzles that differ by seed; the first ones stay the same when more are wanted."""

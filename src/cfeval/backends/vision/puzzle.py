@@ -1,8 +1,8 @@
 """Vision operations on synthetic puzzles, by image processing on the pixels alone: exact counts, insides, colors.
 
 A name is one of the nouns dot, circle, polygon, flower, object, in the singular or plural, and before it any of: a
-color of a polygon (`red polygon`); where in the part it is (`top circle`, `bottom left circle`: on that side of the
-middle); an extreme, with a number (`two rightmost circles`); a place in reading order (`third circle`).
+color of a polygon (`red polygon`); where in the part it is (`top circle`, `bottom left circle`: all of it on that side
+of the middle); an extreme, with a number (`two rightmost circles`); a place in reading order (`third circle`).
 """
 
 import re
@@ -38,6 +38,7 @@ _TAIL = (
 _COUNT = re.compile(rf"(?:how many|what is the number of) (?P<name>.+?s){_TAIL}")
 _THERE = re.compile(r"(?:is|are) there (?P<name>.+?)(?: (?:here|in (?:this|the) (?:image|picture|circle|part)))?")
 _COLOR = re.compile(r"(?:what|which) colou?r (?:is|are|does) (?:it|(?:this|the|that) (?P<name>.+?))(?: have)?")
+_IS = re.compile(r"is (?:this|that|it) (?P<name>.+)")
 OFFERED = "dots, circles, flowers and polygons (of a color, as in 'red polygon'), 'top circle', 'two rightmost circles'"
 QUESTIONS = "'How many dots are there?', 'Is there a red polygon?' and 'What color is this polygon?'"
 
@@ -89,7 +90,7 @@ class Puzzle:
         return [_found(number, thing) for number, thing in _named(view, name)]
 
     def ask(self, view: View, question: str) -> str:
-        """How many there are, whether there is one, what color a polygon has.
+        """How many there are, whether there is one, whether this is one, what color a polygon has.
 
         Raises:
             VisionError: it is another question, or the color of what has none or of several.
@@ -97,6 +98,8 @@ class Puzzle:
         words = " ".join(re.findall(r"[a-z0-9]+", question.lower()))
         if asked := _COLOR.fullmatch(words):
             return _color(view, asked["name"] or "polygon")
+        if (asked := _IS.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
+            return "yes" if _is(view, asked["name"]) else "no"
         if (asked := _COUNT.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
             return str(len(_named(view, asked["name"])))
         if (asked := _THERE.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
@@ -165,10 +168,17 @@ def _named(view: View, name: str) -> list[tuple[int, "Thing"]]:
     return found if read["place"] is None else found[(place := ORDINALS.index(read["place"])) : place + 1]
 
 
+def _is(view: View, name: str) -> bool:
+    """Whether the name is one of what was found in the part, or else of anything in it."""
+    keys = {str(number) for number, _ in _named(view, name)}
+    return view.found.key in keys if view.found is not None and view.found.key else bool(keys)
+
+
 def _on(side: str, thing: "Thing", box: Box) -> bool:
+    """Whether all of a thing is on that side of the middle of a part: the second of three circles is neither."""
     axis = 0 if side in ("left", "right") else 1
     middle = (box[axis] + box[axis + 2]) / 2
-    return (thing.middle[axis] < middle) == (side in ("left", "top"))
+    return thing.box[axis + 2] <= middle if side in ("left", "top") else thing.box[axis] >= middle
 
 
 def _number(word: str | None) -> int:

@@ -6,7 +6,7 @@ which quadrant holds an object; the quadrant is its box.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ _NAME = re.compile(
 )
 _COUNT = re.compile(r"(?:how many|what is the number of) (?P<name>.+?)(?: (?:are there|does the picture show))?")
 _THERE = re.compile(r"(?:is there|does the picture show|can you see) (?P<name>.+)")
+_IS = re.compile(r"is (?:this|that|it) (?P<name>.+)")
 OFFERED = "objects by size, color and shape, such as 'large blue star', 'red object', 'circle in the top half'"
 
 
@@ -102,6 +103,10 @@ class World:
         asked = parse_question(question)
         if asked is not None:
             return self._answer(view, asked, question)
+        if (read := _IS.fullmatch(words)) and _NAME.fullmatch(read["name"]):
+            named = self._named(view, read["name"])
+            meant = {str(thing.place) for thing in named}
+            return "yes" if meant and (not view.found or view.found.key in ("", *meant)) else "no"
         if (read := _COUNT.fullmatch(words)) and _NAME.fullmatch(read["name"]):
             return str(len(self._named(view, read["name"])))
         if (read := _THERE.fullmatch(words)) and _NAME.fullmatch(read["name"]):
@@ -109,18 +114,16 @@ class World:
         raise VisionError(f"vision 'world' cannot answer {question[:60]!r}: it is no question of the built-in world")
 
     def match(self, view: View, texts: Sequence[str]) -> list[float]:
-        """See `Vision.match`: a text's weight is the share of what it says that is true of an object in the part.
+        """See `Vision.match`: the more of a text's words are true of an object in the part, the higher its weight.
 
         Raises:
-            VisionError: a text names nothing that an object can be.
+            VisionError: no text names anything that an object can be.
         """
+        if not any(_words(text, _KNOWN) for text in texts):
+            raise VisionError("vision 'world' matches sizes, colors and shapes: a text must name one of them")
         things = self._there(view)
-        scores = [_truth(text, things) for text in texts]
-        if not texts or None in scores:
-            raise VisionError("vision 'world' matches sizes, colors and shapes: each text must name one of them")
-        numbers = [score or 0.0 for score in scores]
-        # A text that is all true is far above one that is half true, and the worst still has some weight.
-        weights = [20.0**number for number in numbers]
+        # A text that is all true is far above many that are half true, and the worst still has some weight.
+        weights = [10_000.0 ** _truth(text, things) for text in texts]
         return [weight / sum(weights) for weight in weights]
 
     def depth(self, view: View) -> float:
@@ -197,10 +200,16 @@ def _lies(thing: Thing, area: str | None) -> bool:
     return area.removesuffix(" half") in position.split() if area.endswith(" half") else area == position
 
 
-def _truth(text: str, things: Sequence[Thing]) -> float | None:
-    """The largest share of the words for size, color and shape that is true of one object; None without such words."""
-    said = [word for word in re.findall(r"[a-z]+", text.lower()) if word in (*SIZES, *COLORS, *SHAPES)]
-    if not said:
-        return None
-    shares = (sum(word in (t.size, t.color, t.shape) for word in said) / len(said) for t in things)
+_KNOWN = frozenset((*SIZES, *COLORS, *SHAPES))
+_EMPTY = frozenset(("a", "an", "the", "this", "photo", "picture", "of", "object", "thing", "shape"))
+
+
+def _truth(text: str, things: Sequence[Thing]) -> float:
+    """The largest share of a text's words that is true of one object; words without a meaning here do not count."""
+    said = [word for word in re.findall(r"[a-z]+", text.lower()) if word not in _EMPTY]
+    shares = (sum(word in (t.size, t.color, t.shape) for word in said) / max(1, len(said)) for t in things)
     return max(shares, default=0.0)
+
+
+def _words(text: str, wanted: Collection[str]) -> list[str]:
+    return [word for word in re.findall(r"[a-z]+", text.lower()) if word in wanted]

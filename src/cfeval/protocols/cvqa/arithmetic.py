@@ -14,10 +14,13 @@ Verdict = Literal["agrees", "no sum", "wrong sum", "other start", "other answer"
 """What can be said of a sum; the first fault counts. `other start`: it does not begin with the original answer."""
 
 _DEEPEST = 20
-_TOKEN = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<word>[^\W\d_]+)|(?P<sign>[-+*/()=])|(?P<other>\S)")
+_TOKEN = re.compile(
+    r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:\.[0-9]+)?)|(?P<word>[^\W\d_]+)|(?P<sign>[-+*/()=])|(?P<other>\S)"
+)
 _SAME_SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∗": "*", "÷": "/", "⁄": "/"})
 _SIGN_OF_WORD = {"plus": "+", "minus": "-", "times": "*", "x": "*", "equals": "="}
 _LONGEST_NUMBER = 12
+_LARGEST = 10**12
 _SHOWN = 60
 _WORDS_BETWEEN = 2
 """So many words may stand behind a number and before the next sign: `3 small birds + 3 birds = 6 birds`."""
@@ -25,7 +28,10 @@ _WORDS_BETWEEN = 2
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The verdict, the number that the last sum gives where it is whole and not negative, and the fault in words."""
+    """The verdict, the number that the last sum gives where it is whole and not negative, and the fault in words.
+
+    Of a wrong sum it is what stands before `=`, recomputed.
+    """
 
     verdict: Verdict
     result: int | None = None
@@ -50,7 +56,7 @@ def check_sum(step2: str, original: str, answer: str) -> Arithmetic:
     try:
         values = [_value(one) for one in sums]
     except SumError as error:
-        return Arithmetic("wrong sum", reason=str(error))
+        return Arithmetic("wrong sum", _recomputed(sums[-1]), str(error))
     result = _whole(values[-1])
     start = next(token for token in sums[0] if token not in "(-")
     if Fraction(start) != int(original):
@@ -113,6 +119,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     found = list(_TOKEN.finditer(text.translate(_SAME_SIGNS)))
     for place, match in enumerate(found):
         kind, token = match.lastgroup or "other", match[0]
+        token = token.replace(",", "") if kind == "number" else token
         sign = _SIGN_OF_WORD.get(token.lower())
         beside = found[max(place - 1, 0) : place] + found[place + 1 : place + 2]
         if sign and len(beside) == 2 and all(one.lastgroup == "number" or one[0] in "()" for one in beside):
@@ -126,10 +133,20 @@ def _value(run: Sequence[str]) -> Fraction:
     if not all(sides):
         raise SumError(f"{_text(run)!r} says nothing on one side of '='")
     values = [evaluate(side) for side in sides]
+    if any(max(abs(value.numerator), value.denominator) > _LARGEST for value in values):
+        raise SumError(f"{_text(run)!r} holds a number that is too large")
     for side, value in zip(sides[1:], values[1:], strict=True):
         if value != values[0]:
             raise SumError(f"{_text(sides[0])} is {_shown(values[0])}, not {_text(side)}")
     return values[0]
+
+
+def _recomputed(run: Sequence[str]) -> int | None:
+    """What the first side of a sum gives; None where it cannot be read."""
+    try:
+        return _whole(evaluate(_split(run)[0]))
+    except SumError:
+        return None
 
 
 def _split(run: Sequence[str]) -> list[list[str]]:
@@ -186,7 +203,7 @@ def _atom(tokens: tuple[str, ...], depth: int) -> _Read:
 
 
 def _whole(value: Fraction) -> int | None:
-    return int(value) if value.denominator == 1 and value >= 0 else None
+    return int(value) if value.denominator == 1 and 0 <= value <= _LARGEST else None
 
 
 def _shown(value: Fraction) -> str:

@@ -65,9 +65,7 @@ class Sight:
         """
         if outer.kind == "polygon":
             return _odd_crossings(self.outlines[outer.color], x, y)
-        left, top, right, bottom = outer.box
-        across, down = (2 * x - left - right) / (right - left), (2 * y - top - bottom) / (bottom - top)
-        return across * across + down * down <= 1
+        return _in_ellipse(outer.box, x, y)
 
 
 def see(pixels: npt.NDArray[np.uint8]) -> Sight:
@@ -76,19 +74,19 @@ def see(pixels: npt.NDArray[np.uint8]) -> Sight:
     packed = pixels.astype(np.int32) @ np.array([65536, 256, 1], dtype=np.int32)
     colored: dict[str, Bools] = {name: packed == _packed(rgb) for name, rgb in POLYGON_RGB.items()}
     drawn = [name for name, mask in colored.items() if np.count_nonzero(mask) >= size]
-    labels, count = ndimage.label(~np.isin(packed, _grounds(drawn)))
-    boxes = [_box(part) for part in ndimage.find_objects(labels)]
-    large = [n for n, box in enumerate(boxes, 1) if _extent(box) > 3 * scaled(ICON_RADIUS, size)]
-    rings = [n for n in large if _is_circle(packed, boxes[n - 1], size)]
-    lines = np.isin(labels, [n for n in large if n not in rings])
-    outlines = {name: colored[name] & lines for name in drawn}
-    outlines = {name: mask for name, mask in outlines.items() if np.count_nonzero(mask) >= size}
-    small = [boxes[n - 1] for n in range(1, count + 1) if n not in large]
+    labels, _ = ndimage.label(~np.isin(packed, _grounds(drawn)))
+    boxes = dict(enumerate(map(_box, ndimage.find_objects(labels)), 1))
+    large = {label for label, box in boxes.items() if _extent(box) > 3 * scaled(ICON_RADIUS, size)}
+    rings = {label for label in large if _is_circle(packed, boxes[label], size)}
+    circles = in_rows([Thing("circle", boxes[label]) for label in rings])
+    lines = np.isin(labels, list(large - rings))
+    outlines = {name: colored[name] & lines for name in drawn if np.count_nonzero(colored[name] & lines) >= size}
+    apart = [box for label, box in boxes.items() if label not in large and not _held(circles, box)]
     things = (
-        *in_rows([Thing("circle", boxes[n - 1]) for n in rings]),
+        *circles,
         *(_thing_around("polygon", mask, name) for name, mask in outlines.items()),
-        *_in_order(Thing("dot", box) for box in _dots(packed, labels, rings, size)),
-        *_in_order(Thing("flower", box) for box in _joined(small, size)),
+        *_in_order(Thing("dot", box) for box in _dots(packed, size) if _held(circles, box)),
+        *_in_order(Thing("flower", box) for box in _joined(apart, size)),
     )
     # A line that is three pixels wide can be passed between two pixels that touch at a corner.
     wide = {name: ndimage.binary_dilation(mask, structure=_ALL_AROUND) for name, mask in outlines.items()}
@@ -134,11 +132,16 @@ def _is_circle(packed: npt.NDArray[np.int32], box: Box, size: int) -> bool:
     return round_ and bool(lined >= _extent(box))
 
 
-def _dots(packed: npt.NDArray[np.int32], labels: npt.NDArray[np.int32], rings: Sequence[int], size: int) -> list[Box]:
-    """The dots in circles; their pale rims do not count."""
-    marks, _ = ndimage.label((packed == _packed(DOT_RGB)) & np.isin(labels, rings))
+def _dots(packed: npt.NDArray[np.int32], size: int) -> list[Box]:
+    """What has the color of dots, and is as large as one; their pale rims do not count."""
+    marks, _ = ndimage.label(packed == _packed(DOT_RGB))
     boxes = [_box(part) for part in ndimage.find_objects(marks)]
     return [box for box in boxes if _extent(box) >= scaled(DOT_RADIUS, size)]
+
+
+def _held(circles: Sequence[Thing], box: Box) -> bool:
+    """Whether something lies in one of the circles."""
+    return any(_in_ellipse(circle.box, *Thing("dot", box).middle) for circle in circles)
 
 
 def _joined(boxes: Sequence[Box], size: int) -> list[Box]:
@@ -167,6 +170,12 @@ def _thing_around(kind: Kind, mask: Bools, color: str) -> Thing:
 
 def _in_order(things: Iterator[Thing]) -> list[Thing]:
     return sorted(things, key=lambda thing: (thing.box[1], thing.box[0]))
+
+
+def _in_ellipse(box: Box, x: float, y: float) -> bool:
+    left, top, right, bottom = box
+    across, down = (2 * x - left - right) / (right - left), (2 * y - top - bottom) / (bottom - top)
+    return across * across + down * down <= 1
 
 
 def _odd_crossings(outline: Bools, x: float, y: float) -> bool:

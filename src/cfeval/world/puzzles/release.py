@@ -1,7 +1,7 @@
 """Writes puzzles to a folder in the layout of the published set, and beside each picture its truth.
 
 FOLDER/abs_counting_000001.png …       blocks of equal size, a block a type
-FOLDER/abs_counting_000001.json …      the record (`cfeval.records.puzzles.Puzzle`)
+FOLDER/abs_counting_000001.json …      the record (`cfeval.records.puzzles.PuzzleTruth`)
 FOLDER/C-VQA-Synthetic_questions.csv
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from cfeval.errors import InputError
 from cfeval.io.atomic import ensure_writable, write_bytes, write_text
 from cfeval.io.cvqa_csv import CvqaRow, write_questions
-from cfeval.records.puzzles import PUZZLE_TYPES, Puzzle, PuzzleType
+from cfeval.records.puzzles import PUZZLE_TYPES, Puzzle, PuzzleTruth, PuzzleType
 from cfeval.world.puzzles.generate import make_puzzle
 from cfeval.world.puzzles.icons import Icons, icons_of
 from cfeval.world.puzzles.look import GREATEST_SIZE, LEAST_SIZE, SIZE
@@ -34,7 +34,7 @@ class _Order:
     folder: Path
     seed: int
     size: int
-    icons: str | None
+    icons: Path | None
 
 
 def release(
@@ -42,7 +42,7 @@ def release(
     count: int,
     seed: int,
     size: int = SIZE,
-    icons: str | None = None,
+    icons: Path | None = None,
     jobs: int = 1,
     types: Sequence[PuzzleType] = PUZZLE_TYPES,
 ) -> Path:
@@ -138,11 +138,12 @@ def _write_chunk(order: _Order, chunk: Sequence[tuple[int, PuzzleType]]) -> list
         puzzle = make_puzzle(order.seed, number, kind, order.size, icons.names)
         path = order.folder / image_name(number)
         write_bytes(path, png_of(puzzle, icons))
-        write_text(path.with_suffix(".json"), puzzle.model_dump_json() + "\n")
+        truth = PuzzleTruth(counts=puzzle.scene.counts(), puzzle=puzzle)
+        write_text(path.with_suffix(".json"), truth.model_dump_json() + "\n")
         rows.append(row_of(puzzle))
     return rows
 
 
 @lru_cache(maxsize=1)
-def _icons(folder: str | None) -> Icons:
+def _icons(folder: Path | None) -> Icons:
     return icons_of(folder)
