@@ -22,7 +22,7 @@ class StatisticsRow(Record):
     """Mean number of words."""
     words_counterfactual: Figure = None
     if_inside: int = 0
-    """Counterfactual questions with ` if ` in them."""
+    """Counterfactual questions with ` if ` in them, in small or capital letters."""
     if_first: int = 0
     """Those that begin with `If`."""
     unchanged: int = 0

@@ -45,7 +45,7 @@ class Counts:
         self.words.update(original=len(original.question.split()), counterfactual=len(changed.question.split()))
         self.answers["original"][original.answer] += 1
         self.answers["counterfactual"][changed.answer] += 1
-        self.if_inside += " if " in changed.question
+        self.if_inside += " if " in changed.question.lower()
         self.if_first += changed.question.startswith("If")
         self.unchanged += original.answer == changed.answer
         self.negated += _OPPOSITE.get(original.answer) == changed.answer
