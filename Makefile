@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce test test-pipeline test-serve test-browser bench-calls bench-gate bench-vce lint lock clean
+.PHONY: help setup demo vce cvqa test test-pipeline test-serve test-browser bench-calls bench-gate bench-vce bench-cvqa lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -32,6 +32,11 @@ vce: setup ## The study of visual counterfactuals on the built-in world: tables,
 	snakemake --cores $(JOBS) -- vce && dvc repro --quiet vce_tables vce_sheets && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/sheets/ (tables: results/tables/vce_*)."
 
+cvqa: setup ## The study of counterfactual questions: built-in puzzles and scenes, tables, figures.
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
+	snakemake --cores $(JOBS) -- cvqa && dvc repro --quiet cvqa_tables && \
+	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/tables/cvqa_*, results/figures/cvqa_*."
+
 test: setup ## Fast tests.
 	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve
 
@@ -52,6 +57,11 @@ bench-gate: setup ## The edit gate on a 1024 × 1024 pair, one core.
 
 bench-vce: setup ## CPU seconds per counterfactual, one thread (ARGS="--dbvce FOLDER --dime FOLDER": beside the reference).
 	$(BIN)/python -m bench.vce_cost $(ARGS)
+
+bench-cvqa: setup ## Programs, puzzles and answers a second.
+	$(BIN)/python -m bench.programs
+	$(BIN)/python -m bench.puzzles
+	$(BIN)/python -m bench.readers
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

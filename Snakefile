@@ -1,7 +1,7 @@
 """The studies' workflow: params.yaml in, tables, figures and the report out.
 
-One target per phase (`edct_samples` … `edct_report`, `vce_images` …), one per study (`edct`, `vce`), and `all`. The default run trains nothing;
-the built-in models are trained by workflow/train.smk.
+One target per phase (`edct_samples` … `edct_report`, `vce_images` …, `cvqa_questions` …), one per study (`edct`, `vce`,
+`cvqa`), and `all`. The default run trains nothing; the built-in models are trained by workflow/train.smk.
 """
 
 from snakemake.utils import min_version
@@ -23,6 +23,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/vce_common.smk"
+include: "workflow/rules/cvqa_common.smk"
 include: "workflow/rules/journal.smk"
 
 
@@ -44,6 +45,11 @@ localrules:
     vce_scores,
     vce_tables,
     vce_sheets,
+    cvqa,
+    cvqa_questions,
+    cvqa_answers,
+    cvqa_scores,
+    cvqa_tables,
 
 
 rule all:
@@ -65,11 +71,19 @@ rule vce:
         *[PHASES[phase] for phase in PHASES if phase.startswith("vce_")],
 
 
+rule cvqa:
+    """The whole cvqa study."""
+    input:
+        *[PHASES[phase] for phase in PHASES if phase.startswith("cvqa_")],
+
+
 include: "workflow/rules/data.smk"
 include: "workflow/rules/edct.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/vce.smk"
 include: "workflow/rules/vce_tables.smk"
+include: "workflow/rules/cvqa.smk"
+include: "workflow/rules/cvqa_tables.smk"
 
 
 onsuccess:

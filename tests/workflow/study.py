@@ -20,7 +20,7 @@ from PIL import Image
 PROJECT = Path(__file__).resolve().parents[2]
 SPY = Path(__file__).parent / "spy"
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
-STUDIES = ("edct", "vce")
+STUDIES = ("edct", "vce", "cvqa")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
 

@@ -79,7 +79,6 @@ SEALED = {
     ],
     "edct_report": [provenance.Sealed("results/report", (REPORT,))],
 }
-PHASES = {phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()}
 
 
 def spec(section, field, wildcards):
@@ -171,3 +170,46 @@ PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conve
 def one_of(names):
     """A wildcard's pattern: these names and no other."""
     return "|".join(re.escape(name) for name in sorted(set(names)))
+
+
+def files_behind(backends):
+    """For a rule's input: the files that the results of some backends depend on, given as (family, specification)."""
+
+    def found(wildcards):
+        files = [file for family, its in backends(wildcards) for file in registry.depends_on(family, its)]
+        return [surroundings.relative(file) for file in dict.fromkeys(files)]
+
+    return found
+
+
+def code_behind(verb, backends):
+    """For a rule's params: the fingerprint of a verb (STUDY.VERB) and of these backends."""
+
+    def found(wildcards):
+        modules = [module for family, its in backends(wildcards) for module in registry.modules(family, its)]
+        return fingerprint.code(f"cfeval.cli.{verb}", *dict.fromkeys(modules))
+
+    return found
+
+
+def gpus_behind(backends):
+    """For a rule's resources: how many GPUs these backends hold together."""
+
+    def found(wildcards):
+        return max((registry.needs(family, its).gpu for family, its in backends(wildcards)), default=0)
+
+    return found
+
+
+def slots_behind(backends):
+    """For a rule's resources: 1 where one of these backends calls a provider."""
+
+    def found(wildcards):
+        return int(any(registry.needs(family, its).api for family, its in backends(wildcards)))
+
+    return found
+
+
+def each(option, files):
+    """A repeated option, once before each file."""
+    return [part for file in files for part in (option, file)]

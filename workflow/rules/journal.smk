@@ -2,9 +2,14 @@
 
 Inputs: none.
 Outputs: none.
-Steps: 1. set limits. 2. make Snakemake's records true of the files that lie there (workflow/provenance.py). 3. say what
+Steps: 1. name the files of every phase. 2. set limits. 3. make Snakemake's records true of the files that lie there (workflow/provenance.py). 4. say what
 wildcards can be.
 """
+
+# Of a study that params.yaml leaves out, every phase is empty.
+PHASES = dict.fromkeys((*VCE_PHASES, *CVQA_PHASES), []) | {
+    phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()
+}
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives.
 for _name, _limit in PARAMS.limits.model_dump().items():
@@ -28,6 +33,7 @@ if workflow.is_main_process:
 
 wildcard_constraints:
     **VCE_WILDCARDS,
+    **CVQA_WILDCARDS,
     shard=r"(/\d{3})?",
     dataset=one_of(EDCT.datasets),
     vlm=one_of(EDCT.vlms),

@@ -35,7 +35,7 @@ rule vce_sheets:
 rule run_vce_images:
     """File some images of every source class, all shards at once."""
     input:
-        files=vce_files(vce_source),
+        files=files_behind(vce_source),
     output:
         expand(IMAGES, shard=SHARDS, allow_missing=True),
     log:
@@ -56,7 +56,7 @@ rule run_vce_images:
         shards=PARAMS.shards,
         out=lambda wildcards: expand(IMAGES, image_set=wildcards.image_set, shard="")[0],
         pictures=lambda wildcards, output: pictures_of(output),
-        code=vce_code("images", vce_source),
+        code=code_behind("vce.images", vce_source),
     message:
         "images of {wildcards.image_set}"
     shell:
@@ -78,7 +78,7 @@ rule run_vce_explain:
     """Make the counterfactuals of an arm."""
     input:
         images=IMAGES,
-        files=vce_files(vce_backends),
+        files=files_behind(vce_backends),
     output:
         EXPLAINED,
     log:
@@ -86,7 +86,7 @@ rule run_vce_explain:
     benchmark:
         "benchmarks/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.tsv"
     resources:
-        gpu=vce_gpus(vce_backends),
+        gpu=gpus_behind(vce_backends),
         api_slots=0,
         compute=VCE_COMPUTE,
         mem_mb=8000,
@@ -103,7 +103,7 @@ rule run_vce_explain:
         seed=VCE.seed if VCE else 0,
         precision=lambda wildcards: VCE.compute.precision,
         pictures=lambda wildcards, output: pictures_of(output),
-        code=vce_code("explain", vce_backends),
+        code=code_behind("vce.explain", vce_backends),
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
@@ -131,7 +131,7 @@ rule run_vce_score:
     input:
         images=IMAGES,
         counterfactuals=EXPLAINED,
-        files=vce_files(vce_judges),
+        files=files_behind(vce_judges),
     output:
         VCE_SCORES,
     log:
@@ -139,7 +139,7 @@ rule run_vce_score:
     benchmark:
         "benchmarks/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.tsv"
     resources:
-        gpu=vce_gpus(vce_judges),
+        gpu=gpus_behind(vce_judges),
         api_slots=0,
         batch=VCE_BATCH,
         mem_mb=8000,
@@ -151,7 +151,7 @@ rule run_vce_score:
         embeddings=specs_as_json("embeddings"),
         cout_steps=VCE.cout_steps if VCE else 0,
         evaluation=lambda wildcards: f"--{VCE.methods[wildcards.method].mode or 'paper'}",
-        code=vce_code("score", vce_judges),
+        code=code_behind("vce.score", vce_judges),
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
@@ -177,7 +177,7 @@ rule run_vce_group:
         images=lambda wildcards: expand(IMAGES, shard=SHARDS, image_set=wildcards.image_set),
         counterfactuals=lambda wildcards: expand(EXPLAINED, shard=SHARDS, **wildcards),
         scores=lambda wildcards: expand(VCE_SCORES, shard=SHARDS, **wildcards),
-        files=vce_files(vce_comparing),
+        files=files_behind(vce_comparing),
     output:
         GROUPS,
     log:
@@ -185,7 +185,7 @@ rule run_vce_group:
     benchmark:
         "benchmarks/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.tsv"
     resources:
-        gpu=vce_gpus(vce_comparing),
+        gpu=gpus_behind(vce_comparing),
         api_slots=0,
         mem_mb=8000,
         runtime="4h",
@@ -198,7 +198,7 @@ rule run_vce_group:
         targets=vce_targets,
         evaluation=lambda wildcards: f"--{VCE.methods[wildcards.method].mode or 'paper'}",
         seed=VCE.seed if VCE else 0,
-        code=vce_code("group", vce_comparing),
+        code=code_behind("vce.group", vce_comparing),
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
     shell:

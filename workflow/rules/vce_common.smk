@@ -43,11 +43,6 @@ def vce_beside(template):
     return found
 
 
-def each(option, files):
-    """A repeated option, once before each file."""
-    return [part for file in files for part in (option, file)]
-
-
 def vce_labels(wildcards, input):
     """The rows of a sheet: the method of each file of counterfactuals."""
     place = Path(EXPLAINED).parts.index("{method}{shard}.jsonl")
@@ -74,6 +69,7 @@ def vce_targets(wildcards):
     return ["--image-set", source, "--count", str(VCE.target_images), "--size", str(VCE.size)]
 
 
+VCE_PHASES = ("vce_images", "vce_counterfactuals", "vce_scores", "vce_tables", "vce_sheets")
 if VCE:
     SEALED |= {
         "vce_images": [
@@ -94,9 +90,6 @@ if VCE:
             provenance.Sealed("results/vce/sheets", tuple(vce_made(SHEETS)), pictures=True),
         ],
     }
-PHASES = {phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()}
-for _phase in ("vce_images", "vce_counterfactuals", "vce_scores", "vce_tables", "vce_sheets"):
-    PHASES.setdefault(_phase, [])
 VCE_WILDCARDS = {
     name: one_of(getattr(VCE, f"{name}s")) if VCE else "-" for name in ("image_set", "denoiser", "classifier", "method")
 }
@@ -145,35 +138,6 @@ def specs_as_json(section):
 def vce_source(wildcards):
     """The backend that images come from, by family."""
     return [("image_sets", vce_spec("image_sets", wildcards.image_set))]
-
-
-def vce_files(backends):
-    """For a rule's input: the files that the results of these backends depend on."""
-
-    def found(wildcards):
-        files = [file for family, its in backends(wildcards) for file in registry.depends_on(family, its)]
-        return [surroundings.relative(file) for file in dict.fromkeys(files)]
-
-    return found
-
-
-def vce_code(verb, backends):
-    """For a rule's params: the fingerprint of a verb and of these backends."""
-
-    def found(wildcards):
-        modules = [module for family, its in backends(wildcards) for module in registry.modules(family, its)]
-        return fingerprint.code(f"cfeval.cli.vce.{verb}", *dict.fromkeys(modules))
-
-    return found
-
-
-def vce_gpus(backends):
-    """For a rule's resources: how many GPUs these backends hold together."""
-
-    def found(wildcards):
-        return max((registry.needs(family, its).gpu for family, its in backends(wildcards)), default=0)
-
-    return found
 
 
 # How a job uses the machine is a resource of it, not a parameter: another batch gives the same images.

@@ -17,8 +17,9 @@ from cfeval.calls.store import Store
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import CfevalError
 from cfeval.params.study import Params, load, named
+from cfeval.preflight.cvqa_workload import cvqa_lines
 from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, added, budget, by_model, lines
-from cfeval.preflight.used import used_by_edct
+from cfeval.preflight.used import used_by_cvqa, used_by_edct
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
 from cfeval.protocols.rules import RULES
 
@@ -58,16 +59,35 @@ def run(
 
 def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
-    for use in used_by_edct(params.edct):
+    for use in used_by_edct(params.edct) + (used_by_cvqa(params.cvqa) if params.cvqa else []):
         registry.check(use.family, use.spec, f"{where}: {use.place}")
     prompts = conversation_prompts(params.edct.prompts or "")
     remote = any(use.needs.api for use in used_by_edct(params.edct))
     items, notes = _items(params) if remote else ({}, [])
     found, silent = lines(params.edct, items, *prompts, edits=_edits(params)) if remote else ([], [])
     notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
+    more, said = _cvqa(params)
+    found, notes = found + more, notes + said
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.store))
     models = by_model(found, prices, held)
     return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
+
+
+def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
+    """What the cvqa study adds, and where its questions cannot be counted."""
+    study, notes = params.cvqa, []
+    if study is None or not any(use.needs.api for use in used_by_cvqa(study)):
+        return [], []
+    counts = {name: build.items for name, build in study.builds_asked().items()}
+    for name in dict.fromkeys(arm.set for arm in study.all_arms() if arm.set in study.sets):
+        spec = study.sets[name]
+        try:
+            pairs = registry.build("question_sets", spec.plugin()).pairs(spec.items, study.seed)
+            counts[name] = sum(1 for _ in pairs)
+        except CfevalError as error:
+            counts[name] = spec.items or 0
+            notes.append(f"cvqa.sets.{name} is taken to have {counts[name]} pairs, because it cannot be read: {error}")
+    return cvqa_lines(study, counts), notes
 
 
 def _edits(params: Params) -> dict[str, int]:

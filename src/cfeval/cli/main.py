@@ -9,7 +9,7 @@ import typer
 from cfeval import __version__
 from cfeval.errors import CfevalError, as_output_error
 
-GROUPS = ("edct", "vce", "store")
+GROUPS = ("edct", "vce", "cvqa", "store")
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def _add(app: typer.Typer, package: str, wanted: list[str]) -> None:
 
 def _verbs(package: str) -> list[str]:
     """The verbs of a package: its modules, by file name; `import_` is the verb `import`."""
-    own = {"main", "common", "output", "__init__"}
+    own = {"main", "common", "of_tables", "output", "__init__"}
     return sorted(f.name[:-3] for f in files(package).iterdir() if f.name.endswith(".py") and f.name[:-3] not in own)
 
 

@@ -8,6 +8,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from cfeval.errors import ParamsError, nearest
+from cfeval.params.cvqa import Cvqa
 from cfeval.params.edct import Edct
 from cfeval.params.sections import Calls, Limits, Section
 from cfeval.params.vce import Vce
@@ -21,6 +22,7 @@ class Params(Section):
     calls: Calls = Calls()
     edct: Edct
     vce: Vce | None = None
+    cvqa: Cvqa | None = None
 
     @model_validator(mode="after")
     def _reference_wants_whole_groups(self) -> "Params":

@@ -6,6 +6,8 @@ from typing import Any
 
 from cfeval.backends import registry
 from cfeval.errors import ParamsError
+from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
+from cfeval.params.cvqa import Cvqa
 from cfeval.params.edct import FAMILIES, Edct
 from cfeval.params.study import Params
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
@@ -47,7 +49,9 @@ class Used:
 
 def used(params: Params) -> list[Used]:
     """The backends that the studies use, in the order of params.yaml."""
-    return used_by_edct(params.edct) + (used_by_vce(params.vce) if params.vce else [])
+    found = used_by_edct(params.edct)
+    found += used_by_vce(params.vce) if params.vce else []
+    return found + (used_by_cvqa(params.cvqa) if params.cvqa else [])
 
 
 def used_by_edct(study: Edct) -> list[Used]:
@@ -78,6 +82,19 @@ def used_by_vce(study: Vce) -> list[Used]:
     return [
         Used("vce", section, name, family, spec.plugin())
         for section, family in VCE_FAMILIES.items()
+        for name, spec in getattr(study, section).items()
+        if (section, name) in wanted
+    ]
+
+
+def used_by_cvqa(study: Cvqa) -> list[Used]:
+    """The backends that cvqa uses, in the order of params.yaml."""
+    wanted = {pair for arm in study.all_arms() for pair in (("sets", arm.set), ("answerers", arm.answerer))}
+    for build in study.builds_asked().values():
+        wanted |= {("sources", build.source), ("builders", build.builder), ("checkers", build.checker)}
+    return [
+        Used("cvqa", section, name, family, spec.plugin())
+        for section, family in CVQA_FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted
     ]

@@ -10,7 +10,7 @@ import typer
 from cfeval.cli.output import TableOut, from_json, write_table
 from cfeval.errors import InputError, nearest
 from cfeval.io.records import read_csv, read_jsonl
-from cfeval.io.vce_files import records_of
+from cfeval.io.sharded_files import records_of
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import GroupScore, VceScore
 from cfeval.records.vce_tables import PublishedCell
@@ -53,7 +53,7 @@ def run(
         cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
     )
     if scores:
-        of = {arm: list(records_of(scores, arm, VceScore)) for arm in material.arms}
+        of = {arm: list(records_of(scores, arm.model_dump().values(), VceScore)) for arm in material.arms}
         material = replace(material, scores=of)
     rows = table.rows(material)
     write_table(out, table.ROW, rows, table.sheet(rows))

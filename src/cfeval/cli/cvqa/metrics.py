@@ -1,0 +1,18 @@
+"""Gather the headline figures of the tables for `dvc metrics`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.cli.of_tables import write_metrics
+from cfeval.cli.output import writable
+from cfeval.tables.cvqa_metrics import metrics
+
+
+def run(
+    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: cvqa_table3.csv, ….")],
+    out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
+) -> None:
+    """Gather the headline figures of the tables for `dvc metrics`."""
+    write_metrics("cvqa", tables, metrics, out)

@@ -1,0 +1,34 @@
+"""File the pairs of a set of questions with their pictures, cut into shards by a hash of the id."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from cfeval.cli.common import Out, Seed, Shards, build
+from cfeval.io.shards import file_pictured
+from cfeval.studies.cvqa.questions import questions
+
+_SHOWN = 20
+"""Rows that are left out and named one by one; of more, the rest is counted."""
+
+
+def run(
+    set_: Annotated[str, typer.Option("--set", help="The set of questions, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+    items: Annotated[int | None, typer.Option(min=1, help="Pairs at most; by default all.")] = None,
+    shards: Shards = 1,
+) -> None:
+    """File the pairs of a set of questions with their pictures, cut into shards by a hash of the id.
+
+    A row that cannot be used (no image, malformed) is named in one line and left out; the rest goes on, and the number
+    of those left out is told.
+    """
+    source = build("question_sets", set_, "--set")
+    filed = questions(source.pairs(items, seed))
+    file_pictured(out, ((pair.id, pair, picture, pair.image.path) for pair, picture in filed), shards)
+    for line in source.skipped[:_SHOWN]:
+        print(f"left out: {line}", file=sys.stderr)
+    if source.skipped:
+        print(f"{len(source.skipped)} of the set's rows left out", file=sys.stderr)

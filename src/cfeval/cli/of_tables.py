@@ -1,0 +1,42 @@
+"""What the verbs `figure` and `metrics` of every study do: they take finished tables."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cfeval.errors import InputError, nearest
+from cfeval.io.atomic import write_text
+from cfeval.io.records import read_csv
+from cfeval.report.figures import TABLE_OF
+from cfeval.tables import NAMES
+
+Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
+
+
+def draw_figure(study: str, name: str, table: Path, out: Path) -> None:
+    """Draw a figure of a study from the table that it shows; InputError for an unknown one."""
+    figures = TABLE_OF[study]
+    if name not in figures:
+        raise InputError(f"unknown figure '{name}'; {nearest(name, figures)}")
+    from cfeval.report.figure_style import save
+
+    row = import_module(f"cfeval.tables.{study}_{figures[name]}").ROW
+    save(import_module(f"cfeval.report.figure_{study}_{name}").draw(read_csv(table, row)), out)
+
+
+def write_metrics(study: str, tables: Sequence[Path], metrics: Metrics, out: Path) -> None:
+    """Write the headline figures of tables (CSV under their own names) as JSON."""
+    found = {_name(study, path): path for path in tables}
+    rows = {name: read_csv(path, import_module(f"cfeval.tables.{study}_{name}").ROW) for name, path in found.items()}
+    write_text(out, json.dumps(metrics(rows), indent=2, sort_keys=True) + "\n")
+
+
+def _name(study: str, path: Path) -> str:
+    """The table that a file holds, as its name says."""
+    name = path.stem.removeprefix(f"{study}_")
+    if name not in NAMES[study]:
+        allowed = ", ".join(f"{study}_{n}.csv" for n in NAMES[study])
+        raise InputError(f"{path}: not the name of a table; allowed: {allowed}")
+    return name
