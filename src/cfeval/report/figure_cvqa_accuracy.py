@@ -70,7 +70,10 @@ def _title(name: str, kind: str, first: bool) -> str:
 
 
 def _below(rows: Sequence[AccuracyRow]) -> str:
-    said = ["Accuracy, as the released rules read the replies", f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said = [
+        "Accuracy, as the released rules read the replies",
+        f"intervals: {ways(*(row.ci for row in rows)) or 'none'}",
+    ]
     return "\n".join(said + ([TEST_WORLD] if any(row.test_world for row in rows) else []))
 
 
@@ -119,7 +122,9 @@ def _legend(figure: Figure, axes: Axes, rows: Sequence[AccuracyRow]) -> None:
     axes.plot([], [], "o", color=_ORIGINAL, markersize=6.5, label="original question")
     axes.plot([], [], "o", color=_CHANGED, markersize=6.5, label="counterfactual question")
     if any(row.answerer == "majority" for row in rows):
-        axes.plot([], [], color=_BASELINE, linewidth=1, linestyle=(0, (4, 3)), label="always the commonest answer (cf.)")
+        axes.plot(
+            [], [], color=_BASELINE, linewidth=1, linestyle=(0, (4, 3)), label="always the commonest answer (cf.)"
+        )
     if any(row.paper_original is not None for row in rows):
         axes.plot([], [], "*", **_star(MUTED), label="published")
     figure.legend(loc="outside upper center", ncols=4, handletextpad=0.5, columnspacing=1.4)

@@ -39,7 +39,9 @@ def _frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:
     names = [f"{row.set} · {row.answerer}" if several else row.answerer for row in rows]
     bare(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
-    axes.set_yticks(range(len(rows)), [plain(f"{n} †" if r.test_world else n) for n, r in zip(names, rows, strict=True)])
+    axes.set_yticks(
+        range(len(rows)), [plain(f"{n} †" if r.test_world else n) for n, r in zip(names, rows, strict=True)]
+    )
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="x", color=GRID, linewidth=0.7)
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
