@@ -59,9 +59,9 @@ def _lines(name: str, rows: Sequence[AccuracyRow]) -> list[list[tuple[str, str]]
     return [panels[start : start + _ACROSS] for start in range(0, len(panels), _ACROSS)]
 
 
-def _names(name: str, rows: Sequence[AccuracyRow]) -> list[str]:
-    """The answerers of a set."""
-    return list(dict.fromkeys(row.answerer for row in rows if row.set == name))
+def _names(name: str, rows: Sequence[AccuracyRow]) -> dict[str, str]:
+    """The answerers of a set, and what they are called: those of the test world are marked."""
+    return {row.answerer: f"{row.answerer} †" if row.test_world else row.answerer for row in rows if row.set == name}
 
 
 def _title(name: str, kind: str, first: bool) -> str:
@@ -70,16 +70,18 @@ def _title(name: str, kind: str, first: bool) -> str:
 
 
 def _below(rows: Sequence[AccuracyRow]) -> str:
-    said = ["Accuracy, as the released rules read the replies", f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said = [
+        "Accuracy, as the released rules read the replies",
+        f"intervals: {ways(*(row.ci for row in rows)) or 'none'}",
+    ]
     return "\n".join(said + ([TEST_WORLD] if any(row.test_world for row in rows) else []))
 
 
-def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Sequence[str], title: str) -> None:
-    marked = {row.answerer for row in rows if row.test_world}
+def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Mapping[str, str], title: str) -> None:
     bare(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
     axes.set(xlim=(-0.03, 1.03), ylim=(len(names) - 0.4, -0.6))
-    axes.set_yticks(range(len(names)), [plain(f"{name} †" if name in marked else name) for name in names])
+    axes.set_yticks(range(len(names)), [plain(label) for label in names.values()])
     share_ticks(axes, "x")
     axes.tick_params(axis="x", labelsize=7.5)
     axes.grid(axis="x", color=GRID, linewidth=0.7)
@@ -119,7 +121,9 @@ def _legend(figure: Figure, axes: Axes, rows: Sequence[AccuracyRow]) -> None:
     axes.plot([], [], "o", color=_ORIGINAL, markersize=6.5, label="original question")
     axes.plot([], [], "o", color=_CHANGED, markersize=6.5, label="counterfactual question")
     if any(row.answerer == "majority" for row in rows):
-        axes.plot([], [], color=_BASELINE, linewidth=1, linestyle=(0, (4, 3)), label="always the commonest answer (cf.)")
+        axes.plot(
+            [], [], color=_BASELINE, linewidth=1, linestyle=(0, (4, 3)), label="always the commonest answer (cf.)"
+        )
     if any(row.paper_original is not None for row in rows):
         axes.plot([], [], "*", **_star(MUTED), label="published")
     figure.legend(loc="outside upper center", ncols=4, handletextpad=0.5, columnspacing=1.4)

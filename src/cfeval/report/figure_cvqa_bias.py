@@ -39,7 +39,9 @@ def _frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:
     names = [f"{row.set} · {row.answerer}" if several else row.answerer for row in rows]
     bare(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
-    axes.set_yticks(range(len(rows)), [plain(f"{n} †" if r.test_world else n) for n, r in zip(names, rows, strict=True)])
+    axes.set_yticks(
+        range(len(rows)), [plain(f"{n} †" if r.test_world else n) for n, r in zip(names, rows, strict=True)]
+    )
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="x", color=GRID, linewidth=0.7)
     axes.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
@@ -63,7 +65,7 @@ def _gap(axes: Axes, place: int, row: BiasRow) -> None:
     if row.gap is None:
         axes.text(0, place, " no images of either", color=MUTED, fontsize=7.5, va="center")
         return
-    if row.gap_lo is not None:
+    if row.gap_lo is not None and row.gap_hi is not None:
         axes.plot([row.gap_lo, row.gap_hi], [place] * 2, color=_GAP, linewidth=1.8, zorder=3)
     axes.plot(row.gap, place, "D", color=_GAP, markersize=5, zorder=4)
 
