@@ -268,7 +268,7 @@ class ProgramsRow(Record):
     set: str
     answerer: str
     llm: str = ""
-    language: str
+    language: str = ""
     type: str
     side: str
     n: int
