@@ -164,12 +164,25 @@ def test_programs_like_those_of_the_papers_supplement_get_the_right_answer(code:
         "What color is the sky?",
         "",
         "How many dots are there that are not blue?",
+        "How many dots that contain?",
+        "How many dots are there in each circle?",
     ],
 )
 def test_another_question_is_refused_with_what_is_offered(question: str) -> None:
     _, view = shown("abs_counting_4")
     with pytest.raises(VisionError, match=r"cannot answer|finds no"):
         EYES.ask(view, question)
+
+
+def test_a_question_about_a_polygon_goes_by_its_outline_and_is_asked_of_it_alone() -> None:
+    puzzle, view = shown("abs_counting_2")
+    assert isinstance(puzzle.scene, FlowerScene)
+    counts = puzzle.scene.counts()
+    [found] = EYES.find(view, f"{puzzle.scene.polygons[0].color} polygon")
+    for question in ("How many flowers are in this polygon?", "How many flowers does the polygon contain?"):
+        assert EYES.ask(part(view, found), question) == str(counts["in1_in2"] + counts["in1_out2"])
+        with pytest.raises(VisionError, match="cannot tell which polygon is meant"):
+            EYES.ask(view, question)
 
 
 def test_what_is_not_offered_is_said_in_one_line() -> None:

@@ -129,6 +129,10 @@ def test_each_line_is_traced() -> None:
     assert run.trace[0].arguments == "image=image(0, 0, 200, 100), object='cat'"
 
 
+def test_lines_may_be_indented_as_models_write_them() -> None:
+    assert steps("  A=LOC(image=IMAGE,object='cat')\r\n    B=COUNT(box=A)  ", scene()).result == "2"
+
+
 def test_an_error_names_its_line_and_what_is_allowed() -> None:
     assert steps("A=LOK(image=IMAGE,object='cat')").fault.startswith(
         "line 1: there is no step 'LOK'; did you mean 'LOC'?"

@@ -23,6 +23,7 @@ _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.BitAnd: ("&", operator.and_),
     ast.BitXor: ("^", operator.xor),
 }
+_CHECKED = {ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitAnd, ast.BitXor}
 _SETS = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
 _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
     ast.USub: ("-", operator.neg),
@@ -65,17 +66,23 @@ def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
 
 
 def _number(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
+    if type(op) in _CHECKED:
+        _check_numbers(op, left, right, meter)
+    return meter.keep(_NUMERIC[type(op)][1](left, right))
+
+
+def _check_numbers(op: ast.operator, left: Any, right: Any, meter: Meter) -> None:
+    """What must be known of two numbers before the operators that can make huge ones, or no real number, are used."""
     whole = isinstance(left, int) and isinstance(right, int)
-    if isinstance(op, ast.Pow) and whole and right > 0:
-        meter.bits(int(left).bit_length() * int(right))
-    elif isinstance(op, ast.LShift) and whole and left and right > 0:
-        meter.bits(int(left).bit_length() + int(right))
-    elif isinstance(op, ast.BitOr | ast.BitAnd | ast.BitXor | ast.LShift | ast.RShift) and not whole:
+    if isinstance(op, ast.Pow):
+        if whole and right > 0:
+            meter.bits(int(left).bit_length() * int(right))
+        elif left < 0 and not float(right).is_integer():
+            raise ProgramFault("the power is a complex number, which is not allowed", kind="ValueError")
+    elif not whole:
         raise ProgramFault(f"{_NUMERIC[type(op)][0]} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
-    result = _NUMERIC[type(op)][1](left, right)
-    if isinstance(result, complex):
-        raise ProgramFault("the power is a complex number, which is not allowed", kind="ValueError")
-    return meter.keep(result)
+    elif isinstance(op, ast.LShift) and left and right > 0:
+        meter.bits(int(left).bit_length() + int(right))
 
 
 def _new(like: object, count: int, meter: Meter) -> None:

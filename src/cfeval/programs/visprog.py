@@ -53,7 +53,7 @@ def read(code: str, budget: Budget) -> list[Line]:
     Raises:
         ProgramFault: a line that is no step, or a step or argument that there is not.
     """
-    tree = parsed(code, budget)
+    tree = parsed("\n".join(line.strip() for line in code.split("\n")), budget)
     nodes = sum(1 for _ in ast.walk(tree))
     if nodes > budget.nodes:
         raise ProgramFault(f"a program of {nodes} nodes; at most {budget.nodes} are allowed")

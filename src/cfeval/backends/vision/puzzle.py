@@ -31,12 +31,15 @@ _NAME = re.compile(
     rf"(?:(?:(?P<number>{'|'.join(NUMBERS)}|[1-9]) )?(?P<extreme>{'|'.join(EXTREMES)}) )?"
     rf"(?P<sides>(?:(?:{'|'.join(SIDES)}) )*)(?:(?P<color>{'|'.join(POLYGON_COLORS)}) )?(?P<noun>{'|'.join(NOUNS)})s?"
 )
-_TAIL = (
-    r"(?: (?:are|is))?(?: there| shown| visible)?(?: (?:do|does|in|inside|of))?"
-    r"(?: (?:this|the|that|it|each|a)(?: (?:image|picture|circle|polygon|part))?)?(?: (?:contain|have|hold|show))?"
+_PLACE = r"(?:this|the|that) (?P<place>image|picture|part|circle|polygon)"
+_COUNTS = (
+    re.compile(
+        r"(?:how many|what is the number of) (?P<name>.+?s)(?: (?:are|is))?(?: (?:there|here|shown|visible))?"
+        rf"(?: (?:in|inside|within) (?:it|{_PLACE}))?"
+    ),
+    re.compile(rf"how many (?P<name>.+?s) does (?:it|{_PLACE}) (?:contain|have|hold|show)"),
 )
-_COUNT = re.compile(rf"(?:how many|what is the number of) (?P<name>.+?s){_TAIL}")
-_THERE = re.compile(r"(?:is|are) there (?P<name>.+?)(?: (?:here|in (?:this|the) (?:image|picture|circle|part)))?")
+_THERE = re.compile(rf"(?:is|are) there (?P<name>.+?)(?: here| (?:in|inside|within) (?:it|{_PLACE}))?")
 _COLOR = re.compile(r"(?:what|which) colou?r (?:is|are|does) (?:it|(?:this|the|that) (?P<name>.+?))(?: have)?")
 _IS = re.compile(r"is (?:this|that|it) (?P<name>.+)")
 OFFERED = "dots, circles, flowers and polygons (of a color, as in 'red polygon'), 'top circle', 'two rightmost circles'"
@@ -100,10 +103,11 @@ class Puzzle:
             return _color(view, asked["name"] or "polygon")
         if (asked := _IS.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
             return "yes" if _is(view, asked["name"]) else "no"
-        if (asked := _COUNT.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
-            return str(len(_named(view, asked["name"])))
+        for count in _COUNTS:
+            if (asked := count.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
+                return str(_number_in(view, asked["name"], asked["place"]))
         if (asked := _THERE.fullmatch(words)) and _NAME.fullmatch(asked["name"]):
-            return "yes" if _named(view, asked["name"]) else "no"
+            return "yes" if _number_in(view, asked["name"], asked["place"]) else "no"
         raise VisionError(f"vision 'puzzle' cannot answer {question[:60]!r}; it answers such as {QUESTIONS}")
 
     def match(self, view: View, texts: Sequence[str]) -> list[float]:
@@ -166,6 +170,18 @@ def _named(view: View, name: str) -> list[tuple[int, "Thing"]]:
         axis, sign = EXTREMES[extreme]
         found = sorted(found, key=lambda one: sign * one[1].middle[axis])[: _number(read["number"])]
     return found if read["place"] is None else found[(place := ORDINALS.index(read["place"])) : place + 1]
+
+
+def _number_in(view: View, name: str, place: str | None) -> int:
+    """How many things of that name are in the part; in its outline, where the question speaks of one."""
+    named = [thing for _, thing in _named(view, name)]
+    if place not in ("circle", "polygon"):
+        return len(named)
+    sight = _seen(view.picture)
+    outer = sight.things[int(view.found.key)] if view.found is not None and view.found.key else None
+    if outer is None or outer.kind != place:
+        raise VisionError(f"vision 'puzzle' cannot tell which {place} is meant: the part is none that was found")
+    return sum(sight.holds(outer, *thing.middle) for thing in named if thing is not outer)
 
 
 def _is(view: View, name: str) -> bool:
