@@ -100,9 +100,9 @@ def _named(text: str) -> set[str]:
             known = one.value is not None and _is_plain(words, one.first, one.last, lower)
             found.add(str(one.value) if known else UNSURE)
     found |= {"0" for place, word in enumerate(words) if word.text in _NOTHING or _is_no_thing(words, place)}
-    for one, other in pairwise(words):
-        if (one.text, other.text) in _SINGLE:
-            found.add(UNSURE if _NOT.search(_clause(lower, one.start)) else "1")
+    for word, following in pairwise(words):
+        if (word.text, following.text) in _SINGLE:
+            found.add(UNSURE if _NOT.search(_clause(lower, word.start)) else "1")
     if _ADDS_UP.search(lower):
         found.add(UNSURE)
     found |= {UNSURE for word in words if word.text in _VAGUE}
