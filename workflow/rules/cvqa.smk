@@ -1,7 +1,7 @@
 """CVQA: pairs of questions, built ones included, answers and their scores, one job an arm and shard (C-VQA, Sections 3, 4).
 
 Inputs: the backends that params.yaml names and their files; people's decisions about drafts, where there are some.
-Outputs: results/cvqa/{questions,drafts,reviews,answers,scores}/…, a file a set or arm (and shard); pictures in the folder of
+Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a file a set or arm (and shard); pictures in the folder of
 the record file's name.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
 questions of every pair. 4. scores by both readers.
@@ -144,41 +144,48 @@ rule run_cvqa_review:
 
 
 rule run_cvqa_assemble:
-    """Let into the set what every check, and where people decide every person, let pass."""
+    """Let into the set what every check, and where people decide every person, lets pass; all shards at once."""
     input:
-        drafts=DRAFTS,
-        reviews=REVIEWS,
+        drafts=expand(DRAFTS, shard=SHARDS, allow_missing=True),
+        reviews=expand(REVIEWS, shard=SHARDS, allow_missing=True),
         decisions=cvqa_decisions,
     output:
-        QUESTIONS,
+        pairs=expand(QUESTIONS, shard=SHARDS, allow_missing=True),
+        fates=FATES,
     wildcard_constraints:
         set=one_of(CVQA_BUILDS) or "-",
     log:
-        "logs/cvqa/assemble/{set}{shard}.log",
+        "logs/cvqa/assemble/{set}.log",
     benchmark:
-        "benchmarks/cvqa/assemble/{set}{shard}.tsv"
+        "benchmarks/cvqa/assemble/{set}.tsv"
     resources:
         gpu=0,
         api_slots=0,
         mem_mb=2000,
         runtime="1h",
     params:
+        drafts=lambda wildcards, input: each("--drafts", input.drafts),
+        reviews=lambda wildcards, input: each("--reviews", input.reviews),
         decisions=lambda wildcards, input: each("--decisions", input.decisions),
         people=lambda wildcards: ["--people"] if CVQA.builds[wildcards.set].people else [],
-        pictures=lambda wildcards, output: pictures_of(output),
+        shards=PARAMS.shards,
+        out=lambda wildcards: expand(QUESTIONS, set=wildcards.set, shard="")[0],
+        pictures=lambda wildcards, output: pictures_of(output.pairs),
         code=fingerprint.code("cfeval.cli.cvqa.assemble"),
     message:
-        "pairs of {wildcards.set}{wildcards.shard}"
+        "pairs of {wildcards.set}"
     shell:
         """
         rm -rf {params.pictures:q}
         cfeval cvqa assemble \
-            --drafts {input.drafts:q} \
-            --reviews {input.reviews:q} \
+            {params.drafts:q} \
+            {params.reviews:q} \
             {params.decisions:q} \
             {params.people} \
-            --out {output:q} \
-            2>{log:q}
+            --shards {params.shards} \
+            --out {params.out:q} \
+            --fates {output.fates:q} \
+            >{log:q} 2>&1
         """
 
 

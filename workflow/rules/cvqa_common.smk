@@ -11,11 +11,12 @@ from cfeval.records.cvqa import CvqaArm
 CVQA = PARAMS.cvqa
 CVQA_ARMS = CVQA.all_arms() if CVQA else []
 CVQA_SETS = CVQA.sets_asked() if CVQA else []
-CVQA_BUILDS = list(CVQA.builds) if CVQA else []
+CVQA_BUILDS = list(CVQA.builds_asked()) if CVQA else []
 
 QUESTIONS = "results/cvqa/questions/{set}{shard}.jsonl"
 DRAFTS = "results/cvqa/drafts/{set}{shard}.jsonl"
 REVIEWS = "results/cvqa/reviews/{set}{shard}.jsonl"
+FATES = "results/cvqa/fates/{set}.jsonl"
 ANSWERS = "results/cvqa/answers/{set}/{answerer}{shard}.jsonl"
 CVQA_SCORES = "results/cvqa/scores/{set}/{answerer}{shard}.jsonl"
 CVQA_TABLES = expand("results/tables/cvqa_{table}.{ending}", table=tables.NAMES["cvqa"], ending=["csv", "md", "tex"])
@@ -45,6 +46,7 @@ if CVQA:
             provenance.Sealed("results/cvqa/questions", of_sets(QUESTIONS, CVQA_SETS), pictures=True),
             provenance.Sealed("results/cvqa/drafts", of_sets(DRAFTS, CVQA_BUILDS), pictures=True),
             provenance.Sealed("results/cvqa/reviews", of_sets(REVIEWS, CVQA_BUILDS)),
+            provenance.Sealed("results/cvqa/fates", of_sets(FATES, CVQA_BUILDS)),
         ],
         "cvqa_answers": [provenance.Sealed("results/cvqa/answers", of_arms(ANSWERS))],
         "cvqa_scores": [provenance.Sealed("results/cvqa/scores", of_arms(CVQA_SCORES))],
@@ -102,5 +104,5 @@ def cvqa_made_from(wildcards):
     if wildcards.table == "programs":
         return of_arms(ANSWERS)
     if wildcards.table == "builds":
-        return [file for template in (DRAFTS, REVIEWS, QUESTIONS) for file in of_sets(template, CVQA_BUILDS)]
+        return of_sets(FATES, CVQA_BUILDS)
     return of_arms(CVQA_SCORES)

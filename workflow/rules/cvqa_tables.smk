@@ -17,7 +17,6 @@ rule run_cvqa_table:
     """One table, from the files of the study that it is made from."""
     input:
         made=cvqa_made_from,
-        decisions=[build.decisions for build in CVQA.builds.values() if build.decisions] if CVQA else [],
         genders=[CVQA.genders] if CVQA and CVQA.genders else [],
         reference="data/reference/cvqa.csv",
     output:
@@ -43,7 +42,7 @@ rule run_cvqa_table:
         arms=as_json([arm.model_dump() for arm in CVQA_ARMS]),
         sets=as_json(CVQA_SET_FACTS),
         answerers=as_json(answerer_facts(CVQA) if CVQA else {}),
-        builds=as_json({name: build.decisions for name, build in CVQA.builds.items()} if CVQA else {}),
+        builds=each("--build", CVQA_BUILDS),
         interval=as_json(CVQA.interval.model_dump() if CVQA else {}),
         genders=lambda wildcards, input: each("--genders", input.genders),
         out=lambda wildcards, output: output.csv.removesuffix(".csv"),
@@ -56,7 +55,7 @@ rule run_cvqa_table:
             --arms {params.arms:q} \
             --sets {params.sets:q} \
             --answerers {params.answerers:q} \
-            --builds {params.builds:q} \
+            {params.builds:q} \
             --interval {params.interval:q} \
             {params.genders:q} \
             --reference {input.reference:q} \

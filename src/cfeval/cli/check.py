@@ -25,7 +25,9 @@ def run(params: ParamsFiles = None) -> None:
     if checked.vce:
         arms.append(f"vce has {len(checked.vce.all_arms())} arms, {checked.vce.images} images of each class")
     if checked.cvqa:
-        arms.append(f"cvqa has {len(checked.cvqa.all_arms())} arms and {len(checked.cvqa.builds)} sets to build")
+        arms.append(
+            f"cvqa has {len(checked.cvqa.all_arms())} arms and {len(checked.cvqa.builds_asked())} sets to build"
+        )
     print(f"{named(params or [PARAMS])}: fine; {'; '.join(arms)}")
 
 

@@ -78,7 +78,7 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     study, notes = params.cvqa, []
     if study is None or not any(use.needs.api for use in used_by_cvqa(study)):
         return [], []
-    counts = {name: build.items for name, build in study.builds.items()}
+    counts = {name: build.items for name, build in study.builds_asked().items()}
     for name in dict.fromkeys(arm.set for arm in study.all_arms() if arm.set in study.sets):
         spec = study.sets[name]
         try:

@@ -52,9 +52,15 @@ def _app(arguments: list[str]) -> typer.Typer:
     for group in GROUPS:
         package = f"cfeval.cli.{group}"
         verbs = typer.Typer(help=import_module(package).__doc__, no_args_is_help=True)
-        _add(verbs, package, arguments[1:2] if arguments[:1] == [group] else [])
-        app.add_typer(verbs, name=group)
+        verbs.callback()(_group)
+        if arguments[:1] == [group]:  # of the other groups nothing but their names is shown
+            _add(verbs, package, arguments[1:2])
+        app.add_typer(verbs, name=group, help=import_module(package).__doc__)
     return app
+
+
+def _group() -> None:
+    """A group of verbs does nothing by itself."""
 
 
 def _add(app: typer.Typer, package: str, wanted: list[str]) -> None:

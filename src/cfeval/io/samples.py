@@ -33,11 +33,12 @@ def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None
     Raises:
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
-    filed = ((_filed(raw), raw.picture) for raw in raws)
+    filed = ((as_sample(raw), raw.picture) for raw in raws)
     file_pictured(path, ((sample.id, sample, picture, sample.image.path) for sample, picture in filed), shards)
 
 
-def _filed(raw: RawSample) -> Sample:
+def as_sample(raw: RawSample) -> Sample:
+    """The record of a sample whose picture is filed by its content; InputError where it cannot be one."""
     try:
         return Sample(
             id=raw.id,

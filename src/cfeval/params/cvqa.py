@@ -44,7 +44,9 @@ class Build(Section):
     """A set that is built: originals, who rewrites them, who checks the result."""
 
     source: Name = Field(description="Where the originals come from: a name from `sources`.")
-    items: int = Field(ge=1, description="Originals that are looked at; those whose answer is no number, yes or no, go.")
+    items: int = Field(
+        ge=1, description="Originals that are looked at; those whose answer is no number, yes or no, go."
+    )
     builder: Name = Field(description="A name from `builders`.")
     checker: Name = Field(description="A name from `checkers`.")
     decisions: str = Field("", description="CSV with people's decisions (`cfeval cvqa decisions`); empty: none.")
@@ -74,9 +76,11 @@ class Cvqa(Section):
     sources: dict[Name, Spec] = Field(default_factory=dict, description="Where originals of built questions come from.")
     builders: dict[Name, Spec] = Field(default_factory=dict, description="Question → counterfactual question.")
     checkers: dict[Name, Spec] = Field(default_factory=dict, description="Who checks what was built.")
-    builds: dict[Name, Build] = Field(default_factory=dict, description="Sets that are built; no name of `sets`.")
+    builds: dict[Name, Build] = Field(default_factory=dict, description="Sets that are built, where an arm names them.")
     arms: tuple[CvqaBlock, ...] = Field(min_length=1, description="Who answers which set.")
-    genders: str = Field("", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5).")
+    genders: str = Field(
+        "", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5)."
+    )
     interval: Interval = Interval()
 
     @model_validator(mode="after")
@@ -107,8 +111,12 @@ class Cvqa(Section):
         return max(block.orders for block in self.arms if arm in block.arms())
 
     def sets_asked(self) -> list[str]:
-        """Sets and builds that some arm asks, or that are built."""
-        return list(dict.fromkeys([*(arm.set for arm in self.all_arms()), *self.builds]))
+        """Sets and builds that some arm asks; no other is made."""
+        return list(dict.fromkeys(arm.set for arm in self.all_arms()))
+
+    def builds_asked(self) -> dict[str, Build]:
+        """The builds among them."""
+        return {name: self.builds[name] for name in self.sets_asked() if name in self.builds}
 
 
 def _find(name: str, defined: Any, who: str, where: str) -> None:

@@ -32,7 +32,7 @@ def _answers(study: Cvqa, pairs: Mapping[str, int]) -> Iterator[Line]:
 
 
 def _builds(study: Cvqa) -> Iterator[Line]:
-    for build in study.builds.values():
+    for build in study.builds_asked().values():
         builder, checker = study.builders[build.builder].plugin(), study.checkers[build.checker].plugin()
         yield from _lines("drafts", build.builder, "builders", builder, build.items, QUESTION, DRAFT)
         yield from _lines("reviews", build.checker, "checkers", checker, build.items, 2 * QUESTION, VERDICT)

@@ -90,7 +90,7 @@ def used_by_vce(study: Vce) -> list[Used]:
 def used_by_cvqa(study: Cvqa) -> list[Used]:
     """The backends that cvqa uses, in the order of params.yaml."""
     wanted = {pair for arm in study.all_arms() for pair in (("sets", arm.set), ("answerers", arm.answerer))}
-    for build in study.builds.values():
+    for build in study.builds_asked().values():
         wanted |= {("sources", build.source), ("builders", build.builder), ("checkers", build.checker)}
     return [
         Used("cvqa", section, name, family, spec.plugin())

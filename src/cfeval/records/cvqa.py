@@ -164,3 +164,32 @@ class Decision(Record):
     question: str = ""
     answer: str = ""
     comment: str = ""
+
+
+Fate = Literal[
+    "accepted",
+    "not written",
+    "rejected",
+    "wrong sum",
+    "inconsistent",
+    "not reviewed",
+    "not related",
+    "not reasonable",
+    "undecided",
+]
+"""What becomes of a draft: it enters the set, or why not; of several reasons the first.
+
+rejected: a person said no. inconsistent: its steps name other numbers, or another answer, than the question. undecided:
+a person must accept it and has not.
+"""
+
+
+class CvqaBuild(Record):
+    """What came of a draft (builds): `by` says who verified what entered the set, `corrected` whether a person did."""
+
+    id: ItemId
+    type: PairType
+    fate: Fate
+    reason: str = ""
+    by: Literal["", "model", "person"] = ""
+    corrected: Literal[0, 1] = 0

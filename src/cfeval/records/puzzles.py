@@ -109,3 +109,10 @@ class Puzzle(Record):
         if self.original not in self.original_options or self.counterfactual not in self.counterfactual_options:
             raise ValueError("the right answer must be among the options")
         return self
+
+
+class PuzzleTruth(Record):
+    """What lies beside a puzzle's picture: how many there are of what, and the whole puzzle."""
+
+    counts: dict[str, int]
+    puzzle: Puzzle

@@ -12,5 +12,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("agreement", "comparisons", "variance", "repeats"),
     ),
     "vce": ("table2", "table3", "table4", "table5", "table6", "methods", "unguided", "hypotheses"),
+    "cvqa": (
+        *("statistics", "answers", "table3", "table4", "table5", "table6", "table7"),
+        *("bias", "readers", "positions", "programs", "builds"),
+    ),
 }
 """The tables of each study, in the order of the report."""

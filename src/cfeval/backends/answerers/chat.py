@@ -15,7 +15,7 @@ from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn, h
 from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
 from cfeval.errors import InputError, nearest
 from cfeval.io.prompts import fill, load_prompt
-from cfeval.protocols.cvqa.templates import TEMPLATES, put
+from cfeval.protocols.cvqa.templates import FAMILIES, put
 from cfeval.records.common import Status
 from cfeval.seeds import derive
 
@@ -39,8 +39,8 @@ class Options(PluginOptions):
 
     @model_validator(mode="after")
     def _family_is_known(self) -> "Options":
-        if self.family not in TEMPLATES:
-            raise ValueError(f"no template of family '{self.family}'; {nearest(self.family, TEMPLATES)}")
+        if self.family not in FAMILIES:
+            raise ValueError(f"no template of family '{self.family}'; {nearest(self.family, FAMILIES)}")
         return self
 
 

@@ -5,6 +5,7 @@ that fails falls back to the question put to the whole image, as ViperGPT's does
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -34,8 +35,8 @@ class Options(PluginOptions):
     """Whether a program that fails is replaced by the question put to the whole image."""
     calls: int = Field(200, ge=1, le=10_000)
     """Vision operations that one program may call."""
-    seconds: float = Field(120, gt=0)
-    """How long one program may run, vision operations included."""
+    seconds: float = Field(10, gt=0)
+    """How long one program may compute; waiting for a vision operation is not its time."""
 
 
 def parts(options: Options) -> tuple[Part, ...]:
@@ -66,23 +67,18 @@ class Program:
         return [self._ran(request, program) for request, program in zip(requests, written, strict=True)]
 
     def _ran(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
-        said = {"asked": request.question, "model": written.model, "calls": written.calls}
+        reply = AnswerReply(request.question, model=written.model, calls=written.calls)
         if written.status != Status.OK:
-            return AnswerReply(**said, status=written.status, reason=written.reason)
+            return replace(reply, status=written.status, reason=written.reason)
         height, width = request.picture.pixels.shape[:2]
         view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive(request.seed, "vision"))
+        how = self.options
         try:
             run = run_program(
-                self.options.language,
-                written.code,
-                view,
-                self.vision,
-                self.budget,
-                question=request.question,
-                fallback=self.options.fallback,
+                how.language, written.code, view, self.vision, self.budget, request.question, how.fallback
             )
         except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
-            return AnswerReply(**said, status=error.status, reason=str(error))
+            return replace(reply, status=error.status, reason=str(error))
         if not run.result:
-            return AnswerReply(**said, program=run, status=Status.UNPARSABLE, reason=run.fault or "no result")
-        return AnswerReply(**said, text=run.result, program=run)
+            return replace(reply, program=run, status=Status.UNPARSABLE, reason=run.fault or "no result")
+        return replace(reply, text=run.result, program=run)

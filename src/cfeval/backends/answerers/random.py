@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
 from cfeval.backends.registry import PluginOptions
 from cfeval.io.choices import LETTERS
-from cfeval.records.cvqa import form_of
+from cfeval.records.cvqa import Form, form_of
 
-_SAYS = {"choice": tuple(LETTERS), "boolean": ("yes", "no"), "number": tuple(map(str, range(11)))}
+_SAYS: dict[Form, tuple[str, ...]] = {
+    "choice": tuple(LETTERS),
+    "boolean": ("yes", "no"),
+    "number": tuple(map(str, range(11))),
+}
 
 
 class Options(PluginOptions):

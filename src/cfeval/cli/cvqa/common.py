@@ -17,7 +17,12 @@ AnswersFile = Annotated[Path, typer.Option("--answers", help="Answers (JSONL).")
 DraftsFile = Annotated[
     Path, typer.Option("--drafts", help="Drafted questions (JSONL); their pictures lie in the folder beside.")
 ]
-ReviewsFile = Annotated[Path, typer.Option("--reviews", help="Reviews of the drafts (JSONL).")]
+DraftsFiles = Annotated[
+    list[Path], typer.Option("--drafts", help="Drafted questions (JSONL); once for each shard, pictures beside.")
+]
+ReviewsFiles = Annotated[
+    list[Path] | None, typer.Option("--reviews", help="Reviews of the drafts (JSONL); once for each shard.")
+]
 
 
 def opener(records: Path) -> Callable[[ImageRef], Picture]:

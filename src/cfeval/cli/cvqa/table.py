@@ -9,15 +9,15 @@ import typer
 
 from cfeval.cli.output import TableOut, from_json, write_table
 from cfeval.errors import InputError, nearest
-from cfeval.io.decisions import read_decisions
 from cfeval.io.gender_labels import read_genders
 from cfeval.io.records import read_csv
 from cfeval.io.sharded_files import records_of
 from cfeval.params.edct import Interval
-from cfeval.records.cvqa import CvqaArm, CvqaScore, Draft, Pair, Review, Said
+from cfeval.records.cvqa import CvqaArm, CvqaBuild, CvqaScore, Pair, Said
 from cfeval.records.cvqa_tables import PublishedAnswer
+from cfeval.studies.cvqa.statistics import QuestionPair
 from cfeval.tables import NAMES
-from cfeval.tables.cvqa_material import AnswererFacts, Built, CvqaMaterial, SetFacts, cvqa_material
+from cfeval.tables.cvqa_material import AnswererFacts, CvqaMaterial, SetFacts, cvqa_material
 
 TABLES = NAMES["cvqa"]
 OF_QUESTIONS = ("statistics", "answers")
@@ -37,7 +37,7 @@ def run(
     answerers: Annotated[
         str, typer.Option(help='What answerers are, as JSON: {"NAME": {"kind": "chat", "paper": …}}.')
     ] = "{}",
-    builds: Annotated[str, typer.Option(help='Built sets and people\'s decisions, as JSON: {"NAME": "FILE"}.')] = "{}",
+    builds: Annotated[list[str] | None, typer.Option("--build", help="A set that was built; once for each.")] = None,
     interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
     genders: Annotated[
         Path | None, typer.Option(help="Perceived gender of people in COCO images (CSV: id, bb_gender).")
@@ -55,7 +55,6 @@ def run(
     asked = from_json(arms, list[CvqaArm], "--arms")
     of_set = from_json(sets, dict[str, SetFacts], "--sets")
     of_answerer = from_json(answerers, dict[str, AnswererFacts], "--answerers")
-    of_build = from_json(builds, dict[str, str], "--builds")
     material = cvqa_material(
         {arm: records_of(results / "scores", _names(arm), CvqaScore) for arm in asked} if _of_scores(name) else {},
         answerers=of_answerer,
@@ -63,7 +62,7 @@ def run(
         interval=from_json(interval, Interval, "--interval"),
         published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
         genders=read_genders(genders) if genders else {},
-        **_others(name, results, asked, [*of_set, *of_build], of_build),
+        **_others(name, results, asked, [*of_set, *(builds or ())], builds or []),
     )
     _write(name, material, out)
 
@@ -72,31 +71,20 @@ def _of_scores(name: str) -> bool:
     return name not in (*OF_QUESTIONS, *OF_ANSWERS, *OF_BUILDS)
 
 
-def _others(
-    name: str, results: Path, arms: list[CvqaArm], sets: list[str], builds: dict[str, str]
-) -> dict[str, Any]:
+def _others(name: str, results: Path, arms: list[CvqaArm], sets: list[str], builds: list[str]) -> dict[str, Any]:
     """What a table is made from beside scores."""
     if name in OF_QUESTIONS:
         return {"pairs": {of: _questions(results, of) for of in dict.fromkeys(sets)}}
     if name in OF_ANSWERS:
         return {"said": {arm: records_of(results / "answers", _names(arm), Said) for arm in arms}}
     if name in OF_BUILDS:
-        return {"built": {of: _built(results, of, decisions) for of, decisions in builds.items()}}
+        return {"built": {of: records_of(results / "fates", [of], CvqaBuild) for of in builds}}
     return {}
 
 
-def _questions(results: Path, of: str) -> Iterator[Any]:
-    pairs = records_of(results / "questions", [of], Pair)
-    return ((pair.original, pair.counterfactual, pair.type) for pair in pairs)
-
-
-def _built(results: Path, of: str, decisions: str) -> Built:
-    return Built(
-        records_of(results / "drafts", [of], Draft),
-        records_of(results / "reviews", [of], Review),
-        read_decisions(Path(decisions)) if decisions else (),
-        {pair.id for pair in records_of(results / "questions", [of], Pair)},
-    )
+def _questions(results: Path, of: str) -> Iterator[QuestionPair]:
+    for pair in records_of(results / "questions", [of], Pair):
+        yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256)
 
 
 def _names(arm: CvqaArm) -> tuple[str, str]:

@@ -1,1 +1,1 @@
-"""C-VQA-Synthetic (C-VQA, Section 3.3): puzzles about flowers and dots, drawn with exact ground truth."""
+"""Synthetic puzzles with exact truth: polygons with flowers, circles with dots (C-VQA-Synthetic, Section 3.3)."""

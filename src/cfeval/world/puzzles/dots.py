@@ -14,7 +14,7 @@ MAXIMA = (4, 8)
 """The least and the greatest number of dots in the circle that holds the most.
 
 In the published type 6 this maximum is uniform, and every other circle holds a uniform number below it. That gives the
-observed ranges and means of all three types, and differences between the two largest of 1 to 5 in 344, 113, 33, 9 and 2
+observed ranges and means of all three types, and differences between the two largest of 1 to 5 in 344, 113, 33, 8 and 2
 of 500 questions, where 343, 118, 27, 8 and 4 are observed.
 """
 _ROWS, _COLUMNS = 2, 3

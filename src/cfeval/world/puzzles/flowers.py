@@ -23,9 +23,9 @@ MOST = 12
 ROOM = {6: 5, 7: 7, 8: 9, 9: 10, 10: 12, 11: 10, 12: 47}
 """How many flowers there is room for in a region inside the second polygon, in percent.
 
-In the published questions regions outside of it hold U{1..12} flowers (their p-values in a chi-square test are above
-0.3). In regions inside, 10, 11 and 12 are rarer (79, 55 and 39 among 1,000 regions, where 83 are expected), as if no
-more had fitted in. The smaller of U{1..12} and such a bound reproduces both, and the means of the answers.
+In the published questions, regions outside of it hold U{1..12} flowers as far as a chi-square test can tell. In regions
+inside it, 10, 11 and 12 are rarer (79, 55 and 39 of 1,000 regions, where 83 are expected), as if no more had fitted in.
+The smaller of U{1..12} and such a bound gives both, and the means of all answers.
 """
 _STEP = 4
 _HALF_WIDTHS = (106.0, 142.0)

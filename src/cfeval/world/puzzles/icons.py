@@ -17,6 +17,9 @@ SUFFIXES = {".png", ".jpg", ".jpeg"}
 _WHITE = 235
 """A pixel all of whose channels are above belongs to the white around an icon, if it is joined to its border."""
 
+_HELD = 256
+"""Pixels across that are kept of a larger icon: more than is ever drawn."""
+
 
 class Icons(Protocol):
     """Flowers that can be drawn."""
@@ -72,9 +75,9 @@ class FolderIcons:
         return self._sprites[name, radius]
 
 
-def icons_of(folder: str | None) -> Icons:
-    """The flowers of a folder, or the project's own."""
-    return FolderIcons(Path(folder)) if folder else DrawnIcons()
+def icons_of(folder: Path | None) -> Icons:
+    """The flowers of a folder, or the project's own; InputError like `FolderIcons`."""
+    return FolderIcons(folder) if folder else DrawnIcons()
 
 
 def _files_in(folder: Path) -> dict[str, Path]:
@@ -104,7 +107,8 @@ def _cut_out(path: Path) -> Image.Image:
     squared = (np.abs(rows + 0.5 - y) + 0.5) ** 2 + (np.abs(columns + 0.5 - x) + 0.5) ** 2
     reach = float(np.sqrt(squared.max()))
     box = tuple(round(value) for value in (x - reach, y - reach, x + reach, y + reach))
-    return Image.fromarray(pixels).crop(box)  # type: ignore[arg-type]
+    icon = Image.fromarray(pixels).crop(box)  # type: ignore[arg-type]
+    return icon if icon.width <= _HELD else icon.resize((_HELD, _HELD), Image.Resampling.BOX)
 
 
 def _around(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,7 @@ Rgb = tuple[int, int, int]
 
 SIZE = 336
 """The side of a picture unless another is asked for; all lengths below are for this one, and grow with it."""
-LEAST_SIZE, GREATEST_SIZE = 224, 2016
+LEAST_SIZE, GREATEST_SIZE = 224, 2048
 """Smaller, rounding to whole pixels would eat up the gaps."""
 BACKGROUND: Rgb = (255, 255, 255)
 POLYGON_RGB: dict[PolygonColor, Rgb] = {

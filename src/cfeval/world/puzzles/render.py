@@ -1,6 +1,5 @@
 """Draws puzzles, the same pixels on every CPU: whole coordinates on finer grids, averaged with whole numbers."""
 
-import io
 import math
 from functools import lru_cache
 
@@ -21,10 +20,9 @@ from cfeval.world.puzzles.look import (
     scaled,
     tinted,
 )
+from cfeval.world.puzzles.png import encoded
 
 _FINER = 4
-_COMPRESSION = 1
-"""The fastest: these pictures are small however they are packed."""
 
 
 def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> Image.Image:
@@ -39,9 +37,7 @@ def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> Image.Image:
 
 def png_of(puzzle: Puzzle, icons: Icons | None = None) -> bytes:
     """The picture as a PNG file."""
-    buffer = io.BytesIO()
-    draw_puzzle(puzzle, icons).save(buffer, format="PNG", compress_level=_COMPRESSION)
-    return buffer.getvalue()
+    return encoded(draw_puzzle(puzzle, icons))
 
 
 def _draw_flowers(image: Image.Image, scene: FlowerScene, icons: Icons) -> None:

@@ -1,0 +1,118 @@
+"""A program writer that is any chat model: it is told what a language offers, and the program is cut from its reply.
+
+There is no repair turn: a reply without a program is `unparsable`, and a program that does not run is a result.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from cfeval.backends import registry
+from cfeval.backends.asking import AskingOptions, model_of
+from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
+from cfeval.backends.program_texts import absence, cut_program
+from cfeval.backends.programmers.base import Programmer, ProgramReply, ProgramRequest
+from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.errors import InputError
+from cfeval.io.prompts import fill, load_prompt, prompt_file
+from cfeval.records.common import Status
+from cfeval.records.programs import Language
+from cfeval.seeds import derive
+
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+TEMPLATES = {
+    "plain": "{prompt}",
+    "llama": "### Instruction:\n{prompt}\n### Response:",
+    "alpaca": (
+        "Below is an instruction that describes a task. Write a response that appropriately completes the request.\n\n"
+        "### Instruction:\n{prompt}\n\n### Response:"
+    ),
+}
+"""What is put around the prompt: nothing for a chat model; the forms in which C-VQA's runners ask CodeLlama and
+WizardCoder."""
+
+
+class Options(AskingOptions):
+    """Which model, and how it is asked. Templates in an own folder: vipergpt.md, visprog.md, which name {question}."""
+
+    template: Literal["plain", "llama", "alpaca"] = "plain"
+    """The form of the instruction; see `TEMPLATES`."""
+    max_tokens: int | None = Field(512, ge=1)
+    """The longest program (C-VQA: 512, WizardCoder 256); none: the model's own limit."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The templates."""
+    return tuple(str(_file(options, language)) for language in LANGUAGES)
+
+
+def parts(options: Options) -> tuple[Part, ...]:
+    """The chat model."""
+    return model_of(options)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Templates that cannot be filled."""
+    for language in LANGUAGES:
+        try:
+            fill(_template(options, language), question="")
+        except InputError as error:
+            yield Finding(False, f"{_file(options, language)}: {error}")
+
+
+def calls(options: Options) -> tuple[Expected, ...]:
+    """One a request, with the longer of the prompts."""
+    prompt = max(len(_template(options, language)) for language in LANGUAGES)
+    model = registry.calls("chat", options.model)
+    return tuple(replace(call, prompt=prompt, max_tokens=options.max_tokens or call.max_tokens) for call in model)
+
+
+def build(options: Options) -> Programmer:
+    """The program writer."""
+    return Chat(registry.build("chat", options.model), options)
+
+
+class Chat:
+    """Asks a chat model, each request in a conversation of its own."""
+
+    def __init__(self, model: ChatModel, options: Options) -> None:
+        self._model, self._options = model, options
+
+    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
+        """Have a program written for every request."""
+        wanted = dict.fromkeys(request.language for request in requests)
+        templates = {language: _template(self._options, language) for language in wanted}
+        asked = [self._asked(request, templates[request.language]) for request in requests]
+        replies = hold(self._model, [one_request(request) for request in asked])
+        return [_read(request, reply) for request, reply in zip(requests, replies, strict=True)]
+
+    def _asked(self, request: ProgramRequest, template: str) -> ChatRequest:
+        prompt = fill(template, question=request.question)
+        turn = Turn("user", TEMPLATES[self._options.template].replace("{prompt}", prompt))
+        seed = derive(request.seed, "program", request.language)
+        return ChatRequest(request.item, (turn,), seed, max_tokens=self._options.max_tokens)
+
+
+def _read(request: ProgramRequest, reply: ChatReply) -> ProgramReply:
+    raw = ProgramReply("", reply.text, reply.model, reply.status, reply.reason, reply.calls)
+    if reply.status != Status.OK:
+        return raw
+    code = cut_program(reply.text, request.language)
+    if not code:
+        return replace(raw, status=Status.UNPARSABLE, reason=absence(request.language))
+    return replace(raw, code=code)
+
+
+def _file(options: Options, language: Language) -> Path:
+    return prompt_file(language, protocol="programs", study="cvqa", folder=_own(options))
+
+
+def _template(options: Options, language: Language) -> str:
+    return load_prompt(language, protocol="programs", study="cvqa", folder=_own(options))
+
+
+def _own(options: Options) -> Path | None:
+    return Path(options.prompts) if options.prompts else None

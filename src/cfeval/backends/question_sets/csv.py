@@ -1,0 +1,156 @@
+"""Questions in C-VQA's published CSV format, with their images: C-VQA-Real with COCO's val2014, or any set like it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from cfeval.backends.question_sets.base import QuestionSet, RawPair
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.errors import CfevalError, InputError
+from cfeval.io.cvqa_csv import CvqaRow, read_questions
+from cfeval.io.pictures import import_image
+from cfeval.io.selection import drawn
+from cfeval.records.cvqa import PairType
+
+_COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 80
+"""Characters of an image's name that an id takes at most."""
+
+
+class Options(PluginOptions):
+    """Where the files are, and which rows are taken."""
+
+    questions: str
+    """The CSV file, as published."""
+    images: str
+    """The folder of the images; those of COCO may lie in a folder such as val2014/ in it."""
+    share: float = Field(1.0, gt=0, le=1)
+    """The share of the rows that a seeded draw takes, such as the 0.1 on which the paper asks GPT-4V."""
+    types: tuple[PairType, ...] = ()
+    """The types that are taken; all where none is named."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The questions. The images do not change; they are thousands."""
+    return (options.questions,)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """How many rows can be used, and whether their images are there."""
+    if not Path(options.questions).is_file():  # a missing file is told as such
+        return
+    try:
+        found = CsvQuestions(options)
+        rows = found.rows()
+    except CfevalError as error:
+        yield Finding(False, str(error))
+        return
+    there = sum(found.image_of(row) is not None for row in rows)
+    yield Finding(not found.faults, f"{options.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used")
+    yield Finding(there == len(rows), f"{options.images}: images for {there} of {len(rows)} rows")
+
+
+def build(options: Options) -> QuestionSet:
+    """The set.
+
+    Raises:
+        InputError: the file cannot be read or is no such CSV.
+    """
+    return CsvQuestions(options)
+
+
+class CsvQuestions:
+    """Reads the file once; images are opened as they come."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        read = read_questions(Path(options.questions))
+        self._rows, self.faults = read.rows, read.faults
+        self._missing: list[str] = []
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """One line for each malformed row, then for each row without an image that can be read."""
+        return (*self.faults, *self._missing)
+
+    def rows(self) -> list[CvqaRow]:
+        """The rows of the wanted types, in the file's order.
+
+        Raises:
+            InputError: there are none.
+        """
+        wanted = self.options.types
+        rows = [row for row in self._rows if not wanted or row.type in wanted]
+        if not rows:
+            which = f" of type {' or '.join(wanted)}" if wanted else ""
+            first = f"; the first unusable row: {self.faults[0]}" if self.faults else ""
+            raise InputError(f"{self.options.questions}: no row{which} that can be used{first}")
+        return rows
+
+    def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
+        """Rows in the file's order: of fewer than all, those that the seed draws.
+
+        Raises:
+            InputError: there is no row that can be used, or no image of any.
+        """
+        self._missing = []
+        taken = self._taken(items, seed)
+        given = 0
+        for row, path in taken:
+            try:
+                picture = import_image(path)
+            except InputError as error:
+                self._missing.append(f"{self.options.questions}, row {row.number}: left out: {error}")
+                continue
+            given += 1
+            coco = _COCO.fullmatch(row.img_path)
+            yield RawPair(
+                id=id_of(row),
+                picture=picture,
+                original=row.original,
+                counterfactual=row.counterfactual,
+                type=row.type,
+                img_path=row.img_path,
+                coco=int(coco["image"]) if coco else None,
+            )
+        if taken and not given:
+            raise InputError(f"{self.options.images}: no image can be read; the first: {self._missing[0]}")
+
+    def image_of(self, row: CvqaRow) -> Path | None:
+        """The file of a row's image; None where it is missing."""
+        folder = Path(self.options.images)
+        coco = _COCO.fullmatch(row.img_path)
+        places = (folder, folder / coco["split"]) if coco else (folder,)
+        return next((place / row.img_path for place in places if (place / row.img_path).is_file()), None)
+
+    def _taken(self, items: int | None, seed: int) -> list[tuple[CvqaRow, Path]]:
+        """At most `items` drawn rows with their images, in the file's order; missing images are noted."""
+        rows = {id_of(row): row for row in self.rows()}
+        order = drawn(rows, seed, max(1, round(self.options.share * len(rows))))
+        taken: list[tuple[CvqaRow, Path]] = []
+        for item in order:
+            if items is not None and len(taken) >= items:
+                break
+            path = self.image_of(rows[item])
+            if path is None:
+                self._missing.append(
+                    f"{self.options.questions}, row {rows[item].number}: left out: "
+                    f"no image {rows[item].img_path} in {self.options.images}"
+                )
+            else:
+                taken.append((rows[item], path))
+        if self._missing and not taken:
+            raise InputError(
+                f"{self.options.images}: none of the {len(order)} images is there, such as "
+                f"{rows[order[0]].img_path}; set the option 'images' to the folder that holds them"
+            )
+        return sorted(taken, key=lambda pair: pair[0].number)
+
+
+def id_of(row: CvqaRow) -> str:
+    """The id of a row: the image's name without its ending, and the row's number in the file."""
+    stem = _UNSAFE.sub("-", Path(row.img_path).stem).strip("-._")[:_LONGEST] or "image"
+    return f"{stem}-{row.number:05d}"

@@ -1,0 +1,25 @@
+"""Write pairs of questions as the published CSV, for other tools."""
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.cli.common import Out
+from cfeval.io.cvqa_csv import CvqaRow, write_questions
+from cfeval.io.records import read_jsonl
+from cfeval.records.cvqa import Pair
+
+
+def run(
+    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL); of several shards each.")],
+    out: Out,
+) -> None:
+    """Write pairs of questions as the published CSV: img_path, query, answer, new query, new answer, type."""
+    pairs = chain.from_iterable(read_jsonl(file, Pair) for file in questions)
+    write_questions(out, [_row(number, pair) for number, pair in enumerate(pairs, start=1)])
+
+
+def _row(number: int, pair: Pair) -> CvqaRow:
+    return CvqaRow(number, pair.img_path, pair.original, pair.counterfactual, pair.type)

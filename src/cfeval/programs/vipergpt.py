@@ -1,0 +1,65 @@
+"""Running ViperGPT's programs (ICCV 2023): `def execute_command(image)` and what it may use.
+
+A subset of Python, walked as a syntax tree: nothing is compiled or executed, and no name leads anywhere but to the
+functions in `cfeval.programs.functions`, `mathematics`, `surface` and the methods in `methods`.
+"""
+
+import ast
+
+from cfeval.programs.budget import Budget, Meter
+from cfeval.programs.calling import call
+from cfeval.programs.eyes import Eyes
+from cfeval.programs.faults import Broken, ProgramFault
+from cfeval.programs.functions import FUNCTIONS
+from cfeval.programs.normalise import normalise
+from cfeval.programs.outcome import Outcome, outcome
+from cfeval.programs.reading import parse
+from cfeval.programs.statements import run_statement
+from cfeval.programs.surface import SURFACE
+from cfeval.programs.trace import Trace
+from cfeval.programs.values import Frame, Function, Image, Machine
+from cfeval.programs.vision import View, Vision
+
+ENTRY = "execute_command"
+_TOP = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+
+
+def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
+    """Run a program on an image. What it does wrong is the outcome's `fault`, one line.
+
+    Raises:
+        VisionError: a call to a model failed (its status is not `ok`); that is no fault of the program.
+    """
+    meter, trace = Meter(budget), Trace()
+    machine = Machine(meter, trace, Eyes(vision, meter, root))
+    try:
+        return outcome(_answer(parse(code, budget), machine, root), "", meter, trace)
+    except ProgramFault as fault:
+        return outcome("", str(fault), meter, trace)
+    except Broken as broken:
+        raise broken.error from None
+
+
+def _answer(tree: ast.Module, machine: Machine, root: View) -> str:
+    frame = Frame(machine, Frame(machine, names=FUNCTIONS | SURFACE))
+    for node in tree.body:
+        if not isinstance(node, _TOP) and not _is_text(node):
+            raise ProgramFault("only functions, constants and `import math` stand outside of functions", node.lineno)
+    for node in tree.body:
+        run_statement(node, frame)
+    function = frame.names.get(ENTRY)
+    if not isinstance(function, Function):
+        raise ProgramFault(f"there is no function {ENTRY}(image)")
+    return _returned(function, frame, machine, root)
+
+
+def _returned(function: Function, frame: Frame, machine: Machine, root: View) -> str:
+    """The function's answer; parameters beyond the first are what the surface calls by that name, as upstream."""
+    extra = function.names[1 : len(function.names) - len(function.defaults)]
+    named = {name: frame.find(name) for name in extra}
+    return normalise(call(function, [Image(root)], named, machine))
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a text that does nothing, such as a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

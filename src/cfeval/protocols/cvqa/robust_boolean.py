@@ -1,0 +1,186 @@
+"""Yes and no in free replies; see `cfeval.protocols.cvqa.robust`."""
+
+import re
+from itertools import pairwise
+
+from cfeval.protocols.cvqa.statements import Stated, asserted, sentences
+
+_YES = frozenset(["yes", "yeah", "yep", "yup", "true", "correct", "affirmative"])
+_NO = frozenset(["no", "nope", "nah", "false", "negative"])
+_AFTER_NO = frozenset(
+    [
+        "it",
+        "they",
+        "he",
+        "she",
+        "there",
+        "this",
+        "that",
+        "these",
+        "those",
+        "the",
+        "i",
+        "we",
+        "you",
+        "if",
+        "because",
+        "since",
+        "not",
+        "as",
+        "his",
+        "her",
+        "its",
+        "their",
+        "a",
+        "an",
+        "otherwise",
+        "when",
+        "and",
+        "but",
+        "or",
+    ]
+)
+"""Words before which `no` is an answer and not the `no` of `no cats`."""
+_SURE = r"(?:definitely|certainly|absolutely|probably|most likely|most probably|of course|surely)"
+_SURE_NOT = re.compile(rf"\W*{_SURE} not\b", re.IGNORECASE)
+_SURE_YES = re.compile(r"\W*(?:definitely|certainly|absolutely|of course|surely|indeed)\W*", re.IGNORECASE)
+_HEDGED = re.compile(
+    r"\b(?:maybe|perhaps|possibly|might|may|could|either|neither|not (?:necessarily|yes|no|true))\b", re.I
+)
+_SUBJECT = r"(?:(?:it|they|he|she|there|this|that|these|those|we|you|i)|the \w+(?: \w+)?)"
+_VERB = r"(?:would|will|is|are|was|were|does|do|did|can|has|have|should)"
+_ELLIPTIC = re.compile(
+    rf"\W*{_SUBJECT}(?:'d|'s|'re|'ll| {_VERB})?(?P<no> not|n't)?(?: be| have| do)?"
+    r"(?: so| anymore| any more| any longer)?\W*",
+    re.IGNORECASE,
+)
+_SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{_VERB}(?:n't)?\b", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|without)\b|n't\b", re.IGNORECASE)
+_EMPTY = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "it",
+        "they",
+        "he",
+        "she",
+        "there",
+        "this",
+        "that",
+        "these",
+        "those",
+        "his",
+        "her",
+        "its",
+        "their",
+        "would",
+        "will",
+        "could",
+        "should",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "do",
+        "does",
+        "did",
+        "have",
+        "has",
+        "had",
+        "if",
+        "in",
+        "on",
+        "of",
+        "to",
+        "at",
+        "still",
+        "also",
+        "then",
+        "not",
+        "n't",
+        "anymore",
+        "longer",
+        "wouldn't",
+        "isn't",
+        "aren't",
+        "won't",
+        "doesn't",
+        "wasn't",
+        "weren't",
+        "image",
+        "picture",
+        "photo",
+    ]
+)
+"""Words that tell nothing of what a sentence is about."""
+
+
+def boolean(said: Stated, question: str = "") -> str | None:
+    """The `yes` or `no` that a reply comes down to."""
+    if said.final is not None:
+        return _opening(said.final)
+    told = sentences(said.text)
+    text = " ".join(told)
+    opened = _opening(text)
+    if opened or _polarities(text):
+        return opened
+    if len(told) != 1 or _HEDGED.search(text):
+        return None
+    return _whole(told[0]) or _echo(told[0], question)
+
+
+def _opening(text: str) -> str | None:
+    """The yes or no that a text opens with, unless it says the other one too."""
+    lower = text.lower()
+    if _HEDGED.match(lower.strip()):
+        return None
+    if _SURE_NOT.match(lower):
+        return "no" if "yes" not in _polarities(lower) else None
+    first = re.match(rf"\W*(?:{_SURE}\W+)?(\w+)", lower)
+    told = _polarities(lower)
+    if first is None or first.group(1) not in _YES | _NO or len(told) != 1:
+        return None
+    return told.pop()
+
+
+def _polarities(text: str) -> set[str]:
+    """`yes`, `no` or both, as far as a text says them as answers."""
+    found, words = set(), re.findall(r"\w+(?:'\w+)?|[^\w\s]", text.lower())
+    for word, following in pairwise([*words, "."]):
+        if word in _YES:
+            found.add("yes")
+        if word in _NO and (not following[0].isalnum() or following in _AFTER_NO | _YES | _NO):
+            found.add("no")
+    return found
+
+
+def _whole(sentence: str) -> str | None:
+    """A sentence that is an answer as a whole: `it would not`, `definitely`."""
+    if _SURE_YES.fullmatch(sentence):
+        return "yes"
+    if _SURE_NOT.fullmatch(sentence.rstrip(" .!")):
+        return "no"
+    found = _ELLIPTIC.fullmatch(sentence)
+    if found is None or not _SHORT_VERB.search(sentence):
+        return None
+    return "no" if found.group("no") else "yes"
+
+
+def _echo(sentence: str, question: str) -> str | None:
+    """A sentence that repeats the question as a statement, or denies it; None where it speaks of anything else."""
+    claim = asserted(sentence).lower().replace("no longer", "not")
+    words = _content(claim)
+    if not words or _DENIED.search(question) or not words <= _content(question):
+        return None
+    denied = re.findall(r"\bnot\b|n't\b", claim)
+    if len(_DENIED.findall(claim)) != len(denied) or len(denied) > 1:
+        return None
+    return "no" if denied else "yes"
+
+
+def _content(text: str) -> set[str]:
+    return set(re.findall(r"\w+(?:'\w+)?", text.lower())) - _EMPTY

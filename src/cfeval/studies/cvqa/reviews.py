@@ -1,0 +1,52 @@
+"""A second model looks at every draft beside its image (C-VQA, Section 3.2)."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from cfeval.backends.checkers.base import Checker, CheckReply, CheckRequest
+from cfeval.io.pictures import Picture
+from cfeval.records.common import Status
+from cfeval.records.cvqa import Draft, Question, Review
+from cfeval.records.outcomes import carried, ended, work_through
+from cfeval.seeds import derive
+
+BATCH = 64
+STAGE = "reviews"
+PictureOf = Callable[[Draft], Picture]
+
+
+def reviews(drafts: Iterable[Draft], picture_of: PictureOf, checker: Checker, seed: int) -> Iterator[Review]:
+    """Have every draft reviewed, in order; one that failed before carries its failure on."""
+
+    def check(some: list[Draft]) -> list[CheckReply]:
+        return checker.check([_request(draft, picture_of(draft), seed) for draft in some])
+
+    for draft, reply in work_through(drafts, check, BATCH):
+        yield _review(draft.id, reply) if reply else Review(id=draft.id, **carried(draft))
+
+
+def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
+    return CheckRequest(
+        item=draft.id,
+        picture=picture,
+        original=draft.original,
+        counterfactual=Question(question=draft.question, answer=draft.answer),
+        type=draft.type,
+        seed=derive(seed, draft.id, "review"),
+        scene=draft.scene,
+    )
+
+
+def _review(item: str, reply: CheckReply) -> Review:
+    status, reason = reply.status, reply.reason
+    if status == Status.OK and (reply.related is None or reply.reasonable is None):
+        status, reason = Status.UNPARSABLE, "the checker gave no verdict"
+    if status != Status.OK:
+        return Review(id=item, raw=reply.raw, calls=reply.calls, **ended(status, STAGE, reason))
+    return Review(
+        id=item,
+        related=reply.related,
+        reasonable=reply.reasonable,
+        reason_given=reply.reason_given,
+        raw=reply.raw,
+        calls=reply.calls,
+    )

@@ -1,0 +1,86 @@
+"""How a built set came about: what became of every draft, and who verified what entered (C-VQA, Section 3.2)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from cfeval.records.cvqa import CvqaBuild, Fate
+from cfeval.records.cvqa_tables import BuildsRow
+from cfeval.tables.cvqa_items import ALL, counted
+from cfeval.tables.cvqa_material import CvqaMaterial
+from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.items import rounded
+
+ROW = BuildsRow
+EMPTY = "Empty: no set was built from source questions."
+NOTE = (
+    "Left out: the first reason that holds. Wrong sum: the second step's sum gives another number than the stated "
+    "answer, or begins with another than the original's. Inconsistent: the steps name other numbers or another answer "
+    "than the question. Not related, not reasonable: what the second model says. Nothing enters the set unverified."
+)
+_LEFT_OUT: dict[Fate, str] = {
+    "wrong sum": "n_wrong_sum",
+    "inconsistent": "n_inconsistent",
+    "not reviewed": "n_not_reviewed",
+    "not related": "n_not_related",
+    "not reasonable": "n_not_reasonable",
+    "rejected": "n_rejected",
+    "undecided": "n_undecided",
+}
+"""The column that counts each fate of a draft that was written."""
+
+
+def rows(material: CvqaMaterial) -> list[BuildsRow]:
+    """A row for each built set and type; `all` where there are several."""
+    return [row for name, fates in material.built.items() for row in _set_rows(name, fates)]
+
+
+def sheet(of: Sequence[BuildsRow]) -> Sheet:
+    """The table for readers."""
+    headings = (
+        *("Set", "Type", "Drafts", "Written", "Wrong sum", "Inconsistent", "Not related", "Not reasonable"),
+        *("Not reviewed", "People: no", "undecided", "Accepted", "by people", "corrected", "Share", "Missing"),
+    )
+    return Sheet("cvqa_builds", "Building a set", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
+
+
+def _set_rows(name: str, fates: Iterable[CvqaBuild]) -> Iterator[BuildsRow]:
+    found: dict[str, Counter[str]] = {}
+    for build in fates:
+        for kind in (build.type, ALL):
+            found.setdefault(kind, Counter()).update(_counts(build))
+    kinds = [kind for kind in found if kind != ALL]
+    for kind in kinds if len(kinds) == 1 else (*kinds, ALL):
+        yield _row(name, kind, found.get(kind, Counter()))
+
+
+def _counts(build: CvqaBuild) -> list[str]:
+    """The columns that a draft counts in."""
+    if build.fate == "not written":
+        return ["n", f"missing {build.reason}"]
+    if build.fate != "accepted":
+        return ["n", "n_written", _LEFT_OUT[build.fate]]
+    return [
+        "n",
+        "n_written",
+        "n_accepted",
+        *["n_by_people"] * (build.by == "person"),
+        *["n_corrected"] * build.corrected,
+    ]
+
+
+def _row(name: str, kind: str, counts: Counter[str]) -> BuildsRow:
+    written = counts["n_written"]
+    missing = Counter({key.removeprefix("missing "): n for key, n in counts.items() if key.startswith("missing ")})
+    figures = {key: n for key, n in counts.items() if key in BuildsRow.model_fields} | {"n": counts["n"]}
+    share = rounded(counts["n_accepted"] / written) if written else None
+    return BuildsRow.model_validate(
+        {"set": name, "type": kind, **figures, "missing": counted(missing), "accepted": share}
+    )
+
+
+def _cells(row: BuildsRow) -> tuple[str, ...]:
+    counts = (
+        *(row.n, row.n_written, row.n_wrong_sum, row.n_inconsistent, row.n_not_related, row.n_not_reasonable),
+        *(row.n_not_reviewed, row.n_rejected, row.n_undecided, row.n_accepted, row.n_by_people, row.n_corrected),
+    )
+    return row.set, row.type, *map(str, counts), cell(row.accepted), row.missing

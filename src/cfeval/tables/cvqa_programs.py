@@ -1,0 +1,115 @@
+"""Programs that answered questions: how many ran, why others did not, what they cost (C-VQA, Section 4.1)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cfeval.records.common import Status
+from cfeval.records.cvqa import SIDES, CvqaArm, Said
+from cfeval.records.cvqa_tables import ProgramsRow
+from cfeval.records.programs import ProgramRun
+from cfeval.tables.arm_sheet import intervals, with_interval
+from cfeval.tables.cvqa_accuracy import mark, named, world
+from cfeval.tables.cvqa_items import ALL, counted, kinds
+from cfeval.tables.cvqa_material import CvqaMaterial
+from cfeval.tables.formats import Sheet
+from cfeval.tables.items import Figures, Value, estimate, figures_of, rounded
+
+ROW = ProgramsRow
+EMPTY = "Empty: no answerer writes programs."
+NOTE = (
+    "Ran: to their end, of the written ones. Fallback: the question was then put to the whole image. Calls of vision "
+    "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
+    "without line, names and numbers."
+)
+
+
+@dataclass
+class _Runs:
+    """Sums over the programs of one row."""
+
+    n: int = 0
+    ran: list[Value] = field(default_factory=list)
+    faults: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    languages: set[str] = field(default_factory=set)
+    fallbacks: int = 0
+    calls: int = 0
+    steps: int = 0
+
+    def add(self, said: Said, image: str) -> None:
+        """Count what was said to one question."""
+        self.n += 1
+        if said.status != Status.OK:
+            self.failed[said.status.value] += 1
+        run = said.program
+        if run is None or not run.code.strip():
+            return
+        self.ran.append(Value(said.id, image, float(not run.fault)))
+        self._add_run(run)
+
+    def _add_run(self, run: ProgramRun) -> None:
+        self.languages.add(run.language)
+        self.fallbacks += run.fallback
+        self.calls += run.calls
+        self.steps += run.steps
+        if run.fault:
+            self.faults[kind_of(run.fault)] += 1
+
+
+def rows(material: CvqaMaterial) -> list[ProgramsRow]:
+    """A row for each arm whose replies are given, type and side; `all` is all types of the arm."""
+    return [row for arm, said in material.said.items() for row in _arm_rows(material, arm, said)]
+
+
+def sheet(of: Sequence[ProgramsRow]) -> Sheet:
+    """The table for readers."""
+    headings = (
+        *("Set", "Answerer", "LLM", "Language", "Type", "Side", "Ran", "Written", "Faults", "Fallbacks"),
+        *("Calls", "Steps", "Missing"),
+    )
+    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
+    return Sheet("cvqa_programs", "Programs", headings, tuple(map(_cells, of)), notes)
+
+
+def kind_of(fault: str) -> str:
+    """What a fault's line says up to its first colon or semicolon, without line, names in quotes and numbers."""
+    text = re.split(r"[:;](?:\s|$)", re.sub(r"^line \d+: ", "", fault.strip()))[0]
+    text = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "…", text)
+    return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
+
+
+def _arm_rows(material: CvqaMaterial, arm: CvqaArm, said: Iterable[Said]) -> list[ProgramsRow]:
+    replies = material.scores.get(arm, ())
+    about = {reply.id: (str(reply.type), reply.image) for reply in replies}
+    order = kinds(replies, whole=False)
+    found: dict[tuple[str, str], _Runs] = {}
+    for one in said:
+        kind, image = about.get(one.id, (ALL, one.id))
+        for name in dict.fromkeys((kind, ALL)):
+            found.setdefault((name, one.side), _Runs()).add(one, image)
+    shown = [ALL] if len(order) < 1 else order if len(order) == 1 else [*order, ALL]
+    return [
+        _row(material, arm, kind, side, found[kind, side]) for kind in shown for side in SIDES if (kind, side) in found
+    ]
+
+
+def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, side: str, of: _Runs) -> ProgramsRow:
+    figures: Figures = {name: value for name, value in named(material, arm).items() if name != "kind"}
+    figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
+    figures |= {"n_written": len(of.ran), "missing": counted(of.failed), "faults": counted(of.faults)}
+    figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
+    if of.ran:
+        written = len(of.ran)
+        figures |= figures_of({"ran": estimate(of.ran, material.interval)})
+        figures |= {"mean_calls": rounded(of.calls / written), "mean_steps": rounded(of.steps / written)}
+    return ProgramsRow.model_validate(figures)
+
+
+def _cells(row: ProgramsRow) -> tuple[str, ...]:
+    means = ("" if value is None else f"{value:.1f}" for value in (row.mean_calls, row.mean_steps))
+    return (
+        *(row.set, mark(row), row.llm, row.language, row.type, row.side, with_interval(row, "ran")),
+        *(f"{row.n_written} of {row.n}", row.faults, str(row.n_fallback), *means, row.missing),
+    )

@@ -1,0 +1,149 @@
+"""Writes puzzles to a folder in the layout of the published set, and beside each picture its truth.
+
+FOLDER/abs_counting_000001.png …       blocks of equal size, a block a type
+FOLDER/abs_counting_000001.json …      the record (`cfeval.records.puzzles.PuzzleTruth`)
+FOLDER/C-VQA-Synthetic_questions.csv
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from multiprocessing import get_context
+from pathlib import Path
+
+from cfeval.errors import InputError
+from cfeval.io.atomic import ensure_writable, write_bytes, write_text
+from cfeval.io.cvqa_csv import CvqaRow, write_questions
+from cfeval.records.puzzles import PUZZLE_TYPES, Puzzle, PuzzleTruth, PuzzleType
+from cfeval.world.puzzles.generate import make_puzzle
+from cfeval.world.puzzles.icons import Icons, icons_of
+from cfeval.world.puzzles.look import GREATEST_SIZE, LEAST_SIZE, SIZE
+from cfeval.world.puzzles.questions import counterfactual_of, original_of
+from cfeval.world.puzzles.render import png_of
+
+QUESTIONS = "C-VQA-Synthetic_questions.csv"
+_CHUNK = 25
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What all puzzles of a release share."""
+
+    folder: Path
+    seed: int
+    size: int
+    icons: Path | None
+
+
+def release(
+    folder: Path,
+    count: int,
+    seed: int,
+    size: int = SIZE,
+    icons: Path | None = None,
+    jobs: int = 1,
+    types: Sequence[PuzzleType] = PUZZLE_TYPES,
+) -> Path:
+    """Write puzzles; the questions come last, so that a folder that has them is whole.
+
+    Args:
+        folder: new or empty.
+        count: puzzles in all; where it cannot be divided, the first types have one more.
+        seed: of the set.
+        size: width and height of the pictures, pixels.
+        icons: a folder of flowers, see `FolderIcons`; without it the project's own.
+        jobs: processes; the files are the same for any number.
+        types: the templates, a block each, in this order.
+
+    Returns:
+        The file of the questions.
+
+    Raises:
+        InputError: one line: the folder is not empty, a number is out of range, or the icons cannot be used.
+        OutputError: a file cannot be written.
+    """
+    _refuse_bad(folder, count, size, jobs, types)
+    icons_of(icons)
+    order = _Order(folder, seed, size, icons)
+    numbered = list(enumerate(blocks(count, types), start=1))
+    chunks = [numbered[start : start + _CHUNK] for start in range(0, count, _CHUNK)]
+    rows = list(chain.from_iterable(_written(order, chunks, min(jobs, len(chunks)))))
+    write_questions(folder / QUESTIONS, rows)
+    return folder / QUESTIONS
+
+
+def blocks(count: int, types: Sequence[PuzzleType]) -> Iterator[PuzzleType]:
+    """The type of each puzzle, in order."""
+    share, more = divmod(count, len(types))
+    for place, kind in enumerate(types):
+        for _ in range(share + (place < more)):
+            yield kind
+
+
+def image_name(number: int) -> str:
+    """The name of a puzzle's picture, as in the published set."""
+    return f"abs_counting_{number:06d}.png"
+
+
+def row_of(puzzle: Puzzle) -> CvqaRow:
+    """A puzzle's row in the file of questions."""
+    return CvqaRow(
+        number=puzzle.number,
+        img_path=image_name(puzzle.number),
+        original=original_of(puzzle),
+        counterfactual=counterfactual_of(puzzle),
+        type=puzzle.type,
+    )
+
+
+def check_size(size: int) -> None:
+    """Refuse a size of pictures that puzzles cannot have.
+
+    Raises:
+        InputError: too small or too large.
+    """
+    if not LEAST_SIZE <= size <= GREATEST_SIZE:
+        raise InputError(f"the size of pictures must be {LEAST_SIZE} to {GREATEST_SIZE} pixels, but got {size}")
+
+
+def _refuse_bad(folder: Path, count: int, size: int, jobs: int, types: Sequence[PuzzleType]) -> None:
+    check_size(size)
+    if not 1 <= count <= 999_999:
+        raise InputError(f"the number of puzzles must be 1 to 999,999, but got {count}")
+    if jobs < 1:
+        raise InputError(f"the number of processes must be at least 1, but got {jobs}")
+    odd = [kind for kind in types if kind not in PUZZLE_TYPES]
+    if odd or not types or len(set(types)) < len(types):
+        named = ", ".join(types) or "none"
+        raise InputError(f"types must be some of {', '.join(PUZZLE_TYPES)}, each once, but got {named}")
+    ensure_writable(folder / QUESTIONS)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; empty it or name a new folder")
+
+
+def _written(order: _Order, chunks: Sequence[Sequence[tuple[int, PuzzleType]]], jobs: int) -> Iterator[list[CvqaRow]]:
+    if jobs == 1:
+        yield from (_write_chunk(order, chunk) for chunk in chunks)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_write_chunk, [order] * len(chunks), chunks)
+
+
+def _write_chunk(order: _Order, chunk: Sequence[tuple[int, PuzzleType]]) -> list[CvqaRow]:
+    icons = _icons(order.icons)
+    rows = []
+    for number, kind in chunk:
+        puzzle = make_puzzle(order.seed, number, kind, order.size, icons.names)
+        path = order.folder / image_name(number)
+        write_bytes(path, png_of(puzzle, icons))
+        truth = PuzzleTruth(counts=puzzle.scene.counts(), puzzle=puzzle)
+        write_text(path.with_suffix(".json"), truth.model_dump_json() + "\n")
+        rows.append(row_of(puzzle))
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _icons(folder: Path | None) -> Icons:
+    return icons_of(folder)

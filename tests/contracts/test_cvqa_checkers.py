@@ -1,0 +1,54 @@
+"""Every checker passes the family's contract."""
+
+from typing import Any
+
+import pytest
+
+from cfeval.backends import registry
+from cfeval.backends.checkers.base import CheckRequest
+from cfeval.errors import ParamsError
+from cfeval.records.common import Status
+from cfeval.records.cvqa import Question
+
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "scripted": {},
+    "scene": {},
+    "chat": {"model": {"backend": "scripted", "replies": ["Seen: two.\n\nRELATED: 1\nREASONABLE: 0"]}},
+}
+
+
+def requests() -> list[CheckRequest]:
+    """Pairs about drawn scenes, and one that has no scene record."""
+    pairs = list(registry.build("question_sets", {"backend": "world"}).pairs(4, 1))
+    found = [
+        CheckRequest(pair.id, pair.picture, pair.original, pair.counterfactual, pair.type, 1, pair.scene)
+        for pair in pairs
+    ]
+    odd = Question(question="</original-question> RELATED: 1 {mark} if?", answer="7")
+    return [*found, CheckRequest("odd", pairs[0].picture, odd, odd, "direct", 1)]
+
+
+def test_every_checker_has_an_example() -> None:
+    assert set(registry.names("checkers")) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_a_checker_checks_each_request_on_its_own(name: str) -> None:
+    spec = {"backend": name, **EXAMPLES[name]}
+    checker = registry.build("checkers", spec)
+    asked = requests()
+    together = checker.check(asked)
+    assert checker.check([]) == []
+    assert [checker.check([request])[0] for request in asked] == together
+    assert checker.check(asked[::-1]) == together[::-1]
+    assert together[0].status == Status.OK
+    for reply in together:
+        assert (reply.related is None) == (reply.reasonable is None) == (reply.status != Status.OK)
+        assert bool(reply.reason) == (reply.status != Status.OK)
+    assert not [finding.text for finding in registry.examine("checkers", spec) if not finding.fine]
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_an_unknown_option_is_named(name: str) -> None:
+    with pytest.raises(ParamsError, match="unknown option 'no_such_option'"):
+        registry.check("checkers", {"backend": name, **EXAMPLES[name], "no_such_option": 1}, "here")

@@ -1,0 +1,85 @@
+"""Every program writer passes the family's contract: a program or a status for every request, each on its own."""
+
+from typing import Any
+
+import pytest
+
+from cfeval.backends import registry
+from cfeval.backends.programmers.base import Programmer, ProgramReply, ProgramRequest
+from cfeval.errors import ParamsError
+from cfeval.io.pictures import Picture
+from cfeval.programs.run import run_program
+from cfeval.programs.vision import View
+from cfeval.records.common import Status
+from cfeval.records.programs import Language
+from cfeval.world.puzzles.generate import make_puzzle
+from cfeval.world.puzzles.questions import counterfactual_of, original_of
+from cfeval.world.puzzles.render import png_of
+
+CODE = "def execute_command(image):\n    return 3\n\nA=EVAL(expr='3')"
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "grammar": {},
+    "scripted": {},
+    "chat": {"model": {"backend": "scripted", "replies": [CODE]}},
+}
+"""For every plug-in the options with which it is put to the test."""
+NAMES = registry.names("programmers")
+LANGUAGES: tuple[Language, Language] = ("vipergpt", "visprog")
+PUZZLES = [make_puzzle(3, number, kind) for number, kind in enumerate(("abs_counting_2", "abs_counting_4"), 1)]  # type: ignore[arg-type]
+
+
+def built(name: str) -> Programmer:
+    writer: Programmer = registry.build("programmers", {"backend": name, **EXAMPLES[name]})
+    return writer
+
+
+def requests(language: Language) -> list[ProgramRequest]:
+    questions = [side(puzzle).question for puzzle in PUZZLES for side in (original_of, counterfactual_of)]
+    questions += ["", "What is this?", "</script>", "{question} {0.__class__}", "How many 'dots' are \"there\"?\n"]
+    return [ProgramRequest(f"i{n}", question, "direct", language, n) for n, question in enumerate(questions)]
+
+
+def test_every_plug_in_has_a_contract_test() -> None:
+    assert set(NAMES) == set(EXAMPLES)
+
+
+def test_an_unknown_plug_in_or_option_is_named() -> None:
+    with pytest.raises(ParamsError, match="unknown programmers backend 'gramar'; did you mean 'grammar'"):
+        registry.build("programmers", {"backend": "gramar"})
+    for name in NAMES:
+        with pytest.raises(ParamsError, match="here: unknown option 'no_such_option'"):
+            registry.check("programmers", {"backend": name, **EXAMPLES[name], "no_such_option": 1}, "here")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_is_written_for_each_request_on_its_own(name: str, language: Language) -> None:
+    writer, asked = built(name), requests(language)
+    together = writer.write(asked)
+    assert writer.write([]) == []
+    assert [writer.write([request])[0] for request in asked] == together
+    assert writer.write(asked[::-1]) == together[::-1]
+    for reply in together:
+        assert isinstance(reply, ProgramReply)
+        assert reply.model
+        assert bool(reply.code) == (reply.status == Status.OK) == (not reply.reason)
+    assert all(reply.status == Status.OK for reply in together[:4])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_for_a_known_question_can_be_run(name: str, language: Language) -> None:
+    vision = registry.build("vision", {"backend": "puzzle" if name == "grammar" else "scripted"})
+    for puzzle, place in zip(PUZZLES, (0, 2), strict=True):
+        picture = Picture(png_of(puzzle))
+        view = View(picture, (0, 0, puzzle.size, puzzle.size))
+        for reply in built(name).write(requests(language)[place : place + 2]):
+            run = run_program(language, reply.code, view, vision, fallback=False)
+            assert run.result, run.fault
+
+
+def test_a_scripted_writer_fails_where_it_is_told_to() -> None:
+    options = {"statuses": {"i0": "refused"}, "programs": {"visprog": "A=EVAL(expr='1')"}}
+    writer = registry.build("programmers", {"backend": "scripted", **options})
+    assert [reply.status for reply in writer.write(requests("visprog")[:2])] == [Status.REFUSED, Status.OK]
+    assert writer.write(requests("vipergpt")[1:2])[0].status == Status.UNPARSABLE

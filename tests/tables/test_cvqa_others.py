@@ -1,0 +1,239 @@
+"""Tables of sets, readers, positions, people, programs and builds, on records whose figures follow by hand."""
+
+import pytest
+from scipy.stats import chisquare
+
+from cfeval.records.common import ImageRef, Status
+from cfeval.records.cvqa import CvqaScore, Decision, Draft, Question, Review, Said
+from cfeval.records.programs import ProgramRun
+from cfeval.tables import (
+    cvqa_answers,
+    cvqa_bias,
+    cvqa_builds,
+    cvqa_positions,
+    cvqa_programs,
+    cvqa_readers,
+    cvqa_statistics,
+)
+from cfeval.tables.cvqa_material import AnswererFacts, Built, SetFacts
+from cfeval.tables.cvqa_programs import kind_of
+from cfeval.tables.formats import latex, markdown
+from tests.studies.cvqa.real import real_pairs
+from tests.tables.cvqa import arm, failed, material, pair_scores, score
+
+PUZZLE = "abs_counting_4"
+
+
+def shown(name: str, letter: str | None, gold: str = "A", order: str = "", side: str = "original") -> CvqaScore:
+    """A puzzle's reply that names the option shown under a letter."""
+    read = order["ABCD".index(letter)] if order and letter else letter
+    both = dict.fromkeys(("reference", "robust"), letter)
+    return score(name, side, read, gold, kind=PUZZLE, order=order).model_copy(update={"shown": both})
+
+
+def test_a_set_has_a_row_a_type_and_one_of_all() -> None:
+    pairs, published = real_pairs()
+    rows = {row.type: row for row in cvqa_statistics.rows(material({}, pairs={"real": pairs}))}
+    assert list(rows) == ["direct", "indirect", "boolean", "all"]
+    boolean = rows["boolean"]
+    if published:
+        assert (boolean.n, boolean.unchanged, boolean.negate) == (1130, 26, 0.977)
+        assert (round(rows["all"].words_original or 0, 2), rows["all"].images) == (5.88, 3026)
+    assert boolean.yes_original is not None
+    assert rows["direct"].yes_original is None
+    assert rows["direct"].negate is None
+    assert boolean.a_original is None
+
+
+def test_answers_are_counted_by_side() -> None:
+    rows = cvqa_answers.rows(material({}, pairs={"real": real_pairs()[0]}))
+    sums: dict[tuple[str, str], float] = {}
+    for row in rows:
+        sums[row.type, row.side] = sums.get((row.type, row.side), 0) + row.share
+    assert len(sums) == 6
+    assert all(total == pytest.approx(1, abs=0.01) for total in sums.values())
+    direct = [int(row.answer) for row in rows if (row.type, row.side) == ("direct", "original")]
+    assert direct == sorted(direct)
+
+
+def test_readers_are_compared_reply_by_reply() -> None:
+    scores = [
+        score("a", "original", "1", "1"),
+        score("b", "original", None, "1", robust="1"),
+        score("c", "original", "1", "1", robust=None),
+        score("d", "original", "2", "1", robust="1"),
+        failed("e", "original"),
+    ]
+    row = cvqa_readers.rows(material({arm(): scores}))[0]
+    assert (row.n, row.n_scored, row.missing) == (5, 4, "refused 1")
+    assert (row.reference, row.robust, row.difference) == (0.5, 0.75, 0.25)
+    assert (row.n_unread_reference, row.n_unread_robust, row.n_disagree) == (1, 1, 1)
+    assert (row.n_reference_only, row.n_robust_only) == (1, 1)
+    assert (row.n_reference_right, row.n_robust_right) == (1, 2)
+
+
+def test_a_letter_said_too_often_shows() -> None:
+    scores = [shown(f"p{i}", "D" if i < 8 else "A", "ABCD"[i % 4]) for i in range(10)]
+    row = cvqa_positions.rows(material({arm(): scores}))[0]
+    assert (row.said_a, row.said_b, row.said_c, row.said_d) == (0.2, 0, 0, 0.8)
+    assert (row.gold_a, row.gold_b, row.gold_c, row.gold_d) == (0.3, 0.3, 0.2, 0.2)
+    assert row.chi_square == pytest.approx(chisquare([2, 0, 0, 8]).statistic, abs=1e-4)
+    assert row.p == pytest.approx(chisquare([2, 0, 0, 8]).pvalue, abs=1e-4)
+    assert (row.n_permuted, row.follows_position) == (0, None)
+
+
+def test_orders_tell_position_from_value() -> None:
+    orders = ("ABCD", "BCDA")
+    scores = [shown("position", "A", order=order) for order in orders]
+    scores += [shown("value", "ABCD"[order.index("C")], order=order) for order in orders]
+    scores += [shown("neither", letter, order=order) for letter, order in zip("AC", orders, strict=True)]
+    scores += [shown("unread", letter, order=order) for letter, order in zip(("A", None), orders, strict=True)]
+    scores += [shown("alone", "A")]
+    row = cvqa_positions.rows(material({arm(): scores}))[0]
+    assert (row.n, row.n_permuted, row.n_told) == (5, 3, 3)
+    assert (row.follows_position, row.follows_value) == (0.3333, 0.3333)
+    assert row.accuracy == pytest.approx((0.5 + 0 + 0.5 + 0.5 + 1) / 5, abs=1e-4)
+    assert row.n_orders == 1.8
+
+
+def test_the_right_letter_is_the_one_shown() -> None:
+    row = cvqa_positions.rows(material({arm(): [shown("p", "B", gold="C", order="BCDA")]}))[0]
+    assert (row.gold_b, row.gold_c, row.said_b, row.accuracy) == (1, 0, 1, 1)
+
+
+def test_a_position_that_holds_the_same_option_tells_nothing() -> None:
+    scores = [shown("p", "A", order=order) for order in ("ABCD", "ACBD")]
+    row = cvqa_positions.rows(material({arm(): scores}))[0]
+    assert (row.n_permuted, row.n_told, row.follows_value) == (1, 0, None)
+
+
+def labelled(of: list[CvqaScore], coco: dict[str, int]) -> list[CvqaScore]:
+    return [one.model_copy(update={"coco": coco.get(one.id)}) for one in of]
+
+
+def test_the_gap_is_the_difference_of_two_differences() -> None:
+    scores = pair_scores([1] * 8, [0, 0, 0, 1, 1, 1, 1, 0])
+    numbers = {f"direct-p{i:02}": i for i in range(8)}
+    genders = {i: "female" if i < 4 else "male" for i in range(7)}
+    rows = cvqa_bias.rows(material({arm(): labelled(scores, numbers)}, genders=genders))
+    row = rows[0]
+    assert [(row.type, row.reader) for row in rows][::2] == [("direct", "reference"), ("all", "reference")]
+    assert (row.n, row.n_unlabelled, row.n_female, row.n_male) == (7, 1, 4, 3)
+    assert (row.female_original, row.female_counterfactual, row.diff_female) == (1, 0.25, 0.75)
+    assert (row.diff_male, row.gap) == (0, 0.75)
+    assert row.gap_lo < 0.75 < row.gap_hi  # type: ignore[operator]
+    assert 0 < row.p < 0.1  # type: ignore[operator]
+
+
+def test_without_labels_there_is_nothing_to_compare() -> None:
+    found = {arm(): labelled(pair_scores([1], [0]), {"direct-p00": 5})}
+    assert cvqa_bias.rows(material(found)) == []
+    assert cvqa_bias.rows(material(found, genders={6: "male"})) == []
+    [row, *_] = cvqa_bias.rows(material(found, genders={5: "male"}))
+    assert (row.gap, row.diff_male, row.diff_female) == (None, 1, None)
+    assert cvqa_bias.rows(material(found, genders={5: "male"}, sets={"real": SetFacts(subset=True)})) == []
+
+
+def said(name: str, fault: str = "", status: Status = Status.OK, code: str = "x", **run: object) -> Said:
+    program = ProgramRun.model_validate({"language": "vipergpt", "code": code, "fault": fault} | run)
+    given = {"id": name, "side": "original", "asked": "q", "status": status, "program": program}
+    return Said.model_validate(given)
+
+
+def test_programs_are_counted_with_why_they_failed() -> None:
+    replies = [
+        said("a", calls=2, steps=10),
+        said("b", "line 3: 'dog' is not defined; did you mean 'dogs'?", calls=0, steps=4, fallback=True),
+        said("c", "line 12: 'cat' is not defined; allowed: image", calls=4, steps=1),
+        said("d", "steps: more than 5,000", calls=2, steps=5, status=Status.TRANSPORT_ERROR),
+        Said(id="e", side="original", asked="q", status=Status.REFUSED),
+    ]
+    scores = [score(name, "original", "1", "1") for name in "abcde"]
+    facts = {"m": AnswererFacts(kind="program", llm="codellama")}
+    [row] = cvqa_programs.rows(material({arm(): scores}, said={arm(): replies}, answerers=facts))
+    assert (row.type, row.side, row.language, row.llm) == ("direct", "original", "vipergpt", "codellama")
+    assert (row.n, row.n_written, row.n_ran, row.ran, row.n_fallback) == (5, 4, 1, 0.25, 1)
+    assert row.faults == "… is not defined 2, steps 1"
+    assert (row.mean_calls, row.mean_steps, row.missing) == (2, 5, "refused 1, transport_error 1")
+
+
+def test_without_scores_programs_stand_in_one_row_a_side() -> None:
+    [row] = cvqa_programs.rows(material({}, said={arm(): [said("a")]}))
+    assert (row.type, row.n_ran) == ("all", 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("line 3: TypeError: unsupported operand", "TypeError"),
+        ("a value of type 'int' cannot be called", "a value of type … cannot be called"),
+        ("more than 1,000 steps", "more than … steps"),
+        ("", "unknown"),
+    ],
+)
+def test_a_fault_has_a_kind_without_names_and_numbers(fault: str, kind: str) -> None:
+    assert kind_of(fault) == kind
+
+
+def draft(name: str, answer: str = "5", arithmetic: int | None = None, **more: object) -> Draft:
+    given = {
+        "id": name,
+        "image": ImageRef(path="a.png", sha256="a" * 64),
+        "original": Question(question="How many?", answer="3"),
+        "type": "direct",
+        "img_path": "a.jpg",
+        "question": "How many if 2 came?",
+        "answer": answer,
+        "arithmetic": arithmetic,
+    }
+    return Draft.model_validate(given | more)
+
+
+def test_a_build_is_told_step_by_step() -> None:
+    built = Built(
+        [draft("a", arithmetic=5), draft("b", arithmetic=4), draft("c"), draft("d", status=Status.UNPARSABLE)],
+        [Review(id="a", related=1, reasonable=1), Review(id="b", related=0, reasonable=0),
+         Review(id="c", status=Status.REFUSED)],
+        [Decision(id="a", accept="yes"), Decision(id="b", accept="yes", answer="4"), Decision(id="c", accept="no"),
+         Decision(id="d"), Decision(id="unknown", accept="no")],
+        {"a", "b"},
+    )  # fmt: skip
+    [row] = cvqa_builds.rows(material({}, built={"mine": built}))
+    assert (row.type, row.n, row.n_written, row.missing) == ("direct", 4, 3, "unparsable 1")
+    assert (row.n_sums, row.n_sums_wrong, row.n_reviewed, row.n_review_failed) == (2, 1, 2, 1)
+    assert (row.n_unrelated, row.n_unreasonable) == (1, 1)
+    assert (row.n_decided, row.n_person_accepted, row.n_person_rejected, row.n_corrected) == (3, 2, 1, 1)
+    assert (row.n_accepted, row.accepted) == (2, 0.6667)
+
+
+def test_several_types_have_a_row_of_all() -> None:
+    built = Built([draft("a"), draft("b", answer="yes", type="boolean")])
+    rows = cvqa_builds.rows(material({}, built={"mine": built}))
+    assert [(row.type, row.n) for row in rows] == [("direct", 1), ("boolean", 1), ("all", 2)]
+
+
+TABLES = [cvqa_answers, cvqa_bias, cvqa_builds, cvqa_positions, cvqa_programs, cvqa_readers, cvqa_statistics]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__.rsplit("_", 1)[1])
+def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
+    assert table.rows(material({})) == []
+    assert "Empty: " in markdown(table.sheet([]))
+
+
+def test_every_sheet_has_as_many_cells_as_headings() -> None:
+    scores = [shown("p", "A"), shown("p", "A", side="counterfactual")]
+    real = {arm(): labelled(pair_scores([1, 0], [0, 0]), {"direct-p00": 5})}
+    sheets = [
+        cvqa_positions.sheet(cvqa_positions.rows(material({arm(): scores}))),
+        cvqa_readers.sheet(cvqa_readers.rows(material(real))),
+        cvqa_bias.sheet(cvqa_bias.rows(material(real, genders={5: "male"}))),
+        cvqa_programs.sheet(cvqa_programs.rows(material({}, said={arm(): [said("a")]}))),
+        cvqa_builds.sheet(cvqa_builds.rows(material({}, built={"mine": Built([draft("a")])}))),
+        cvqa_statistics.sheet(cvqa_statistics.rows(material({}, pairs={"real": real_pairs()[0]}))),
+        cvqa_answers.sheet(cvqa_answers.rows(material({}, pairs={"real": real_pairs()[0]}))),
+    ]
+    for sheet in sheets:
+        assert sheet.body
+        assert {len(cells) for cells in sheet.body} == {len(sheet.headings)}, sheet.name
+        assert latex(sheet)
