@@ -69,6 +69,8 @@ BOOLEANS = {
     "True": "yes",
     "definitely": "yes",
     "Therefore, yes.": "yes",
+    "it is yes": "yes",
+    "I'd say no": "no",
     "it would": "yes",
     "It is": "yes",
     "no": "no",

@@ -17,7 +17,7 @@ _AFTER_NO = frozenset(
 )
 """Words before which `no` is an answer and not the `no` of `no cats`."""
 _SURE = r"(?:definitely|certainly|absolutely|probably|most likely|most probably|of course|surely)"
-_LEAD = rf"(?:{_SURE}|so|therefore|thus|hence|well|i (?:think|believe|would say))"
+_LEAD = rf"(?:{_SURE}|so|therefore|thus|hence|well|i (?:think|believe|would say)|i'd say|it is|it's)"
 _SURE_NOT = re.compile(rf"\W*{_SURE} not\b", re.IGNORECASE)
 _SURE_YES = re.compile(r"\W*(?:definitely|certainly|absolutely|of course|surely|indeed)\W*", re.IGNORECASE)
 _HEDGED = re.compile(
