@@ -102,7 +102,8 @@ def cvqa_made_from(wildcards):
     if wildcards.table in ("statistics", "answers"):
         return of_sets(QUESTIONS, CVQA_SETS)
     if wildcards.table == "programs":
-        return of_arms(ANSWERS)
+        programs = [arm.model_dump() for arm in CVQA_ARMS if CVQA.answerers[arm.answerer].backend == "program"]
+        return cvqa_made(ANSWERS, programs)
     if wildcards.table == "builds":
         return of_sets(FATES, CVQA_BUILDS)
     return of_arms(CVQA_SCORES)

@@ -1,11 +1,9 @@
 """The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure."""
 
-from typing import Literal
-
 from cfeval.records.common import Record
+from cfeval.records.edct import Bit
 
 Figure = float | None
-Bit = Literal[0, 1]
 
 
 class StatisticsRow(Record):
@@ -270,7 +268,7 @@ class ProgramsRow(Record):
     set: str
     answerer: str
     llm: str = ""
-    language: str
+    language: str = ""
     type: str
     side: str
     n: int

@@ -62,9 +62,20 @@ def run(
         interval=from_json(interval, Interval, "--interval"),
         published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
         genders=read_genders(genders) if genders else {},
-        **_others(name, results, asked, [*of_set, *(builds or ())], builds or []),
+        **_others(
+            name,
+            results,
+            [arm for arm in asked if _programs(of_answerer, arm)],
+            [*of_set, *(builds or ())],
+            builds or [],
+        ),
     )
     _write(name, material, out)
+
+
+def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
+    """Whether an arm's answers are programs'."""
+    return arm.answerer in answerers and answerers[arm.answerer].kind == "program"
 
 
 def _of_scores(name: str) -> bool:
