@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol, TypeVar
 
 from cfeval.params.edct import Interval
 from cfeval.records.common import Status
@@ -17,9 +18,17 @@ from cfeval.stats.paired import Comparison, compare
 from cfeval.tables.cvqa_material import Reply, place
 from cfeval.tables.items import Figures, Value, estimate, figures_of, rounded
 
+Row = TypeVar("Row", bound=OfType)
 ALL = "all"
 STANDING = ("", "ABCD")
 """Orders in which options stand as they do in the file."""
+
+
+class OfType(Protocol):
+    """A row about a type of a set."""
+
+    set: str
+    type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,12 @@ def kinds(replies: Iterable[Reply], whole: bool = True) -> list[str]:
     found = sorted({reply.type for reply in replies}, key=_rank)
     several = sum(kind in SYNTHETIC for kind in found) > 1
     return [*found, ALL] if whole and several else list(found)
+
+
+def in_short(rows: Sequence[Row]) -> list[Row]:
+    """The rows that a table for readers shows: of a set of several templates those over all; CSV has every one."""
+    whole = {row.set for row in rows if row.type == ALL}
+    return [row for row in rows if row.type == ALL or row.set not in whole]
 
 
 def of_kind(replies: Sequence[Reply], kind: str) -> list[Reply]:
