@@ -1,11 +1,13 @@
 """The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure."""
 
-from typing import Literal
+from typing import Annotated
+
+from pydantic import Field
 
 from cfeval.records.common import Record
 
 Figure = float | None
-Bit = Literal[0, 1]
+Bit = Annotated[int, Field(ge=0, le=1)]
 
 
 class StatisticsRow(Record):
@@ -270,7 +272,8 @@ class ProgramsRow(Record):
     set: str
     answerer: str
     llm: str = ""
-    language: str
+    language: str = ""
+    """Of the programs; empty where none was written."""
     type: str
     side: str
     n: int
