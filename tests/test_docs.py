@@ -36,7 +36,7 @@ LINES = [line.strip() for block, inline in CODE for line in (block or inline).sp
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
 SHOWN = ("edct_table1", "edct_bench", "edct_controls", "edct_instrument", "vce_table3", "vce_hypotheses")
 """The tables that stand in the README."""
-TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md"}
+TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md", "cvqa": "docs/cvqa-tables.md"}
 OWN = "workflow/params/mine.yaml"
 """The overlay that a reader writes."""
 SHARED = {"id", "edit", *Outcome.model_fields}

@@ -6,7 +6,7 @@ Inputs: the networks that one starts from or is measured by; scenes and question
 cfeval.world.training names.
 Outputs: data/models/{name}.safetensors and the figures of the training in {name}.json, kept in git.
 Steps: 1. readers, which check edits. 2. the target model and the one for easy-VQA. 3. locator and editor of the learned
-editor.
+editor. 4. classifiers and denoiser of cells. 5. the target that counts in puzzles.
 """
 
 from snakemake.utils import min_version

@@ -43,6 +43,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "scripted": {},
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
+        "puzzles": {},
         "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
         "openai": {"model": "lab/vlm", "provider": "openrouter"},
     },

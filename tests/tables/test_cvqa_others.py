@@ -3,8 +3,8 @@
 import pytest
 from scipy.stats import chisquare
 
-from cfeval.records.common import ImageRef, Status
-from cfeval.records.cvqa import CvqaScore, Decision, Draft, Question, Review, Said
+from cfeval.records.common import Status
+from cfeval.records.cvqa import CvqaBuild, CvqaScore, Said
 from cfeval.records.programs import ProgramRun
 from cfeval.tables import (
     cvqa_answers,
@@ -15,7 +15,7 @@ from cfeval.tables import (
     cvqa_readers,
     cvqa_statistics,
 )
-from cfeval.tables.cvqa_material import AnswererFacts, Built, SetFacts
+from cfeval.tables.cvqa_material import AnswererFacts, SetFacts
 from cfeval.tables.cvqa_programs import kind_of
 from cfeval.tables.formats import latex, markdown
 from tests.studies.cvqa.real import real_pairs
@@ -175,40 +175,27 @@ def test_a_fault_has_a_kind_without_names_and_numbers(fault: str, kind: str) -> 
     assert kind_of(fault) == kind
 
 
-def draft(name: str, answer: str = "5", arithmetic: int | None = None, **more: object) -> Draft:
-    given = {
-        "id": name,
-        "image": ImageRef(path="a.png", sha256="a" * 64),
-        "original": Question(question="How many?", answer="3"),
-        "type": "direct",
-        "img_path": "a.jpg",
-        "question": "How many if 2 came?",
-        "answer": answer,
-        "arithmetic": arithmetic,
-    }
-    return Draft.model_validate(given | more)
+def fate(name: str, of: str = "accepted", **more: object) -> CvqaBuild:
+    return CvqaBuild.model_validate({"id": name, "type": "direct", "fate": of} | more)
 
 
-def test_a_build_is_told_step_by_step() -> None:
-    built = Built(
-        [draft("a", arithmetic=5), draft("b", arithmetic=4), draft("c"), draft("d", status=Status.UNPARSABLE)],
-        [Review(id="a", related=1, reasonable=1), Review(id="b", related=0, reasonable=0),
-         Review(id="c", status=Status.REFUSED)],
-        [Decision(id="a", accept="yes"), Decision(id="b", accept="yes", answer="4"), Decision(id="c", accept="no"),
-         Decision(id="d"), Decision(id="unknown", accept="no")],
-        {"a", "b"},
-    )  # fmt: skip
-    [row] = cvqa_builds.rows(material({}, built={"mine": built}))
-    assert (row.type, row.n, row.n_written, row.missing) == ("direct", 4, 3, "unparsable 1")
-    assert (row.n_sums, row.n_sums_wrong, row.n_reviewed, row.n_review_failed) == (2, 1, 2, 1)
-    assert (row.n_unrelated, row.n_unreasonable) == (1, 1)
-    assert (row.n_decided, row.n_person_accepted, row.n_person_rejected, row.n_corrected) == (3, 2, 1, 1)
-    assert (row.n_accepted, row.accepted) == (2, 0.6667)
+def test_a_build_is_told_by_what_became_of_each_draft() -> None:
+    fates = [
+        fate("a", by="model"),
+        fate("b", by="person", corrected=1),
+        fate("c", "wrong sum"),
+        fate("d", "not written", reason="refused"),
+        fate("e", "not related"),
+        fate("f", "undecided"),
+    ]
+    [row] = cvqa_builds.rows(material({}, built={"mine": fates}))
+    assert (row.type, row.n, row.n_written, row.missing) == ("direct", 6, 5, "refused 1")
+    assert (row.n_wrong_sum, row.n_not_related, row.n_undecided, row.n_rejected) == (1, 1, 1, 0)
+    assert (row.n_accepted, row.n_by_people, row.n_corrected, row.accepted) == (2, 1, 1, 0.4)
 
 
 def test_several_types_have_a_row_of_all() -> None:
-    built = Built([draft("a"), draft("b", answer="yes", type="boolean")])
-    rows = cvqa_builds.rows(material({}, built={"mine": built}))
+    rows = cvqa_builds.rows(material({}, built={"mine": [fate("a"), fate("b", type="boolean")]}))
     assert [(row.type, row.n) for row in rows] == [("direct", 1), ("boolean", 1), ("all", 2)]
 
 
@@ -229,7 +216,7 @@ def test_every_sheet_has_as_many_cells_as_headings() -> None:
         cvqa_readers.sheet(cvqa_readers.rows(material(real))),
         cvqa_bias.sheet(cvqa_bias.rows(material(real, genders={5: "male"}))),
         cvqa_programs.sheet(cvqa_programs.rows(material({}, said={arm(): [said("a")]}))),
-        cvqa_builds.sheet(cvqa_builds.rows(material({}, built={"mine": Built([draft("a")])}))),
+        cvqa_builds.sheet(cvqa_builds.rows(material({}, built={"mine": [fate("a")]}))),
         cvqa_statistics.sheet(cvqa_statistics.rows(material({}, pairs={"real": real_pairs()[0]}))),
         cvqa_answers.sheet(cvqa_answers.rows(material({}, pairs={"real": real_pairs()[0]}))),
     ]

@@ -1,13 +1,9 @@
 """The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure."""
 
-from typing import Annotated
-
-from pydantic import Field
-
 from cfeval.records.common import Record
+from cfeval.records.edct import Bit
 
 Figure = float | None
-Bit = Annotated[int, Field(ge=0, le=1)]
 
 
 class StatisticsRow(Record):
@@ -273,7 +269,6 @@ class ProgramsRow(Record):
     answerer: str
     llm: str = ""
     language: str = ""
-    """Of the programs; empty where none was written."""
     type: str
     side: str
     n: int

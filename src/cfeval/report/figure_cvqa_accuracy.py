@@ -59,9 +59,9 @@ def _lines(name: str, rows: Sequence[AccuracyRow]) -> list[list[tuple[str, str]]
     return [panels[start : start + _ACROSS] for start in range(0, len(panels), _ACROSS)]
 
 
-def _names(name: str, rows: Sequence[AccuracyRow]) -> list[str]:
-    """The answerers of a set."""
-    return list(dict.fromkeys(row.answerer for row in rows if row.set == name))
+def _names(name: str, rows: Sequence[AccuracyRow]) -> dict[str, str]:
+    """The answerers of a set, and what they are called: those of the test world are marked."""
+    return {row.answerer: f"{row.answerer} †" if row.test_world else row.answerer for row in rows if row.set == name}
 
 
 def _title(name: str, kind: str, first: bool) -> str:
@@ -77,12 +77,11 @@ def _below(rows: Sequence[AccuracyRow]) -> str:
     return "\n".join(said + ([TEST_WORLD] if any(row.test_world for row in rows) else []))
 
 
-def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Sequence[str], title: str) -> None:
-    marked = {row.answerer for row in rows if row.test_world}
+def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Mapping[str, str], title: str) -> None:
     bare(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
     axes.set(xlim=(-0.03, 1.03), ylim=(len(names) - 0.4, -0.6))
-    axes.set_yticks(range(len(names)), [plain(f"{name} †" if name in marked else name) for name in names])
+    axes.set_yticks(range(len(names)), [plain(label) for label in names.values()])
     share_ticks(axes, "x")
     axes.tick_params(axis="x", labelsize=7.5)
     axes.grid(axis="x", color=GRID, linewidth=0.7)

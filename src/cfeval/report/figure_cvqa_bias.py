@@ -65,7 +65,7 @@ def _gap(axes: Axes, place: int, row: BiasRow) -> None:
     if row.gap is None:
         axes.text(0, place, " no images of either", color=MUTED, fontsize=7.5, va="center")
         return
-    if row.gap_lo is not None:
+    if row.gap_lo is not None and row.gap_hi is not None:
         axes.plot([row.gap_lo, row.gap_hi], [place] * 2, color=_GAP, linewidth=1.8, zorder=3)
     axes.plot(row.gap, place, "D", color=_GAP, markersize=5, zorder=4)
 

@@ -33,8 +33,8 @@ class Options(PluginOptions):
     """Whose surface the programs are written for."""
     fallback: bool = True
     """Whether a program that fails is replaced by the question put to the whole image."""
-    calls: int = Field(200, ge=1, le=10_000)
-    """Vision operations that one program may call."""
+    calls: int = Field(1_000, ge=1, le=10_000)
+    """Vision operations that one program may call; `inside` of every flower and polygon counts."""
     seconds: float = Field(10, gt=0)
     """How long one program may compute; waiting for a vision operation is not its time."""
 

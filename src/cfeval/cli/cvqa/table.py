@@ -57,7 +57,7 @@ def run(
     of_set = from_json(sets, dict[str, SetFacts], "--sets")
     of_answerer = from_json(answerers, dict[str, AnswererFacts], "--answerers")
     if name in OF_ANSWERS:
-        asked = [arm for arm in asked if of_answerer.get(arm.answerer, AnswererFacts()).kind == "program"]
+        asked = [arm for arm in asked if _programs(of_answerer, arm)]
     material = cvqa_material(
         {arm: records_of(results / "scores", _names(arm), CvqaScore) for arm in asked} if _of_scores(name) else {},
         answerers=of_answerer,
@@ -68,6 +68,11 @@ def run(
         **_others(name, results, asked, [*of_set, *(builds or ())], builds or []),
     )
     _write(name, material, out)
+
+
+def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
+    """Whether an arm's answers are programs'."""
+    return arm.answerer in answerers and answerers[arm.answerer].kind == "program"
 
 
 def _of_scores(name: str) -> bool:

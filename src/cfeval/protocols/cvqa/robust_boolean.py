@@ -7,41 +7,17 @@ from cfeval.protocols.cvqa.statements import Stated, asserted, sentences
 
 _YES = frozenset(["yes", "yeah", "yep", "yup", "true", "correct", "affirmative"])
 _NO = frozenset(["no", "nope", "nah", "false", "negative"])
+_OTHER = {"yes": "no", "no": "yes"}
 _AFTER_NO = frozenset(
-    [
-        "it",
-        "they",
-        "he",
-        "she",
-        "there",
-        "this",
-        "that",
-        "these",
-        "those",
-        "the",
-        "i",
-        "we",
-        "you",
-        "if",
-        "because",
-        "since",
-        "not",
-        "as",
-        "his",
-        "her",
-        "its",
-        "their",
-        "a",
-        "an",
-        "otherwise",
-        "when",
-        "and",
-        "but",
-        "or",
-    ]
+    {
+        *("it", "they", "he", "she", "there", "this", "that", "these", "those", "the", "i", "we", "you", "if"),
+        *("because", "since", "not", "as", "his", "her", "its", "their", "a", "an", "otherwise", "when", "and"),
+        *("but", "or"),
+    }
 )
 """Words before which `no` is an answer and not the `no` of `no cats`."""
 _SURE = r"(?:definitely|certainly|absolutely|probably|most likely|most probably|of course|surely)"
+_LEAD = rf"(?:{_SURE}|so|therefore|thus|hence|well|i (?:think|believe|would say)|i'd say|it is|it's)"
 _SURE_NOT = re.compile(rf"\W*{_SURE} not\b", re.IGNORECASE)
 _SURE_YES = re.compile(r"\W*(?:definitely|certainly|absolutely|of course|surely|indeed)\W*", re.IGNORECASE)
 _HEDGED = re.compile(
@@ -54,67 +30,17 @@ _ELLIPTIC = re.compile(
     r"(?: so| anymore| any more| any longer)?\W*",
     re.IGNORECASE,
 )
+_AUXILIARY = re.compile(rf"\b({_VERB})(?:n't)?\b")
 _SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{_VERB}(?:n't)?\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|without)\b|n't\b", re.IGNORECASE)
 _EMPTY = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "it",
-        "they",
-        "he",
-        "she",
-        "there",
-        "this",
-        "that",
-        "these",
-        "those",
-        "his",
-        "her",
-        "its",
-        "their",
-        "would",
-        "will",
-        "could",
-        "should",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "do",
-        "does",
-        "did",
-        "have",
-        "has",
-        "had",
-        "if",
-        "in",
-        "on",
-        "of",
-        "to",
-        "at",
-        "still",
-        "also",
-        "then",
-        "not",
-        "n't",
-        "anymore",
-        "longer",
-        "wouldn't",
-        "isn't",
-        "aren't",
-        "won't",
-        "doesn't",
-        "wasn't",
-        "weren't",
-        "image",
-        "picture",
-        "photo",
-    ]
+    {
+        *("a", "an", "the", "it", "they", "he", "she", "there", "this", "that", "these", "those", "his", "her"),
+        *("its", "their", "would", "will", "could", "should", "is", "are", "was", "were", "be", "been"),
+        *("being", "do", "does", "did", "have", "has", "had", "if", "in", "on", "of", "to", "at", "still"),
+        *("also", "then", "not", "n't", "anymore", "longer", "wouldn't", "isn't", "aren't", "won't", "doesn't"),
+        *("wasn't", "weren't", "image", "picture", "photo"),
+    }
 )
 """Words that tell nothing of what a sentence is about."""
 
@@ -126,8 +52,12 @@ def boolean(said: Stated, question: str = "") -> str | None:
     told = sentences(said.text)
     text = " ".join(told)
     opened = _opening(text)
-    if opened or _polarities(text):
-        return opened
+    if opened:
+        goes_on = sentences(re.sub(r"^\W*\w+\W*", "", text))
+        denied = {_OTHER[opened]} & {_echo(sentence, question) for sentence in goes_on[:1]}
+        return None if denied else opened
+    if _polarities(text):
+        return None
     if len(told) != 1 or _HEDGED.search(text):
         return None
     return _whole(told[0]) or _echo(told[0], question)
@@ -140,7 +70,7 @@ def _opening(text: str) -> str | None:
         return None
     if _SURE_NOT.match(lower):
         return "no" if "yes" not in _polarities(lower) else None
-    first = re.match(rf"\W*(?:{_SURE}\W+)?(\w+)", lower)
+    first = re.match(rf"\W*(?:{_LEAD}\W+)*(\w+)", lower)
     told = _polarities(lower)
     if first is None or first.group(1) not in _YES | _NO or len(told) != 1:
         return None
@@ -174,7 +104,8 @@ def _echo(sentence: str, question: str) -> str | None:
     """A sentence that repeats the question as a statement, or denies it; None where it speaks of anything else."""
     claim = asserted(sentence).lower().replace("no longer", "not")
     words = _content(claim)
-    if not words or _DENIED.search(question) or not words <= _content(question):
+    verbs, asked = (set(_AUXILIARY.findall(text.lower())) for text in (claim, question))
+    if not words or not verbs or _DENIED.search(question) or not (words <= _content(question) and verbs <= asked):
         return None
     denied = re.findall(r"\bnot\b|n't\b", claim)
     if len(_DENIED.findall(claim)) != len(denied) or len(denied) > 1:

@@ -21,7 +21,7 @@ _CHOSEN = re.compile(
 _RIGHT = re.compile(r"\b([A-D])\b(?= (?:is|would be|must be) (?:the )?(?:correct|right|answer|best))")
 _ALONE = re.compile(r"\b(?:A(?!\w)(?!\s+[a-z])|[B-D])\b(?!')")
 _REJECTED = re.compile(
-    r"\b(?:not|never|neither|nor|wrong|incorrect|maybe|perhaps|possibly|either|or)\b|n't\b", re.IGNORECASE
+    r"\b(?:not|cannot|never|neither|nor|wrong|incorrect|maybe|perhaps|possibly|either|or)\b|n't\b", re.IGNORECASE
 )
 
 

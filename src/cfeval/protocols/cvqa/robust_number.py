@@ -17,72 +17,29 @@ _CONCLUDING = re.compile(
 _WOULD = re.compile(r"\b(?:would|will)\b|'d\b", re.IGNORECASE)
 _SUM = re.compile(r"\b\w+ (?:plus|minus|times|and) \w+ (?:is|makes|gives|are|equals)\b", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|never|neither|nor|than|least|most|up to|maybe|perhaps|possibly|could|might|may)\b|n't\b")
+_ADDS_UP = re.compile(
+    r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^.;=]{1,40}\b(?:and|plus) \1\b(?! (?:is|are))"
+)
+"""`one in red and one in blue`: what is named twice may be meant to be added."""
 _NONE_OF = re.compile(
     r"\b(?:(?:would|will|is|are|was|were)(?: not|n't)(?: be)? any(?: more)?\b(?! (?:less|fewer|different|change))"
     r"|won't be any\b)"
 )
 _NO_COUNT = frozenset(
-    [
-        "longer",
-        "more",
-        "less",
-        "fewer",
-        "doubt",
-        "matter",
-        "change",
-        "changes",
-        "difference",
-        "different",
-        "other",
-        "others",
-        "need",
-        "reason",
-        "problem",
-        "way",
-        "but",
-        "and",
-        "or",
-        "it",
-        "there",
-        "they",
-        "he",
-        "she",
-        "this",
-        "that",
-        "the",
-        "a",
-        "i",
-        "we",
-        "you",
-        "because",
-        "if",
-        "then",
-        "so",
-        "not",
-        "yes",
-    ]
+    {
+        *("longer", "more", "less", "fewer", "doubt", "matter", "change", "changes", "difference", "different"),
+        *("other", "others", "need", "reason", "problem", "way", "but", "and", "or", "it", "there", "they"),
+        *("he", "she", "this", "that", "the", "a", "i", "we", "you", "because", "if", "then", "so", "not"),
+        *("yes",),
+    }
 )
 """What may follow a `no` that counts nothing."""
 _NOTHING = frozenset({"none", "nobody", "nothing", "noone"})
 _VAGUE = frozenset(
-    [
-        "couple",
-        "pair",
-        "few",
-        "several",
-        "many",
-        "some",
-        "multiple",
-        "dozens",
-        "hundreds",
-        "thousands",
-        "lots",
-        "half",
-        "third",
-        "quarter",
-        "percent",
-        "both",
-    ]
+    {
+        *("couple", "pair", "pairs", "few", "several", "many", "some", "multiple", "dozens", "hundreds", "thousands"),
+        *("lots", "half", "third", "quarter", "percent", "both"),
+    }
 )
 """Amounts that are no number."""
 _PRONOUN_BEFORE = frozenset(
@@ -143,7 +100,11 @@ def _named(text: str) -> set[str]:
             known = one.value is not None and _is_plain(words, one.first, one.last, lower)
             found.add(str(one.value) if known else UNSURE)
     found |= {"0" for place, word in enumerate(words) if word.text in _NOTHING or _is_no_thing(words, place)}
-    found |= {"1" for one, other in pairwise(words) if (one.text, other.text) in _SINGLE}
+    for word, following in pairwise(words):
+        if (word.text, following.text) in _SINGLE:
+            found.add(UNSURE if _NOT.search(_clause(lower, word.start)) else "1")
+    if _ADDS_UP.search(lower):
+        found.add(UNSURE)
     found |= {UNSURE for word in words if word.text in _VAGUE}
     return found
 
@@ -170,7 +131,20 @@ def _is_plain(words: list[Token], first: int, last: int, text: str) -> bool:
     if after[:1] in (["or"], ["to"], ["through"]) and after[1:2] and (after[1].isdigit() or after[1] in ("so", "more")):
         return False
     before = words[first - 1].text if first else ""
-    if before in ("over", "under", "above", "below", "nearly", "almost", "another", "extra", "additional", "#", "$"):
+    if before in (
+        "no",
+        "over",
+        "under",
+        "above",
+        "below",
+        "nearly",
+        "almost",
+        "another",
+        "extra",
+        "additional",
+        "#",
+        "$",
+    ):
         return False
     return not _NOT.search(_clause(text, words[first].start))
 

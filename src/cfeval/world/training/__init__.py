@@ -30,5 +30,6 @@ SHIPPED = {
     "cell-robust": Training("cell_classifier", 15, 2000),
     "cell-random": Training("cell_classifier", 16, 0),
     "cell-denoiser": Training("cell_denoiser", 17, 4000),
+    "puzzles": Training("puzzles", 21, 1600),
 }
 """The trainings behind data/models."""
