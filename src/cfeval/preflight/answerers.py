@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfeval.backends import registry
-from cfeval.params.cvqa import Cvqa
+from cfeval.params.cvqa import Answerer, Cvqa
 
 _BUILT_IN = {
     ("chat", "world"),
@@ -25,7 +25,12 @@ _KINDS = {"program": "program", "random": "random"}
 def answerer_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.tables.cvqa_material.AnswererFacts`, by answerer."""
     specs = {name: spec.plugin() for name, spec in study.answerers.items()}
-    return {name: _facts(name, specs) | {"paper": study.answerers[name].paper} for name in specs}
+    return {name: _facts(name, specs) | _named(study.answerers[name]) for name in specs}
+
+
+def _named(answerer: Answerer) -> dict[str, str]:
+    """What params.yaml says of it."""
+    return {"paper": answerer.paper} | ({"llm": answerer.llm} if answerer.llm else {})
 
 
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:

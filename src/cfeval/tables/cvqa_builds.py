@@ -56,7 +56,7 @@ def _set_rows(name: str, fates: Iterable[CvqaBuild]) -> Iterator[BuildsRow]:
 def _counts(build: CvqaBuild) -> list[str]:
     """The columns that a draft counts in."""
     if build.fate == "not written":
-        return ["n", f"missing {build.reason}"]
+        return ["n", f"missing {build.reason.split(':')[0]}"]
     if build.fate != "accepted":
         return ["n", "n_written", _LEFT_OUT[build.fate]]
     return [
