@@ -18,7 +18,6 @@ from cfeval.stats.paired import Comparison, compare
 from cfeval.tables.cvqa_material import Reply, place
 from cfeval.tables.items import Figures, Value, estimate, figures_of, rounded
 
-Row = TypeVar("Row", bound=OfType)
 ALL = "all"
 STANDING = ("", "ABCD")
 """Orders in which options stand as they do in the file."""
@@ -27,8 +26,16 @@ STANDING = ("", "ABCD")
 class OfType(Protocol):
     """A row about a type of a set."""
 
-    set: str
-    type: str
+    @property
+    def set(self) -> str:
+        """The set's name."""
+
+    @property
+    def type(self) -> str:
+        """A type, or `all`."""
+
+
+Row = TypeVar("Row", bound=OfType)
 
 
 @dataclass(frozen=True, slots=True)
