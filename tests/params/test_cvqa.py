@@ -35,9 +35,15 @@ def parsed(**changes: Any) -> Cvqa:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"arms": [ARMS | {"set": ["puzzels"]}]}, "arms name 'puzzels', which cvqa.sets or cvqa.builds does not define"),
+        (
+            {"arms": [ARMS | {"set": ["puzzels"]}]},
+            "arms name 'puzzels', which cvqa.sets or cvqa.builds does not define",
+        ),
         ({"arms": [ARMS | {"set": ["puzzels"]}]}, "did you mean 'puzzles'?"),
-        ({"arms": [ARMS | {"answerer": ["chanc"]}]}, "arms name 'chanc', which cvqa.answerers does not define; did you"),
+        (
+            {"arms": [ARMS | {"answerer": ["chanc"]}]},
+            "arms name 'chanc', which cvqa.answerers does not define; did you",
+        ),
         ({"arms": []}, "cvqa.arms"),
         ({"arms": [{"set": [], "answerer": ["chance"]}]}, "cvqa.arms.0.set"),
         ({"arms": [ARMS | {"orders": 5}]}, "cvqa.arms.0.orders: Input should be 1, 2, 3 or 4, but got 5"),
@@ -53,9 +59,15 @@ def parsed(**changes: Any) -> Cvqa:
             "builds.built: people are to decide; name the file of their `decisions`",
         ),
         ({"builds": {"built": BUILD | {"items": 0}}}, "cvqa.builds.built.items: Input should be greater than or equal"),
-        ({"builds": {"built": BUILD | {"peple": True}}}, "unknown key 'cvqa.builds.built.peple'; did you mean 'people'?"),
+        (
+            {"builds": {"built": BUILD | {"peple": True}}},
+            "unknown key 'cvqa.builds.built.peple'; did you mean 'people'?",
+        ),
         ({"sets": {}}, "cvqa.sets"),
-        ({"sets": {"puzzles": {"backend": "synthetic", "items": 0}}}, "cvqa.sets.puzzles.items: Input should be greater"),
+        (
+            {"sets": {"puzzles": {"backend": "synthetic", "items": 0}}},
+            "cvqa.sets.puzzles.items: Input should be greater",
+        ),
         (
             {"sets": {"puzzles": {"backend": "synthetic", "repeat": 2}}},
             "sets.puzzles: nothing is repeated here; take `repeat` out",
@@ -87,7 +99,9 @@ def test_people_may_decide_where_their_file_is_named() -> None:
 def test_arms_are_every_combination_each_once_in_the_order_of_the_blocks() -> None:
     more = {"set": ["puzzles"], "answerer": ["luck", "chance"], "orders": 4}
     study = parsed(arms=[ARMS, more])
-    arms = [CvqaArm(set=of, answerer=by) for of, by in (("puzzles", "chance"), ("built", "chance"), ("puzzles", "luck"))]
+    arms = [
+        CvqaArm(set=of, answerer=by) for of, by in (("puzzles", "chance"), ("built", "chance"), ("puzzles", "luck"))
+    ]
     assert study.all_arms() == arms
     assert [study.orders_of(arm) for arm in arms] == [4, 1, 4], "of several blocks the most"
 
