@@ -157,6 +157,14 @@ def test_programs_are_counted_with_why_they_failed() -> None:
     assert (row.mean_calls, row.mean_steps, row.missing) == (2, 5, "refused 1, transport_error 1")
 
 
+def test_the_sheet_names_the_commonest_faults_only() -> None:
+    kinds = "abcdef"
+    replies = [said(f"{kind}{i}", f"fault {kind}") for n, kind in enumerate(kinds) for i in range(9 - n)]
+    rows = cvqa_programs.rows(material({}, said={arm(): replies}))
+    assert "fault a 9, fault b 8, fault c 7, fault d 6, 2 other kinds" in markdown(cvqa_programs.sheet(rows))
+    assert rows[0].faults.endswith("fault f 4")
+
+
 def test_without_scores_programs_stand_in_one_row_a_side() -> None:
     [row] = cvqa_programs.rows(material({}, said={arm(): [said("a")]}))
     assert (row.type, row.n_ran) == ("all", 1)

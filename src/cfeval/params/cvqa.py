@@ -34,10 +34,11 @@ class Answerer(Spec):
     """Someone who answers."""
 
     paper: str = Field("", description="The model of the paper whose figures stand beside (data/reference/cvqa.csv).")
+    llm: str = Field("", description="What tables call the language model that writes programs; empty: its own name.")
 
     def plugin(self) -> dict[str, Any]:
         """What the plug-in is built from: its name and its options."""
-        return self.model_dump(exclude={"repeat", "paper"})
+        return self.model_dump(exclude={"repeat", "paper", "llm"})
 
 
 class Build(Section):

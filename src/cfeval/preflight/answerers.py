@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cfeval.backends import registry
-from cfeval.params.cvqa import Cvqa
+from cfeval.params.cvqa import Answerer, Cvqa
 
 _BUILT_IN = {
     ("chat", "world"),
@@ -25,7 +25,12 @@ _KINDS = {"program": "program", "random": "random"}
 def answerer_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.tables.cvqa_material.AnswererFacts`, by answerer."""
     specs = {name: spec.plugin() for name, spec in study.answerers.items()}
-    return {name: _facts(name, specs) | {"paper": study.answerers[name].paper} for name in specs}
+    return {name: _facts(name, specs) | _named(study.answerers[name]) for name in specs}
+
+
+def _named(answerer: Answerer) -> dict[str, str]:
+    """What params.yaml says of it."""
+    return {"paper": answerer.paper} | ({"llm": answerer.llm} if answerer.llm else {})
 
 
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
@@ -38,7 +43,7 @@ def _facts(name: str, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     parts = list(registry.parts("answerers", spec))
     cot = bool(spec.get("cot"))
     return {
-        "kind": _KINDS.get(spec["backend"], "chat"),
+        "kind": _kind(spec),
         "cot": cot,
         "twin": next((other for other in specs if _plain(specs[other]) == _plain(spec) and other != name), "")
         if cot
@@ -53,10 +58,17 @@ def _plain(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {option: value for option, value in spec.items() if option != "cot" or value is False} | {"cot": False}
 
 
+def _kind(spec: Mapping[str, Any]) -> str:
+    """What answers; of recorded responses what the user says of them."""
+    if spec["backend"] == "responses":
+        return "program" if spec.get("llm") else "chat"
+    return _KINDS.get(spec["backend"], "chat")
+
+
 def _llm(spec: Mapping[str, Any]) -> str:
     """The language model that writes an answerer's programs; of a built-in programmer its own name."""
     programmer = spec.get("programmer")
     if not programmer:
-        return ""
+        return str(spec.get("llm", ""))
     model = programmer.get("model", {})
     return str(model.get("model") or model.get("backend") or programmer["backend"])

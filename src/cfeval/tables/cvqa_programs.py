@@ -25,6 +25,10 @@ NOTE = (
 )
 
 
+_SHOWN = 4
+"""Kinds of faults that the sheet names; the CSV has them all."""
+
+
 @dataclass
 class _Runs:
     """Sums over the programs of one row."""
@@ -102,7 +106,8 @@ def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, side: str, of: _Runs) 
     figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
     if of.ran:
         written = len(of.ran)
-        figures |= figures_of({"ran": estimate(of.ran, material.interval)})
+        in_order = sorted(of.ran, key=lambda value: value.item)
+        figures |= figures_of({"ran": estimate(in_order, material.interval)})
         figures |= {"mean_calls": rounded(of.calls / written), "mean_steps": rounded(of.steps / written)}
     return ProgramsRow.model_validate(figures)
 
@@ -111,5 +116,12 @@ def _cells(row: ProgramsRow) -> tuple[str, ...]:
     means = ("" if value is None else f"{value:.1f}" for value in (row.mean_calls, row.mean_steps))
     return (
         *(row.set, mark(row), row.llm, row.language, row.type, row.side, with_interval(row, "ran")),
-        *(f"{row.n_written} of {row.n}", row.faults, str(row.n_fallback), *means, row.missing),
+        *(f"{row.n_written} of {row.n}", _commonest(row.faults), str(row.n_fallback), *means, row.missing),
     )
+
+
+def _commonest(faults: str) -> str:
+    """The first few kinds of a cell that may name many."""
+    kinds = re.findall(r".+?\s\d+(?=, |$)", faults)
+    more = len(kinds) - _SHOWN
+    return faults if more <= 0 else "".join(kinds[:_SHOWN]) + f", {more} other kinds"

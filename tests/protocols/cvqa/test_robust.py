@@ -77,6 +77,8 @@ BOOLEANS = {
     "No, it would be dry": "no",
     "nope": "no",
     "false": "no",
+    "No, the goggles are not visible.": "no",
+    "Yes. It is not clear, but yes": "yes",
     "Probably not": "no",
     "Of course not!": "no",
     "it would not": "no",
@@ -174,6 +176,7 @@ NO_BOOLEAN = [
     *("She would see", "The cat would be asleep", "It would not be dry", "Is it yes?", "Yes if it rains, no otherwise"),
     *("Yes, the goggles would not be covering her eyes.", "No. The goggles would be covering her eyes.", "covering"),
     *("The goggles are covering her eyes.", "I don't think so", "That is correct", "impossible", "nothing", "y", "n"),
+    *("It is not visible", "not clear", "No, I cannot tell", "No, not sure", "Not enough light"),
     *("As an AI, yes", "I cannot say yes", "likely", "The glasses are red", "it could be", "n't", "yesterday", "knot"),
     *("Without glasses no goggles would be covering her eyes", "Nobody would", "unclear", "I am unable to see, no"),
 ]

@@ -24,13 +24,16 @@ _DECLINED = re.compile(
     r"|process|determined|known|seen|counted|answered|told|said|comment|discern|judge|make|give|confirm|decide)\b"
     r"|\bas an? (?:ai|assistant|language|large)\b"
     r"|\b(?:do|does|did)(?: not|n't) (?:know|have|contain|show|provide|specify)"
-    r"|\bnot (?:sure|certain|clear|enough|visible|specified|provided|given|mentioned|known|shown|applicable|relevant)\b"
+    r"|\bnot (?:sure|certain|specified|provided|given|mentioned|known|applicable|relevant)\b"
     r"|\bno (?:idea|clue|information|answer|image|picture|photo|telling|way|context|data|evidence|indication)\b"
     r"|\b(?:unclear|unknown|unsure|uncertain|undetermined|indeterminate|undefined|ambiguous|insufficient|inconclusive"
     r"|unanswerable|depends|sorry|apologi[sz]e|error|failed|exception|n/a|refuse|decline|guess)\b"
     r"|\bmore (?:information|context|details?)\b",
     re.IGNORECASE,
 )
+_UNSEEN = re.compile(r"\bnot (?:visible|clear|shown|enough)\b", re.IGNORECASE)
+_ANSWERED = re.compile(r"\W*(?:yes|no)\s*[,.;:!-]", re.IGNORECASE)
+"""After such an opening, `not visible` and the like explain an answer; elsewhere they stand for one."""
 _ANEW = re.compile(r"[.!?;\n]|\b(?:but|however)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(
     r"\b(?:even )?(?:if|when|after|once|because|since|given that|assuming|suppose|supposing|unless|whether|without"
@@ -58,10 +61,10 @@ class Stated:
 def stated(reply: str) -> Stated | None:
     """Take a reply apart; None where it declines to answer and gives no answer afterwards."""
     text = _plain(reply)
-    declined = list(_DECLINED.finditer(text))
+    declined = [*_DECLINED.finditer(text), *(() if _ANSWERED.match(text) else _UNSEEN.finditer(text))]
     if not declined:
         return Stated(text, _final(text))
-    anew = _ANEW.search(text, declined[-1].end())
+    anew = _ANEW.search(text, max(found.end() for found in declined))
     after = _final(text[anew.end() :]) if anew else None
     return None if after is None else Stated(after, after)
 

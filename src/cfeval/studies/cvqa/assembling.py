@@ -58,7 +58,7 @@ def _assembled(draft: Draft, review: Review | None, decision: Decision, people: 
 def _left_out(draft: Draft, review: Review | None, decision: Decision, people: bool) -> _Left | None:
     """Why a draft does not enter the set, the first reason that holds; None where it does."""
     if draft.status != Status.OK:
-        return "not written", draft.reason
+        return "not written", f"{draft.status}: {draft.reason}"
     if decision.accept == "no":
         return "rejected", decision.comment
     sums = _sum_fault(draft)
