@@ -17,6 +17,7 @@ from cfeval.backends.image_sets import photographs
 from cfeval.backends.local_classifiers.classes import imagenet
 from cfeval.errors import ParamsError
 from cfeval.io.records import read_csv
+from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import Params, load, merged, parse, read
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
@@ -137,7 +138,7 @@ def overlaid(name: str) -> Params:
 def test_every_overlay_is_sound_over_the_shipped_parameters(name: str) -> None:
     params = overlaid(name)
     assert params.edct.arms()
-    for study, families in ((params.edct, FAMILIES), (params.vce, VCE_FAMILIES)):
+    for study, families in ((params.edct, FAMILIES), (params.vce, VCE_FAMILIES), (params.cvqa, CVQA_FAMILIES)):
         for section, family in families.items():
             for spec in getattr(study, section).values():
                 registry.check(family, spec.plugin(), f"{name}: {section}")
@@ -147,7 +148,7 @@ def test_every_overlay_is_sound_over_the_shipped_parameters(name: str) -> None:
 def test_the_command_of_an_overlay_names_the_files_it_needs(name: str) -> None:
     text = (ROOT / "workflow" / "params" / f"{name}.yaml").read_text(encoding="utf-8")
     files = " ".join(f"workflow/params/{overlay}.yaml" for overlay in (*UNDER.get(name, ()), name))
-    assert re.search(rf"snakemake --cores 2 --configfile\s+(# )?{files}( -- vce)?$", text, re.MULTILINE)
+    assert re.search(rf"snakemake --cores 2 --configfile\s+(# )?{files}( -- (vce|cvqa))?$", text, re.MULTILINE)
 
 
 def with_paper(arms: Sequence[Arm]) -> Material:

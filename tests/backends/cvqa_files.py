@@ -36,3 +36,12 @@ def write_images(folder: Path, rows: int = 12, missing: Collection[int] = ()) ->
         if image_name(number) not in lacking:
             Image.new("RGB", (8, 6), (20 * number, 0, 0)).save(folder / image_name(number))
     return folder
+
+
+def write_results(folder: Path, rows: int = 12, name: str = "model_responses.csv") -> Path:
+    """Write the same questions with what a model responded to each: `said N` to the first, `said N if` to the other."""
+    questions = write_questions(folder, rows).read_text().splitlines()[1:]
+    lines = [f"{line},said {n},said {n} if" for n, line in enumerate(questions, start=1)]
+    path = folder / name
+    path.write_text("\n".join([f"{HEADER},response,new_response", *lines, ""]))
+    return path

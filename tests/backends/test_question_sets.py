@@ -50,7 +50,7 @@ def test_a_missing_image_and_a_malformed_row_are_left_out_with_a_line_each(tmp_p
     assert [int(pair.id[-5:]) for pair in pairs] == [1, 2, 5, 7, 8, 9, 10, 11, 12]
     assert len(skipped) == 3
     assert skipped[0].endswith("line 7: 'answer' of type direct must be decimal digits, but got 'two'")
-    assert "row 4: left out: no image COCO_val2014_000000000002.jpg" in " ".join(skipped)
+    assert "line 5: no image COCO_val2014_000000000002.jpg" in " ".join(skipped)
 
 
 def test_an_image_that_cannot_be_read_is_left_out_too(tmp_path: Path) -> None:

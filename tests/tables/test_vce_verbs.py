@@ -107,4 +107,4 @@ def test_what_cannot_be_made_is_one_line(cfeval: Run, tmp_path: Path, arguments:
 def test_an_arm_without_scores_of_images_is_named(cfeval: Run, paper: list[Path], tmp_path: Path) -> None:
     status, _, err = cfeval("vce", "table", "hypotheses", paper[0], "--scores", tmp_path, "--out", tmp_path / "t")
     assert status == 2
-    assert "set/ddpm/Madry/base.jsonl: no such file; run the step that scores this arm" in err
+    assert "set/ddpm/Madry/base.jsonl: no such file; run the step that makes it" in err

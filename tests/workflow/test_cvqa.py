@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.workflow.conftest import Copy, Shared
 from tests.workflow.study import PARAMS, Study, lay_out
@@ -31,8 +32,10 @@ CVQA: dict[str, Any] = {
         {"set": ["synthetic"], "answerer": ["programs", "says-b"]},
         {"set": ["built"], "answerer": ["says-b"]},
     ],
+    "genders": "",
+    "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
 }
-TABLES = {"table": 12, "figure": 3, "metrics": 1}
+TABLES = {"table": 12, "figure": 4, "metrics": 1}
 EVERYTHING = {"questions": 1, "draft": 1, "review": 1, "assemble": 1, "answer": 3, "score": 3} | TABLES
 
 
@@ -65,6 +68,22 @@ def test_the_study_runs_and_then_has_nothing_to_do(finished: Study) -> None:
     assert json.loads((finished.root.parent / "jobs.json").read_text()) == EVERYTHING
     assert finished.jobs("snakemake", "--", "cvqa") == {}
     assert "programs" in finished.table("cvqa_table7.csv")
+
+
+def test_dvc_seals_it_and_then_has_nothing_to_do(finished: Study, copy: Copy) -> None:
+    study = copy(finished)
+    assert study.jobs("dvc", "repro", "cvqa_tables") == {}
+    assert "Running stage" not in study.run("dvc", "repro", "cvqa_tables")
+    kept = [out for stage in sealed_stages(study) for out in stage]
+    made = [name for name in study.results() if "cvqa" in name]
+    assert len(made) > 50
+    assert [name for name in made if not name.startswith(tuple(kept))] == []
+
+
+def sealed_stages(study: Study) -> list[list[str]]:
+    """The outputs of every stage of the study, as DVC has sealed them."""
+    lock = yaml.safe_load((study.root / "dvc.lock").read_text())["stages"]
+    return [[out["path"] for out in lock[name]["outs"]] for name in lock if name.startswith("cvqa_")]
 
 
 def test_an_answerer_that_changes_makes_its_own_jobs_run_and_what_follows(finished: Study, copy: Copy) -> None:

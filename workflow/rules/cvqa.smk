@@ -32,12 +32,12 @@ rule run_cvqa_questions:
         files=files_behind(cvqa_set),
     output:
         expand(QUESTIONS, shard=SHARDS, allow_missing=True),
-    wildcard_constraints:
-        set=one_of(CVQA.sets) if CVQA else "-",
     log:
         "logs/cvqa/questions/{set}.log",
     benchmark:
         "benchmarks/cvqa/questions/{set}.tsv"
+    wildcard_constraints:
+        set=one_of(CVQA.sets) if CVQA else "-",
     resources:
         gpu=gpus_behind(cvqa_set),
         api_slots=slots_behind(cvqa_set),
@@ -45,7 +45,9 @@ rule run_cvqa_questions:
         runtime="1h",
     params:
         set=only(cvqa_set),
-        n_items=lambda wildcards: ["--items", str(CVQA.sets[wildcards.set].items)] if CVQA.sets[wildcards.set].items else [],
+        n_items=lambda wildcards: (
+            ["--items", str(CVQA.sets[wildcards.set].items)] if CVQA.sets[wildcards.set].items else []
+        ),
         seed=CVQA.seed if CVQA else 0,
         shards=PARAMS.shards,
         out=lambda wildcards: expand(QUESTIONS, set=wildcards.set, shard="")[0],
@@ -72,12 +74,12 @@ rule run_cvqa_draft:
         files=files_behind(cvqa_drafting),
     output:
         expand(DRAFTS, shard=SHARDS, allow_missing=True),
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS) or "-",
     log:
         "logs/cvqa/drafts/{set}.log",
     benchmark:
         "benchmarks/cvqa/drafts/{set}.tsv"
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=gpus_behind(cvqa_drafting),
         api_slots=slots_behind(cvqa_drafting),
@@ -115,12 +117,12 @@ rule run_cvqa_review:
         files=files_behind(cvqa_checker),
     output:
         REVIEWS,
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS) or "-",
     log:
         "logs/cvqa/reviews/{set}{shard}.log",
     benchmark:
         "benchmarks/cvqa/reviews/{set}{shard}.tsv"
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=gpus_behind(cvqa_checker),
         api_slots=slots_behind(cvqa_checker),
@@ -152,12 +154,12 @@ rule run_cvqa_assemble:
     output:
         pairs=expand(QUESTIONS, shard=SHARDS, allow_missing=True),
         fates=FATES,
-    wildcard_constraints:
-        set=one_of(CVQA_BUILDS) or "-",
     log:
         "logs/cvqa/assemble/{set}.log",
     benchmark:
         "benchmarks/cvqa/assemble/{set}.tsv"
+    wildcard_constraints:
+        set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=0,
         api_slots=0,

@@ -30,9 +30,9 @@ def cvqa_made(template, arms):
     return tuple(made(template, arms))
 
 
-def of_arms(template):
-    """The files of a template for all arms."""
-    return cvqa_made(template, [arm.model_dump() for arm in CVQA_ARMS])
+def of_arms(template, arms=CVQA_ARMS):
+    """The files of a template for some arms, by default all."""
+    return cvqa_made(template, [arm.model_dump() for arm in arms])
 
 
 def of_sets(template, names):
@@ -94,6 +94,8 @@ def only(backends):
     return lambda wildcards: as_json(backends(wildcards)[0][1])
 
 
+CVQA_FACTS = answerer_facts(CVQA) if CVQA else {}
+CVQA_PROGRAM_ARMS = [arm for arm in CVQA_ARMS if CVQA_FACTS[arm.answerer]["kind"] == "program"]
 CVQA_SET_FACTS = {name: of for name, of in set_facts(CVQA).items() if name in CVQA_SETS} if CVQA else {}
 
 
@@ -102,8 +104,7 @@ def cvqa_made_from(wildcards):
     if wildcards.table in ("statistics", "answers"):
         return of_sets(QUESTIONS, CVQA_SETS)
     if wildcards.table == "programs":
-        programs = [arm.model_dump() for arm in CVQA_ARMS if CVQA.answerers[arm.answerer].backend == "program"]
-        return cvqa_made(ANSWERS, programs)
+        return of_arms(ANSWERS, CVQA_PROGRAM_ARMS) + of_arms(CVQA_SCORES, CVQA_PROGRAM_ARMS)
     if wildcards.table == "builds":
         return of_sets(FATES, CVQA_BUILDS)
     return of_arms(CVQA_SCORES)

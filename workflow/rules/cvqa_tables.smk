@@ -41,7 +41,7 @@ rule run_cvqa_table:
     params:
         arms=as_json([arm.model_dump() for arm in CVQA_ARMS]),
         sets=as_json(CVQA_SET_FACTS),
-        answerers=as_json(answerer_facts(CVQA) if CVQA else {}),
+        answerers=as_json(CVQA_FACTS),
         builds=each("--build", CVQA_BUILDS),
         interval=as_json(CVQA.interval.model_dump() if CVQA else {}),
         genders=lambda wildcards, input: each("--genders", input.genders),
@@ -116,7 +116,9 @@ rule run_cvqa_figure:
         runtime="10m",
     params:
         out=lambda wildcards, output: output.png.removesuffix(".png"),
-        code=lambda wildcards: fingerprint.code("cfeval.cli.cvqa.figure", f"cfeval.report.figure_cvqa_{wildcards.figure}"),
+        code=lambda wildcards: fingerprint.code(
+            "cfeval.cli.cvqa.figure", f"cfeval.report.figure_cvqa_{wildcards.figure}"
+        ),
     message:
         "figure {wildcards.figure} of cvqa"
     shell:

@@ -7,7 +7,7 @@ into quotes that needs none, so a row remembers which of its cells those are.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar, get_args
 
@@ -34,7 +34,8 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 class CvqaRow:
     """A pair of questions about an image. `number` counts the file's rows from 1, unusable ones included.
 
-    `quoted` names the columns whose cells stood in quotes without need.
+    `quoted` names the columns whose cells stood in quotes without need. `line` is where the row begins in the file that
+    it was read from, 0 where it was not.
     """
 
     number: int
@@ -43,6 +44,7 @@ class CvqaRow:
     counterfactual: Question
     type: PairType
     quoted: frozenset[str] = frozenset()
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class _Raw:
     """A row's cells by column, and the columns that stood in quotes without need."""
 
     number: int
+    line: int
     cells: Mapping[str, str]
     quoted: frozenset[str]
 
@@ -141,7 +144,7 @@ def _read(path: Path, needed: Sequence[str], parse: Callable[[_Raw], R]) -> Cvqa
         number += 1
         end = _end_of_row(lines, at)
         try:
-            rows.append(parse(_raw(number, "".join(lines[at:end]), header)))
+            rows.append(parse(_raw(number, at + 1, "".join(lines[at:end]), header)))
         except _RowError as fault:
             faults.append(f"{path}, line {at + 1}: {fault}")
             end = at + 1 if fault.torn else end  # a quote gone astray must not take the next rows with it
@@ -169,14 +172,16 @@ def _end_of_row(lines: Sequence[str], start: int) -> int:
     return start + 1
 
 
-def _raw(number: int, text: str, header: Sequence[str]) -> _Raw:
+def _raw(number: int, line: int, text: str, header: Sequence[str]) -> _Raw:
     cells = list(_split(text))
     if len(cells) != len(header):
         raise _RowError(
             f"{len(cells)} columns, and the header has {len(header)}; put cells with commas in quotes", True
         )
     values = {column: cell for column, (cell, _) in zip(header, cells, strict=True)}
-    return _Raw(number, values, frozenset(column for column, (_, bare) in zip(header, cells, strict=True) if bare))
+    return _Raw(
+        number, line, values, frozenset(column for column, (_, bare) in zip(header, cells, strict=True) if bare)
+    )
 
 
 def _split(text: str) -> Iterator[tuple[str, bool]]:
@@ -211,6 +216,7 @@ def _question_row(raw: _Raw) -> CvqaRow:
         counterfactual=_asked(kind, cells, "new query", "new answer"),
         type=kind,
         quoted=raw.quoted & set(COLUMNS),
+        line=raw.line,
     )
 
 

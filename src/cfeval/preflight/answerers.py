@@ -43,7 +43,7 @@ def _facts(name: str, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     parts = list(registry.parts("answerers", spec))
     cot = bool(spec.get("cot"))
     return {
-        "kind": _KINDS.get(spec["backend"], "chat"),
+        "kind": _kind(spec),
         "cot": cot,
         "twin": next((other for other in specs if _plain(specs[other]) == _plain(spec) and other != name), "")
         if cot
@@ -58,10 +58,17 @@ def _plain(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {option: value for option, value in spec.items() if option != "cot" or value is False} | {"cot": False}
 
 
+def _kind(spec: Mapping[str, Any]) -> str:
+    """What answers; of recorded responses what the user says of them."""
+    if spec["backend"] == "responses":
+        return "program" if spec.get("llm") else "chat"
+    return _KINDS.get(spec["backend"], "chat")
+
+
 def _llm(spec: Mapping[str, Any]) -> str:
     """The language model that writes an answerer's programs; of a built-in programmer its own name."""
     programmer = spec.get("programmer")
     if not programmer:
-        return ""
+        return str(spec.get("llm", ""))
     model = programmer.get("model", {})
     return str(model.get("model") or model.get("backend") or programmer["backend"])

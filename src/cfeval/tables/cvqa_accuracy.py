@@ -95,8 +95,8 @@ def key(row: ReadRow) -> tuple[str, str, str]:
 
 
 def mark(row: Any, first: str = "answerer") -> str:
-    """The answerer's name, marked where it is of the test world."""
-    name = getattr(row, first) or row.answerer
+    """The answerer's name, or its language model with the name, marked where it is of the test world."""
+    name = row.answerer if first == "answerer" or not row.llm else f"{row.llm} ({row.answerer})"
     return f"{name} †" if getattr(row, "test_world", 0) else str(name)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from cfeval.records.cvqa import CvqaBuild, Fate
+from cfeval.records.cvqa import REAL, SYNTHETIC, CvqaBuild, Fate
 from cfeval.records.cvqa_tables import BuildsRow
 from cfeval.tables.cvqa_items import ALL, counted
 from cfeval.tables.cvqa_material import CvqaMaterial
@@ -30,7 +30,7 @@ _LEFT_OUT: dict[Fate, str] = {
 
 
 def rows(material: CvqaMaterial) -> list[BuildsRow]:
-    """A row for each built set and type; `all` where there are several."""
+    """A row for each built set and type, in the paper's order; `all` where there are several."""
     return [row for name, fates in material.built.items() for row in _set_rows(name, fates)]
 
 
@@ -48,7 +48,7 @@ def _set_rows(name: str, fates: Iterable[CvqaBuild]) -> Iterator[BuildsRow]:
     for build in fates:
         for kind in (build.type, ALL):
             found.setdefault(kind, Counter()).update(_counts(build))
-    kinds = [kind for kind in found if kind != ALL]
+    kinds = [kind for kind in (*REAL, *SYNTHETIC) if kind in found]
     for kind in kinds if len(kinds) == 1 else (*kinds, ALL):
         yield _row(name, kind, found.get(kind, Counter()))
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol, TypeVar
 
 from cfeval.params.edct import Interval
 from cfeval.records.common import Status
@@ -20,6 +21,21 @@ from cfeval.tables.items import Figures, Value, estimate, figures_of, rounded
 ALL = "all"
 STANDING = ("", "ABCD")
 """Orders in which options stand as they do in the file."""
+
+
+class OfType(Protocol):
+    """A row about a type of a set."""
+
+    @property
+    def set(self) -> str:
+        """The set's name."""
+
+    @property
+    def type(self) -> str:
+        """A type, or `all`."""
+
+
+Row = TypeVar("Row", bound=OfType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +54,12 @@ def kinds(replies: Iterable[Reply], whole: bool = True) -> list[str]:
     found = sorted({reply.type for reply in replies}, key=_rank)
     several = sum(kind in SYNTHETIC for kind in found) > 1
     return [*found, ALL] if whole and several else list(found)
+
+
+def in_short(rows: Sequence[Row]) -> list[Row]:
+    """The rows that a table for readers shows: of a set of several templates those over all; CSV has every one."""
+    whole = {row.set for row in rows if row.type == ALL}
+    return [row for row in rows if row.type == ALL or row.set not in whole]
 
 
 def of_kind(replies: Sequence[Reply], kind: str) -> list[Reply]:

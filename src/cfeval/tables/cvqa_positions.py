@@ -14,7 +14,7 @@ from cfeval.records.cvqa_tables import PositionsRow
 from cfeval.stats.holm import holm
 from cfeval.tables.arm_sheet import intervals, with_interval
 from cfeval.tables.cvqa_accuracy import mark, named, shown_p, world
-from cfeval.tables.cvqa_items import kinds, missing, of_kind, standing
+from cfeval.tables.cvqa_items import in_short, kinds, missing, of_kind, standing
 from cfeval.tables.cvqa_material import CvqaMaterial, Reply, place
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, Value, estimate, figures_of, mean, rounded
@@ -54,7 +54,7 @@ def sheet(of: Sequence[PositionsRow]) -> Sheet:
         *("Set", "Answerer", "Type", "Side", "Said A B C D", "Right A B C D", "p, Holm", "Follows position"),
         *("Follows value", "Told apart", "Accuracy", "Orders", "Read", "Missing"),
     )
-    body = tuple(_cells(row) for row in of if row.reader == "robust")
+    body = tuple(_cells(row) for row in in_short(of) if row.reader == "robust")
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
     return Sheet("cvqa_positions", "Positions of options", headings, body, notes)
 

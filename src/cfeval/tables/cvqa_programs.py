@@ -106,7 +106,8 @@ def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, side: str, of: _Runs) 
     figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
     if of.ran:
         written = len(of.ran)
-        figures |= figures_of({"ran": estimate(of.ran, material.interval)})
+        in_order = sorted(of.ran, key=lambda value: value.item)
+        figures |= figures_of({"ran": estimate(in_order, material.interval)})
         figures |= {"mean_calls": rounded(of.calls / written), "mean_steps": rounded(of.steps / written)}
     return ProgramsRow.model_validate(figures)
 

@@ -7,7 +7,7 @@ from cfeval.records.cvqa import SIDES, CvqaArm, Side
 from cfeval.records.cvqa_tables import ReadersRow
 from cfeval.tables.arm_sheet import intervals, with_interval
 from cfeval.tables.cvqa_accuracy import mark, named, world
-from cfeval.tables.cvqa_items import difference_of, kinds, missing, of_kind, paired
+from cfeval.tables.cvqa_items import difference_of, in_short, kinds, missing, of_kind, paired
 from cfeval.tables.cvqa_material import CvqaMaterial, Reply
 from cfeval.tables.formats import Sheet
 from cfeval.tables.items import Figures, Value, estimate, figures_of, ways
@@ -37,7 +37,7 @@ def sheet(of: Sequence[ReadersRow]) -> Sheet:
         *("Only reference read", "Only robust read", "Scored", "Missing"),
     )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return Sheet("cvqa_readers", "Two readers of the same replies", headings, tuple(map(_cells, of)), notes)
+    return Sheet("cvqa_readers", "Two readers of the same replies", headings, tuple(map(_cells, in_short(of))), notes)
 
 
 def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, side: Side) -> Figures:

@@ -7,7 +7,17 @@ from cfeval.records.cvqa_tables import CotRow
 from cfeval.stats.holm import holm
 from cfeval.tables.arm_sheet import with_interval
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, adjusted, arrow, row_figures, shown_p
-from cfeval.tables.cvqa_items import both_sides, difference_of, items, kinds, of_kind, paired, side_values, tested
+from cfeval.tables.cvqa_items import (
+    both_sides,
+    difference_of,
+    in_short,
+    items,
+    kinds,
+    of_kind,
+    paired,
+    side_values,
+    tested,
+)
 from cfeval.tables.cvqa_material import CvqaMaterial
 from cfeval.tables.formats import Sheet
 from cfeval.tables.items import Figures, mean_of, rounded, ways
@@ -32,8 +42,9 @@ def rows(material: CvqaMaterial) -> list[CotRow]:
 def sheet(of: Sequence[CotRow]) -> Sheet:
     """The table for readers: the accuracies, then what chain of thought changes."""
     title = "C-VQA, Table 4: chain of thought"
-    plain = accuracy_sheet("cvqa_table4", title, of, EMPTY, more=[NOTE])
-    shown = [row for row in of if row.reader != "robust"]
+    some = in_short(of)
+    plain = accuracy_sheet("cvqa_table4", title, some, EMPTY, more=[NOTE])
+    shown = [row for row in some if row.reader != "robust"]
     headings = (*plain.headings, "Without", "Change, original", "p, Holm", "Change, counterfactual", "p, Holm")
     body = tuple((*cells, *_cells(row)) for cells, row in zip(plain.body, shown, strict=True))
     return Sheet(plain.name, plain.title, headings, body, plain.notes)

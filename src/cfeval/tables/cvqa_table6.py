@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, rows_of
+from cfeval.tables.cvqa_items import in_short
 from cfeval.tables.cvqa_material import CvqaMaterial
 from cfeval.tables.formats import Sheet
 
@@ -21,4 +22,4 @@ def rows(material: CvqaMaterial) -> list[AccuracyRow]:
 def sheet(of: Sequence[AccuracyRow]) -> Sheet:
     """The table for readers, by language model."""
     title = "C-VQA, Table 6: programs by the language model that writes them"
-    return accuracy_sheet("cvqa_table6", title, of, EMPTY, first="llm")
+    return accuracy_sheet("cvqa_table6", title, in_short(of), EMPTY, first="llm")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from cfeval.records.cvqa import SYNTHETIC
 from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, rows_of
+from cfeval.tables.cvqa_items import in_short
 from cfeval.tables.cvqa_material import CvqaMaterial
 from cfeval.tables.formats import Sheet
 
@@ -24,5 +25,6 @@ def rows(material: CvqaMaterial) -> list[AccuracyRow]:
 
 
 def sheet(of: Sequence[AccuracyRow]) -> Sheet:
-    """The table for readers."""
-    return accuracy_sheet("cvqa_table7", "C-VQA, Table 7: synthetic puzzles", of, EMPTY, more=[NOTE])
+    """The table for readers; baselines over all templates only."""
+    shown = [row for row in of if row.kind != "baseline" or row in in_short(of)]
+    return accuracy_sheet("cvqa_table7", "C-VQA, Table 7: synthetic puzzles", shown, EMPTY, more=[NOTE])

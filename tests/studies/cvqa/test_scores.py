@@ -10,6 +10,8 @@ from cfeval.studies.cvqa.scores import scores
 
 HASH = "0123456789abcdef" * 4
 MARK = "Select the correct answer:"
+ASKED = "How many? If? How many dots? How many dots if?"
+"""What was asked holds the question, whichever of those below it is."""
 
 
 def pair(
@@ -34,7 +36,7 @@ PUZZLE = pair(
 
 
 def said(text: str = "", side: str = "original", **more: object) -> Said:
-    return Said.model_validate({"id": "p1", "side": side, "asked": "q", "text": text} | more)
+    return Said.model_validate({"id": "p1", "side": side, "asked": ASKED, "text": text} | more)
 
 
 def score(of: Pair, reply: Said) -> CvqaScore:
@@ -89,3 +91,16 @@ def test_a_failed_reply_is_no_score() -> None:
 def test_an_answer_to_no_question_of_the_set_is_one_clear_line() -> None:
     with pytest.raises(InputError, match="'p1', which is no pair of this set"):
         list(scores([], [said("3")]))
+
+
+def test_an_answer_to_a_question_of_another_set_with_the_same_id_is_refused() -> None:
+    with pytest.raises(InputError, match=r"the counterfactual question of 'p1', but to another one \('How many if"):
+        score(pair(), said("3", "counterfactual", asked="How many if it rained?"))
+    for asked in ("Question: How many dots? Options:(a)16  (b)17. Answer:", f"How many dots? {MARK}A:13  B:16  C:17"):
+        assert score(PUZZLE, said("A", asked=asked)).correct["reference"] == 0
+
+
+@pytest.mark.parametrize(("of", "order"), [(PUZZLE, "ABCC"), (PUZZLE, "BCD"), (pair(), "BCDA")])
+def test_an_order_of_options_that_a_question_cannot_have_is_refused(of: Pair, order: str) -> None:
+    with pytest.raises(InputError, match=f"options in the order '{order}', which it cannot have"):
+        score(of, said("A", order=order))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 _command = " ".join(sys.orig_argv[1:])
-_verb = re.search(r"bin/cfeval (?:edct|vce) (\S+)", _command)
+_verb = re.search(r"bin/cfeval (?:edct|vce|cvqa) (\S+)", _command)
 if _verb and "CFEVAL_LEDGER" in os.environ:
     with Path(os.environ["CFEVAL_LEDGER"]).open("a", encoding="utf-8") as _ledger:
         _ledger.write(f"{_verb[1]}\n")

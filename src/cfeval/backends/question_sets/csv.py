@@ -103,7 +103,7 @@ class CsvQuestions:
             try:
                 picture = import_image(path)
             except InputError as error:
-                self._missing.append(f"{self.options.questions}, row {row.number}: left out: {error}")
+                self._missing.append(f"{self.options.questions}, line {row.line}: {error}")
                 continue
             given += 1
             coco = _COCO.fullmatch(row.img_path)
@@ -137,7 +137,7 @@ class CsvQuestions:
             path = self.image_of(rows[item])
             if path is None:
                 self._missing.append(
-                    f"{self.options.questions}, row {rows[item].number}: left out: "
+                    f"{self.options.questions}, line {rows[item].line}: "
                     f"no image {rows[item].img_path} in {self.options.images}"
                 )
             else:

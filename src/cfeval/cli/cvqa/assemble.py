@@ -11,6 +11,7 @@ import typer
 from cfeval.cli.common import Out, Shards
 from cfeval.cli.cvqa.common import DraftsFiles, ReviewsFiles
 from cfeval.cli.output import writable
+from cfeval.errors import InputError
 from cfeval.io import pictures
 from cfeval.io.decisions import read_decisions
 from cfeval.io.gallery import gallery
@@ -38,6 +39,7 @@ def run(
 
     A set that nothing has entered yet is an empty file.
     """
+    _refuse_loss(out, fates, [*drafts, *(reviews or ()), *([decisions] if decisions else ())])
     folder_of = {draft.id: file for file in drafts for draft in read_jsonl(file, Draft)}
     known = {draft.id: draft for file in drafts for draft in read_jsonl(file, Draft)}
     said = {review.id: review for file in reviews or () for review in read_jsonl(file, Review)}
@@ -47,6 +49,14 @@ def run(
     _file(out, ((pair, _picture(folder_of[pair.id], pair)) for pair in taken), shards)
     write_jsonl(fates, [one.build for one in done])
     print(_counted([one.build for one in done]))
+
+
+def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
+    """Nothing that is read may be written over, nor one of the two files over the other."""
+    kept = {file.absolute() for file in read}
+    for option, file, others in (("--out", out, kept), ("--fates", fates, kept | {out.absolute()})):
+        if file.absolute() in others:
+            raise InputError(f"{option}: {file} is named twice; choose another name")
 
 
 def _picture(drafts: Path, pair: Pair) -> Picture:

@@ -1,12 +1,16 @@
 """What the verbs of the study share: options, opening the pictures that the stages pass on."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cfeval.cli.output import writable
+from cfeval.errors import InputError
 from cfeval.io import pictures
+from cfeval.io.cvqa_csv import CvqaFile, R
 from cfeval.io.pictures import Picture
 from cfeval.records.common import ImageRef
 
@@ -23,9 +27,40 @@ DraftsFiles = Annotated[
 ReviewsFiles = Annotated[
     list[Path] | None, typer.Option("--reviews", help="Reviews of the drafts (JSONL); once for each shard.")
 ]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        callback=lambda out: writable(out) if out else None,
+        help="Table to write as well, without ending: OUT.csv, OUT.md and OUT.tex.",
+    ),
+]
+_SHOWN = 20
+"""Rows that are left out and named one by one; of more, the rest is counted."""
 
 
 def opener(records: Path) -> Callable[[ImageRef], Picture]:
     """How to open the pictures of a record file."""
     folder = pictures.folder_of(records)
     return lambda ref: pictures.load(folder, ref)
+
+
+def name_unusable(lines: Sequence[str]) -> None:
+    """Say on stderr which rows of a file were left out, a line each, and how many."""
+    for line in lines[:_SHOWN]:
+        print(f"left out: {line}", file=sys.stderr)
+    if lines:
+        print(f"{len(lines)} row{'s' * (len(lines) > 1)} left out", file=sys.stderr)
+
+
+def usable(path: Path, found: CvqaFile[R]) -> tuple[R, ...]:
+    """The rows of a file that can be used; the others are named on stderr.
+
+    Raises:
+        InputError: there is no row that can be used.
+    """
+    if not found.rows:
+        first = f"; the first of {len(found.faults)} unusable: {found.faults[0]}" if found.faults else ""
+        raise InputError(f"{path}: no row that can be used{first}")
+    name_unusable(found.faults)
+    return found.rows

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,9 @@ from cfeval.io.vqa_json import read_questions
 from cfeval.records.cvqa import Draft
 from cfeval.records.edct import Sample
 from cfeval.studies.cvqa.drafts import NameOf, Skipped, drafts, in_coco
+
+_OF_COCO = ("vqav2", "okvqa")
+"""Data sets in VQA's layout, whose image ids are COCO's."""
 
 
 def run(
@@ -37,9 +41,11 @@ def run(
     kept = _Kept(raws)
     skipped = Skipped()
     made = drafts(kept, writer, seed, skipped, _names(source))
-    file_pictured(out, track(_pictured(made, kept), items, "drafts"), shards)
-    for line in skipped.lines():
-        print(line, file=sys.stderr)
+    try:
+        file_pictured(out, track(_pictured(made, kept), items, "drafts"), shards)
+    finally:
+        for line in skipped.lines():  # also where all are, and there is nothing to file
+            print(line, file=sys.stderr)
 
 
 class _Kept:
@@ -70,5 +76,5 @@ def _pictured(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, 
 
 def _names(source: str) -> NameOf | None:
     """How images are named: as COCO names them where the originals are in VQA's layout."""
-    path = json.loads(source).get("questions")
-    return in_coco(read_questions(path).split) if path else None
+    spec = json.loads(source)
+    return in_coco(read_questions(Path(spec["questions"])).split) if spec["backend"] in _OF_COCO else None

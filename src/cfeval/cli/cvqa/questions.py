@@ -1,16 +1,13 @@
 """File the pairs of a set of questions with their pictures, cut into shards by a hash of the id."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from cfeval.cli.common import Out, Seed, Shards, build
+from cfeval.cli.cvqa.common import name_unusable
 from cfeval.io.shards import file_pictured
 from cfeval.studies.cvqa.questions import questions
-
-_SHOWN = 20
-"""Rows that are left out and named one by one; of more, the rest is counted."""
 
 
 def run(
@@ -28,7 +25,4 @@ def run(
     source = build("question_sets", set_, "--set")
     filed = questions(source.pairs(items, seed))
     file_pictured(out, ((pair.id, pair, picture, pair.image.path) for pair, picture in filed), shards)
-    for line in source.skipped[:_SHOWN]:
-        print(f"left out: {line}", file=sys.stderr)
-    if source.skipped:
-        print(f"{len(source.skipped)} of the set's rows left out", file=sys.stderr)
+    name_unusable(source.skipped)

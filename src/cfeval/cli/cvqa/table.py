@@ -21,9 +21,10 @@ from cfeval.tables.cvqa_material import AnswererFacts, CvqaMaterial, SetFacts, c
 
 TABLES = NAMES["cvqa"]
 OF_QUESTIONS = ("statistics", "answers")
-OF_ANSWERS = ("programs",)
 OF_BUILDS = ("builds",)
 """Tables that are made from something else than scores."""
+OF_ANSWERS = ("programs",)
+"""Tables that are made from scores and answers, of arms whose answerers write programs."""
 
 
 def run(
@@ -55,6 +56,8 @@ def run(
     asked = from_json(arms, list[CvqaArm], "--arms")
     of_set = from_json(sets, dict[str, SetFacts], "--sets")
     of_answerer = from_json(answerers, dict[str, AnswererFacts], "--answerers")
+    if name in OF_ANSWERS:
+        asked = [arm for arm in asked if _programs(of_answerer, arm)]
     material = cvqa_material(
         {arm: records_of(results / "scores", _names(arm), CvqaScore) for arm in asked} if _of_scores(name) else {},
         answerers=of_answerer,
@@ -62,13 +65,7 @@ def run(
         interval=from_json(interval, Interval, "--interval"),
         published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
         genders=read_genders(genders) if genders else {},
-        **_others(
-            name,
-            results,
-            [arm for arm in asked if _programs(of_answerer, arm)],
-            [*of_set, *(builds or ())],
-            builds or [],
-        ),
+        **_others(name, results, asked, [*of_set, *(builds or ())], builds or []),
     )
     _write(name, material, out)
 
@@ -79,7 +76,7 @@ def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
 
 
 def _of_scores(name: str) -> bool:
-    return name not in (*OF_QUESTIONS, *OF_ANSWERS, *OF_BUILDS)
+    return name not in (*OF_QUESTIONS, *OF_BUILDS)
 
 
 def _others(name: str, results: Path, arms: list[CvqaArm], sets: list[str], builds: list[str]) -> dict[str, Any]:

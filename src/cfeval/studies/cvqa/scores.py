@@ -27,12 +27,14 @@ def scores(pairs: Iterable[Pair], said: Iterable[Said]) -> Iterator[CvqaScore]:
     """Score everything that was said, in its order. A failed reply is a row without scores, never a wrong answer.
 
     Raises:
-        InputError: something was said about a pair that is not among `pairs`.
+        InputError: something was said about a pair that is not among `pairs`, to another question of the same id, or
+            to options in an order that is none.
     """
     known = {pair.id: _asked(pair) for pair in pairs}
     for reply in said:
         if reply.id not in known:
             raise InputError(f"an answer to '{reply.id}', which is no pair of this set; answer the set's own questions")
+        _refuse_other(known[reply.id].side(reply.side), reply)
         yield _scored(known[reply.id], reply)
 
 
@@ -53,6 +55,18 @@ def read_both(
 
 def _asked(pair: Pair) -> _Asked:
     return _Asked(pair.type, pair.image.sha256, pair.coco, pair.original, pair.counterfactual)
+
+
+def _refuse_other(question: Question, said: Said) -> None:
+    """Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question."""
+    choices = read_choices(question.question)
+    which = f"the {said.side} question of '{said.id}'"
+    if (choices.stem if choices else question.question) not in said.asked:
+        raise InputError(
+            f"an answer to {which}, but to another one ({said.asked[:60]!r}); answer the set's own questions"
+        )
+    if said.order and (choices is None or sorted(said.order) != list(LETTERS)):
+        raise InputError(f"an answer to {which} with options in the order {said.order[:8]!r}, which it cannot have")
 
 
 def _scored(pair: _Asked, said: Said) -> CvqaScore:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cfeval.records.cvqa import SIDES, Pair, PairType, Question, Side, form_of
+from cfeval.records.cvqa import REAL, SIDES, SYNTHETIC, Pair, PairType, Question, Side, form_of
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
 
@@ -73,10 +73,11 @@ def question_pairs(pairs: Iterable[Pair]) -> Iterator[QuestionPair]:
 
 
 def count(pairs: Iterable[QuestionPair]) -> dict[str, Counts]:
-    """Counts by type, in the order in which types first appear, and of all together as `all`; empty for no pairs."""
+    """Counts by type, in the paper's order whatever the pairs', and of all together as `all`; empty for no pairs."""
     found: dict[str, Counts] = {}
     whole = Counts()
     for pair in pairs:
         found.setdefault(pair.type, Counts()).add(pair)
         whole.add(pair)
-    return found | {"all": whole} if found else {}
+    ordered: dict[str, Counts] = {kind: found[kind] for kind in (*REAL, *SYNTHETIC) if kind in found}
+    return ordered | {"all": whole} if found else {}

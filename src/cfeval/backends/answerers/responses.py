@@ -1,0 +1,85 @@
+"""Responses that were recorded before: a file of results in C-VQA's format, for questions that stand in that file.
+
+The questions come from the set `csv`, made from the same file or from the published questions in the same order. So
+other people's results stand in the tables beside one's own, read and scored in the same way.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
+from cfeval.backends.question_sets.csv import id_of
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.errors import CfevalError
+from cfeval.io.cvqa_csv import CvqaFile, CvqaResult, read_results
+from cfeval.records.common import Status
+
+
+class Options(PluginOptions):
+    """Where the responses are, and whose they are."""
+
+    path: str
+    """The CSV file: the questions' columns, `response` and `new_response`."""
+    model: str = ""
+    """Who responded; by default the name of the file without its ending."""
+    llm: str = ""
+    """The language model whose programs responded; empty: no programs, the model itself was asked."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The file of results."""
+    return (options.path,)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """How many rows can be used."""
+    if not Path(options.path).is_file():  # a missing file is told as such
+        return
+    try:
+        found = read_results(Path(options.path))
+    except CfevalError as error:
+        yield Finding(False, str(error))
+        return
+    yield Finding(
+        not found.faults, f"{options.path}: {len(found.rows)} responses, and {len(found.faults)} rows cannot be used"
+    )
+
+
+def build(options: Options) -> Answerer:
+    """The answerer.
+
+    Raises:
+        InputError: the file cannot be read or is no such CSV.
+    """
+    return Responses(options, read_results(Path(options.path)))
+
+
+class Responses:
+    """Gives to each question what was responded to it."""
+
+    def __init__(self, options: Options, results: CvqaFile[CvqaResult]) -> None:
+        self.options = options
+        self.model = options.model or Path(options.path).stem
+        self._rows = {id_of(result.row): result for result in results.rows}
+
+    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
+        """The recorded response to every question; one that the file does not have is `rejected`."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: AnswerRequest) -> AnswerReply:
+        reply = self._rows.get(request.item)
+        if reply is None:
+            return self._none(request, f"no such question: {self.options.path} has no row for '{request.item}'")
+        first = request.side == "original"
+        asked = reply.row.original if first else reply.row.counterfactual
+        if asked.question != request.question:
+            return self._none(
+                request, f"no such question: row {reply.row.number} of {self.options.path} asks another one"
+            )
+        text = (reply.response if first else reply.new_response).strip()
+        if not text:
+            return AnswerReply(request.question, "", self.model, Status.UNPARSABLE, "empty response")
+        return AnswerReply(request.question, text, self.model)
+
+    def _none(self, request: AnswerRequest, reason: str) -> AnswerReply:
+        return AnswerReply(request.question, "", self.model, Status.REJECTED, reason)
