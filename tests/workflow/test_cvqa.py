@@ -80,6 +80,14 @@ def test_dvc_seals_it_and_then_has_nothing_to_do(finished: Study, copy: Copy) ->
     assert [name for name in made if not name.startswith(tuple(kept))] == []
 
 
+def test_dvc_seals_a_study_that_builds_no_set(finished: Study, copy: Copy) -> None:
+    study = changed(copy(finished), builds={}, arms=CVQA["arms"][:1])
+    study.run("rm", "-r", *(f"results/cvqa/{folder}" for folder in ("drafts", "reviews", "fates")))
+    study.run("dvc", "repro", "cvqa_questions")
+    assert [name for name in study.results("results/cvqa/questions") if "built" in name] == []
+    assert study.jobs("snakemake", "--", "cvqa_questions") == {}
+
+
 def sealed_stages(study: Study) -> list[list[str]]:
     """The outputs of every stage of the study, as DVC has sealed them."""
     lock = yaml.safe_load((study.root / "dvc.lock").read_text())["stages"]

@@ -25,6 +25,7 @@ if workflow.is_main_process:
     # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
     _sealing = SEALED.get(surroundings.dvc_stage(), [])
     for _part in _sealing:
+        Path(_part.folder).mkdir(parents=True, exist_ok=True)  # DVC fails where nothing was to be made in it
         provenance.sweep(_part)
     JOURNAL.reconcile()
     if _sealing:
