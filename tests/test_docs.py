@@ -16,6 +16,7 @@ from cfeval.backends.judges.base import JudgeRequest
 from cfeval.calls.providers import PROVIDERS
 from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
+from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import merged, parse, read
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
@@ -34,7 +35,16 @@ README = PAGES["README.md"]
 CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
 LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
-SHOWN = ("edct_table1", "edct_bench", "edct_controls", "edct_instrument", "vce_table3", "vce_hypotheses")
+SHOWN = (
+    "edct_table1",
+    "edct_bench",
+    "edct_controls",
+    "edct_instrument",
+    "vce_table3",
+    "vce_hypotheses",
+    "cvqa_table3",
+    "cvqa_table7",
+)
 """The tables that stand in the README."""
 TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md", "cvqa": "docs/cvqa-tables.md"}
 OWN = "workflow/params/mine.yaml"
@@ -42,11 +52,22 @@ OWN = "workflow/params/mine.yaml"
 SHARED = {"id", "edit", *Outcome.model_fields}
 
 
-def row(start: str) -> str:
-    """The README's table row that starts with a cell."""
-    found = [line for line in README.splitlines() if line.startswith(f"| {start}")]
-    assert len(found) == 1, f"the README should have one row for {start}"
+def row(start: str, page: str = "README.md") -> str:
+    """A page's table row that starts with a cell."""
+    found = [line for line in PAGES[page].splitlines() if line.startswith(f"| {start}")]
+    assert len(found) == 1, f"{page} should have one row for {start}"
     return found[0]
+
+
+def loaded(path: Path, source: str) -> Any:
+    """A module written to a file and loaded from it."""
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -68,7 +89,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 def test_every_phase_of_the_readme_is_a_rule() -> None:
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")])
     words = [word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:]]
-    named = {word for word in words if re.match(r"(edct|vce)(_|$)", word)}
+    named = {word for word in words if re.match(r"(edct|vce|cvqa)(_|$)", word)}
     assert named
     assert all(f"rule {word}:" in rules for word in named)
 
@@ -117,12 +138,7 @@ def test_the_figures_of_the_readme_are_those_of_the_tables(name: str) -> None:
 
 def test_the_example_of_a_backend_works(tmp_path: Path) -> None:
     [source] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    (tmp_path / "lenient.py").write_text(source)
-    spec = importlib.util.spec_from_file_location("lenient", tmp_path / "lenient.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(tmp_path / "lenient.py", source)
     judge = module.build(module.Options())
     for protocol, rules in RULES.items():
         [reply] = judge.judge([JudgeRequest("i", "", "", (), "", "", 0, protocol)])
@@ -144,11 +160,15 @@ def specifications(content: Any) -> Iterator[dict[str, Any]]:
             yield from specifications(value)
 
 
+WITHIN = ("maskers", "programmers", "vision")
+"""Families of plug-ins that only stand within others."""
+
+
 def fault(spec: dict[str, Any]) -> str:
     """Why no family takes a specification; empty where one does."""
     families = [
         f
-        for f in dict.fromkeys([*FAMILIES.values(), "maskers", *VCE_FAMILIES.values()])
+        for f in dict.fromkeys([*FAMILIES.values(), *VCE_FAMILIES.values(), *CVQA_FAMILIES.values(), *WITHIN])
         if spec["backend"] in registry.names(f)
     ]
     faults = []

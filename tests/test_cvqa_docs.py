@@ -1,0 +1,174 @@
+"""The guide of the cvqa study cannot rot: options, fields, words of programs, readings and examples are the code's."""
+
+import importlib
+import re
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+import yaml
+
+from cfeval.backends import registry
+from cfeval.backends.vision.base import View
+from cfeval.io.choices import read_choices
+from cfeval.io.pictures import Picture
+from cfeval.params.cvqa import FAMILIES
+from cfeval.params.study import merged, parse, read
+from cfeval.programs import functions, mathematics, methods, patches, reading, steps, surface
+from cfeval.programs.budget import Budget
+from cfeval.programs.run import run_program
+from cfeval.protocols.cvqa.templates import FAMILIES as PHRASES
+from cfeval.records import cvqa, programs
+from cfeval.records.common import Record
+from cfeval.studies.cvqa.scores import read_both
+from cfeval.world.puzzles.generate import make_puzzle
+from cfeval.world.puzzles.icons import icons_of
+from cfeval.world.puzzles.render import png_of
+from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
+
+GUIDE, PROGRAMS = "docs/cvqa.md", "docs/cvqa-programs.md"
+PLUGINS = {
+    "answerers": (GUIDE, "answerers"),
+    "programmers": (GUIDE, "programmer"),
+    "question_sets": (GUIDE, "sets"),
+    "builders": (GUIDE, "builders"),
+    "checkers": (GUIDE, "checkers"),
+    "vision": (PROGRAMS, "vision"),
+}
+"""Families of the cvqa study, with the page and the heading of their table."""
+VALUES = {"vipergpt", "visprog", "plain", "llama", "alpaca", "direct", "indirect", "boolean"}
+"""Values of options that stand in these tables beside the options."""
+HALVES = {"TOP", "BOTTOM", "LEFT", "RIGHT"}
+"""What a step takes in the place of a name."""
+READINGS = re.findall(r"^\| `(.+)` \| (number|boolean|choice) \| (.+) \| (.+) \|$", PAGES[GUIDE], re.MULTILINE)
+"""Replies in the guide: the reply, its form, what each reader makes of it."""
+
+
+def table(heading: str, page: str) -> str:
+    """The table of a page whose first heading is this."""
+    return PAGES[page].split(f"| {heading} |")[1].split("\n\n")[0]
+
+
+@pytest.mark.parametrize("block", [block for name, block in YAML if name == GUIDE])
+def test_an_overlay_in_the_docs_of_cvqa_is_sound(block: str) -> None:
+    content = yaml.safe_load(block)
+    study = parse(merged(read(ROOT / "params.yaml"), content), "the docs").cvqa
+    assert study is not None
+    for section, family in FAMILIES.items():
+        for name in content["cvqa"].get(section, {}):
+            registry.check(family, getattr(study, section)[name].plugin(), f"the docs: {section}.{name}")
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [
+        ("questions", cvqa.Pair),
+        ("drafts", cvqa.Draft),
+        ("reviews", cvqa.Review),
+        ("fates", cvqa.CvqaBuild),
+        ("answers", cvqa.Said),
+        ("scores", cvqa.CvqaScore),
+    ],
+)
+def test_every_field_of_every_file_of_cvqa_is_in_its_guide(start: str, kind: type[Record]) -> None:
+    line = row(f"`results/cvqa/{start}/", GUIDE)
+    assert not [field for field in kind.model_fields if field not in SHARED and f"`{field}`" not in line]
+
+
+def test_every_field_of_a_program_and_its_trace_is_in_the_guide() -> None:
+    fields = {*programs.ProgramRun.model_fields, *programs.TraceStep.model_fields}
+    assert not [field for field in fields if f"`{field}`" not in PAGES[PROGRAMS].split("## Traces")[1]]
+
+
+@pytest.mark.parametrize(("family", "name"), [(family, name) for family in PLUGINS for name in registry.names(family)])
+def test_every_plug_in_of_cvqa_is_in_the_guide_with_its_options(family: str, name: str) -> None:
+    page, heading = PLUGINS[family]
+    lines = table(f"`backend` of `{heading}`", page).splitlines()
+    [line] = [line for line in lines if line.startswith(f"| `{name}` |")]
+    options = set(importlib.import_module(f"cfeval.backends.{family}.{name}").Options.model_fields)
+    named = set(re.findall(r"`(\w+)`", line.split("|")[3]))
+    assert options <= named <= options | VALUES
+    assert bool(named) == (line.split("|")[3].strip() != "none")
+
+
+def test_every_family_of_models_is_in_the_guide() -> None:
+    assert all(f"| `{name}` |" in table("`family`", GUIDE) for name in PHRASES)
+
+
+def test_every_fate_of_a_draft_is_in_the_guide() -> None:
+    assert all(f"`{fate}`" in table("`fate`", GUIDE) for fate in get_args(cvqa.Fate))
+
+
+def test_the_guide_has_readings_of_every_form() -> None:
+    assert {form for _, form, _, _ in READINGS} == set(get_args(cvqa.Form))
+
+
+@pytest.mark.parametrize(("reply", "form", "reference", "robust"), READINGS)
+def test_the_readers_read_as_the_guide_says(reply: str, form: cvqa.Form, reference: str, robust: str) -> None:
+    [options] = re.findall(r"`… (Select the correct answer:A:.*?)`", PAGES[GUIDE])
+    choices = read_choices(f"How many flowers are there? {options}") if form == "choice" else None
+    question = "Would the dog be wet if it rained?" if form == "boolean" else "How many would there be if one left?"
+    read = read_both(reply, form, choices, question)
+    told = {name: f"`{value}`" if value else "unread" for name, value in read.items()}
+    assert told == {"reference": reference, "robust": robust}
+
+
+TYPES = {"int", "float", "str", "bool", "list", "tuple", "dict", "set"}
+PYTHON = {
+    "functions": set(functions.FUNCTIONS) - TYPES,
+    "types": TYPES,
+    "of texts": set(methods.METHODS["str"]),
+    "of lists": {name for kind in ("list", "tuple", "float") for name in methods.METHODS[kind]},
+    "of dictionaries": set(methods.METHODS["dict"]),
+    "of sets": set(methods.METHODS["set"]),
+    "of `math`": set(mathematics.MATH.members),
+}
+"""What of Python programs may use, by the first cell of the row that lists it."""
+
+
+@pytest.mark.parametrize("start", PYTHON)
+def test_what_programs_may_use_of_python_is_in_the_guide_and_nothing_else(start: str) -> None:
+    assert set(re.findall(r"`(\w+)`", row(f"{start} |", PROGRAMS).split("|", 2)[2])) == PYTHON[start]
+
+
+def test_the_whole_surface_of_programs_is_in_the_guide() -> None:
+    page = PAGES[PROGRAMS]
+    patch = table("of `ImagePatch`", PROGRAMS)
+    assert set(re.findall(r"^\| `(\w+)\(", patch, re.MULTILINE)) == set(patches.METHODS)
+    assert not [name for name in (*patches.ATTRIBUTES, *patches.IMAGE_ATTRIBUTES) if f"`{name}`" not in patch]
+    assert not [name for name in surface.SURFACE if not re.search(rf"`{name}[`(]", page)]
+    assert not [name for name in reading.EXCEPTIONS if f"`{name}`" not in page]
+    assert set(re.findall(r"`([A-Z_]+)`", table("step", PROGRAMS))) == set(steps.STEPS) | HALVES
+    for name, step in steps.STEPS.items():
+        [line] = [line for line in table("step", PROGRAMS).splitlines() if f"`{name}`" in line.split("|")[1]]
+        assert tuple(re.findall(r"`(\w+)`", line.split("|")[2])) == step.arguments
+
+
+def test_every_budget_of_a_program_is_in_the_guide_with_its_default() -> None:
+    for name in Budget.__dataclass_fields__:
+        assert row(f"`{name}` | {round(getattr(Budget(), name)):,} |", PROGRAMS)
+
+
+def test_the_programs_of_the_guide_run_as_it_says() -> None:
+    picture = Picture(png_of(make_puzzle(1, 1, "abs_counting_4"), icons_of(None)))
+    height, width = picture.pixels.shape[:2]
+    view, vision = View(picture, (0, 0, width, height)), registry.build("vision", {"backend": "puzzle"})
+    python, lines = re.findall(r"```text\n(.*?)```", PAGES[PROGRAMS], re.DOTALL)
+    run, other = run_program("vipergpt", python, view, vision), run_program("visprog", lines, view, vision)
+    assert (run.fault, other.fault, other.result) == ("", "", run.result)
+    [shown] = re.findall(r"```json\n(.*?)```", PAGES[PROGRAMS], re.DOTALL)
+    told = tuple(programs.TraceStep.model_validate_json(line) for line in shown.splitlines())
+    assert told == run.trace[1 : 1 + len(told)]
+
+
+def test_the_example_of_a_vision_works(tmp_path: Path) -> None:
+    [source] = re.findall(r"```python\n(.*?)```", PAGES[PROGRAMS], re.DOTALL)
+    module = loaded(tmp_path / "bright.py", source)
+    pixels = np.zeros((8, 12, 3), np.uint8)
+    pixels[1:3, 1:4] = pixels[5:7, 8:11] = 255
+    view, vision = View(Picture.from_pixels(pixels), (0, 0, 12, 8)), module.build(module.Options())
+    count = "def execute_command(image):\n    return len(ImagePatch(image).find({!r}))"
+    assert [one.box for one in vision.find(view, "bright thing")] == [(1, 1, 4, 3), (8, 5, 11, 7)]
+    assert run_program("vipergpt", count.format("bright thing"), view, vision).result == "2"
+    assert "finds no 'dragon'" in run_program("vipergpt", count.format("dragon"), view, vision).fault
