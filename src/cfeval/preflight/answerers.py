@@ -24,13 +24,7 @@ _KINDS = {"program": "program", "random": "random"}
 
 def answerer_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.tables.cvqa_material.AnswererFacts`, by answerer."""
-    specs = {name: spec.plugin() for name, spec in study.answerers.items()}
-    return {name: _facts(name, specs) | _named(study.answerers[name]) for name in specs}
-
-
-def _named(answerer: Answerer) -> dict[str, str]:
-    """What params.yaml says of it."""
-    return {"paper": answerer.paper} | ({"llm": answerer.llm} if answerer.llm else {})
+    return {name: _facts(name, study.answerers) for name in study.answerers}
 
 
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
@@ -38,37 +32,38 @@ def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     return {name: {"subset": spec.plugin().get("share", 1) < 1} for name, spec in study.sets.items()}
 
 
-def _facts(name: str, specs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    spec = specs[name]
-    parts = list(registry.parts("answerers", spec))
+def _facts(name: str, answerers: Mapping[str, Answerer]) -> dict[str, Any]:
+    told = answerers[name]
+    spec = told.plugin()
     cot = bool(spec.get("cot"))
     return {
-        "kind": _kind(spec),
+        "kind": _kind(told),
         "cot": cot,
-        "twin": next((other for other in specs if _plain(specs[other]) == _plain(spec) and other != name), "")
-        if cot
-        else "",
-        "llm": _llm(spec),
-        "test_world": any((family, its["backend"]) in _BUILT_IN for family, its in parts),
+        "twin": _twin(name, answerers) if cot else "",
+        "llm": told.llm or _writer(spec),
+        "paper": told.paper,
+        "test_world": any((family, its["backend"]) in _BUILT_IN for family, its in registry.parts("answerers", spec)),
     }
 
 
-def _plain(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The same answerer without chain of thought."""
-    return {option: value for option, value in spec.items() if option != "cot" or value is False} | {"cot": False}
+def _kind(told: Answerer) -> str:
+    """What answers; recorded responses are programs' where params.yaml names the language model behind them."""
+    if told.backend == "responses" and told.llm:
+        return "program"
+    return _KINDS.get(told.backend, "chat")
 
 
-def _kind(spec: Mapping[str, Any]) -> str:
-    """What answers; of recorded responses what the user says of them."""
-    if spec["backend"] == "responses":
-        return "program" if spec.get("llm") else "chat"
-    return _KINDS.get(spec["backend"], "chat")
+def _twin(name: str, answerers: Mapping[str, Answerer]) -> str:
+    """The same answerer without chain of thought; empty where there is none."""
+    plain = {other: told.plugin() | {"cot": told.plugin().get("cot", False)} for other, told in answerers.items()}
+    wanted = plain[name] | {"cot": False}
+    return next((other for other, spec in plain.items() if spec == wanted), "")
 
 
-def _llm(spec: Mapping[str, Any]) -> str:
+def _writer(spec: Mapping[str, Any]) -> str:
     """The language model that writes an answerer's programs; of a built-in programmer its own name."""
     programmer = spec.get("programmer")
     if not programmer:
-        return str(spec.get("llm", ""))
+        return ""
     model = programmer.get("model", {})
     return str(model.get("model") or model.get("backend") or programmer["backend"])

@@ -90,6 +90,8 @@ def _arm_rows(material: CvqaMaterial, arm: CvqaArm, said: Iterable[Said]) -> lis
     order = kinds(replies, whole=False)
     found: dict[tuple[str, str], _Runs] = {}
     for one in said:
+        if one.program is None and one.status == Status.OK:  # a response that was recorded without its program
+            continue
         kind, image = about.get(one.id, (ALL, one.id))
         for name in dict.fromkeys((kind, ALL)):
             found.setdefault((name, one.side), _Runs()).add(one, image)

@@ -22,8 +22,6 @@ class Options(PluginOptions):
     """The CSV file: the questions' columns, `response` and `new_response`."""
     model: str = ""
     """Who responded; by default the name of the file without its ending."""
-    llm: str = ""
-    """The language model whose programs responded; empty: no programs, the model itself was asked."""
 
 
 def files(options: Options) -> tuple[str, ...]:
