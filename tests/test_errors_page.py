@@ -270,6 +270,9 @@ def doctor(desk: Desk) -> str:
     return desk.run("doctor", "--params", written(desk.folder, params(desk.folder, f"{NOWHERE}/v1")))
 
 
+HEADER = "img_path,query,answer,new query,new answer,type"
+ROW = "a.png,Is it day?,yes,Would it be day if it was late?,no,boolean"
+PUZZLES = {"backend": "synthetic"}
 CELL = "red circle"
 LIKE_IT = {"source": CELL, "target": "red square", "pair": "ideal"}
 
@@ -313,6 +316,93 @@ def weights_of_another(desk: Desk) -> str:
     path = desk.folder / "mine.pt"
     torch.save({"features.0.0.weight": torch.zeros(16, 3, 3, 3)}, path)
     return targets(desk, {"backend": "state_dict", "path": str(path), "architecture": "mobilenet_v3_small"})
+
+
+def cvqa_set(desk: Desk, header: str = HEADER, row: str = ROW) -> dict[str, str]:
+    """A set of one question about an image."""
+    (desk.folder / "a.png").write_bytes(picture(3).png)
+    (desk.folder / "set.csv").write_text(f"{header}\n{row}\n")
+    return {"backend": "csv", "questions": str(desk.folder / "set.csv"), "images": str(desk.folder)}
+
+
+def filing(of: dict[str, Any], name: str = "q", items: int = 1) -> list[object]:
+    """The arguments that file a set."""
+    return ["cvqa", "questions", "--set", json.dumps(of), "--items", items, "--seed", 1, "--out", f"{name}.jsonl"]
+
+
+def filed(desk: Desk, of: dict[str, Any], name: str = "q", seed: int = 1) -> None:
+    arguments = filing(of, name)
+    arguments[arguments.index("--seed") + 1] = seed
+    assert desk.cfeval(*arguments)[0] == 0
+
+
+def generated(desk: Desk, *more: object) -> str:
+    return desk.run("cvqa", "generate", "--count", 1, "--jobs", 1, *more)
+
+
+def no_icons(desk: Desk) -> list[object]:
+    (desk.folder / "icons").mkdir()
+    return ["--out", "new", "--icons", "icons"]
+
+
+def changed_picture(desk: Desk) -> str:
+    filed(desk, cvqa_set(desk))
+    next((desk.folder / "q").iterdir()).write_bytes(picture(5).png)
+    return desk.run(*answering("q"))
+
+
+def answering(name: str) -> list[object]:
+    """The arguments that have a set answered."""
+    spec = json.dumps({"backend": "random"})
+    files = ("--questions", f"{name}.jsonl", "--out", f"{name}-answers.jsonl")
+    return ["cvqa", "answer", "--answerer", spec, "--seed", 1, *files]
+
+
+def scored(desk: Desk, own: dict[str, Any], other: dict[str, Any]) -> str:
+    """What `cfeval cvqa score` prints of answers to another set."""
+    filed(desk, own, "own", seed=1)
+    filed(desk, other, "other", seed=2)
+    assert desk.cfeval(*answering("other"))[0] == 0
+    files = ("--questions", "own.jsonl", "--answers", "other-answers.jsonl", "--out", "scores.jsonl")
+    return desk.run("cvqa", "score", *files)
+
+
+def drafting(kind: str) -> list[object]:
+    """The arguments that have drafts written about drawn scenes."""
+    source = json.dumps({"backend": "world", "kinds": [kind]})
+    options = ("--builder", json.dumps({"backend": "grammar"}), "--items", 2, "--seed", 1, "--out", "d.jsonl")
+    return ["cvqa", "draft", "--source", source, *options]
+
+
+def decided(desk: Desk) -> list[object]:
+    """A file of decisions that is there; the arguments that make it."""
+    assert desk.cfeval(*drafting("count"))[0] == 0
+    arguments: list[object] = ["cvqa", "decisions", "--drafts", "d.jsonl", "--out", "decisions.csv"]
+    assert desk.cfeval(*arguments)[0] == 0
+    return arguments
+
+
+def odd_decision(desk: Desk) -> str:
+    decided(desk)
+    path = desk.folder / "decisions.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace(",,,,\n", ",perhaps,,,\n", 1), encoding="utf-8")
+    files = ("--drafts", "d.jsonl", "--decisions", path, "--out", "built.jsonl", "--fates", "fates.jsonl")
+    return desk.run("cvqa", "assemble", *files)
+
+
+def nobody_decides(desk: Desk) -> str:
+    build = {"source": "s", "items": 1, "builder": "b", "checker": "c", "people": True}
+    study = {
+        "seed": 1,
+        "sets": {"p": {"backend": "synthetic"}},
+        "answerers": {"a": {"backend": "random"}},
+        "sources": {"s": {"backend": "world"}},
+        "builders": {"b": {"backend": "grammar"}},
+        "checkers": {"c": {"backend": "scene"}},
+        "builds": {"built": build},
+        "arms": [{"set": ["built"], "answerer": ["a"]}],
+    }
+    return desk.check(with_("cvqa", study))
 
 
 PRODUCED: dict[str, Callable[[Desk], str]] = {
@@ -361,6 +451,18 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "A class is its own target": partial(explained, group=LIKE_IT | {"target": CELL}),
     "The weights do not fit the architecture": weights_of_another,
     "Memory runs out on one image": full_sampling,
+    "No row of the file can be used": lambda desk: desk.run(*filing(cvqa_set(desk, row=ROW.replace("yes", "maybe")))),
+    "A column is missing": lambda desk: desk.run(*filing(cvqa_set(desk, HEADER.replace("type", "kind")))),
+    "No image of the set is there": lambda desk: desk.run(*filing(cvqa_set(desk) | {"images": "elsewhere"})),
+    "The folder for puzzles is not empty": lambda desk: generated(desk, "--out", desk.folder),
+    "The folder of icons holds no images": lambda desk: generated(desk, *no_icons(desk)),
+    "The pictures were changed": changed_picture,
+    "The answers are to another set": lambda desk: scored(desk, cvqa_set(desk), PUZZLES),
+    "The answers are to other questions of the same names": lambda desk: scored(desk, PUZZLES, PUZZLES),
+    "No original can be turned": lambda desk: desk.run(*drafting("color")),
+    "The file of decisions exists": lambda desk: desk.run(*decided(desk)),
+    "A decision cannot be read": odd_decision,
+    "People are to decide, and no file is named": nobody_decides,
     "Something will not work": doctor,
 }
 

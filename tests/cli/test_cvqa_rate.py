@@ -86,7 +86,7 @@ def test_a_file_without_responses_or_usable_rows_is_one_line(study: Study) -> No
     assert f"{path}: column 'response' is missing; needed are img_path, query, answer, new query, new answer" in line
     path.write_text(f"{HEADER},response,new_response\nx\n")
     line = study.refused("rate", path)
-    assert f"{path}: no row that can be used; the first of 1 unusable: {path}, line 2: 1 columns" in line
+    assert f"{path}: no row that can be used; the first unusable row: {path}, line 2: 1 columns" in line
     assert "--interval: level: " in study.refused("rate", path, '--interval={"level": 3}')
 
 

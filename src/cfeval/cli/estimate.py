@@ -82,8 +82,7 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     for name in dict.fromkeys(arm.set for arm in study.all_arms() if arm.set in study.sets):
         spec = study.sets[name]
         try:
-            pairs = registry.build("question_sets", spec.plugin()).pairs(spec.items, study.seed)
-            counts[name] = sum(1 for _ in pairs)
+            counts[name] = registry.build("question_sets", spec.plugin()).count(spec.items)
         except CfevalError as error:
             counts[name] = spec.items or 0
             notes.append(f"cvqa.sets.{name} is taken to have {counts[name]} pairs, because it cannot be read: {error}")

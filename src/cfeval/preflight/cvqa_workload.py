@@ -27,26 +27,39 @@ def _answers(study: Cvqa, pairs: Mapping[str, int]) -> Iterator[Line]:
     for arm in study.all_arms():
         spec = study.answerers[arm.answerer].plugin()
         asked = 2 * pairs[arm.set] * study.orders_of(arm)
-        reply = PROGRAM if "programmer" in spec else REASONING if spec.get("cot") else ANSWER
-        yield from _lines("answers", arm.answerer, "answerers", spec, asked, QUESTION, reply)
+        if "programmer" in spec:  # whoever writes programs sees no picture
+            yield from _lines("answers", arm.answerer, "programmers", spec["programmer"], asked, QUESTION, PROGRAM, 0)
+            yield from _lines("answers", arm.answerer, "vision", spec["vision"], asked, QUESTION, ANSWER)
+        else:
+            reply = REASONING if spec.get("cot") else ANSWER
+            yield from _lines("answers", arm.answerer, "answerers", spec, asked, QUESTION, reply)
 
 
 def _builds(study: Cvqa) -> Iterator[Line]:
     for build in study.builds_asked().values():
         builder, checker = study.builders[build.builder].plugin(), study.checkers[build.checker].plugin()
-        yield from _lines("drafts", build.builder, "builders", builder, build.items, QUESTION, DRAFT)
+        yield from _lines("drafts", build.builder, "builders", builder, build.items, QUESTION, DRAFT, 0)
         yield from _lines("reviews", build.checker, "checkers", checker, build.items, 2 * QUESTION, VERDICT)
 
 
 def _lines(
-    stage: str, backend: str, family: str, spec: Mapping[str, Any], times: int, question: int, reply: int
+    stage: str,
+    backend: str,
+    family: str,
+    spec: Mapping[str, Any],
+    times: int,
+    question: int,
+    reply: int,
+    pictures: int = 1,
 ) -> Iterator[Line]:
     for call in registry.calls(family, spec):
-        typical = Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN)
-        most = _one(call, 2 * question, call.max_tokens, LETTERS_A_TOKEN_AT_LEAST)
+        typical = (
+            Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, pictures)
+        )
+        most = _one(call, 2 * question, call.max_tokens, LETTERS_A_TOKEN_AT_LEAST, pictures)
         yield Line(stage, "", backend, call.model, typical.times(times), most.times(times))
 
 
-def _one(call: Expected, question: int, reply: int, letters: int) -> Amount:
-    pictures = max(1, call.pictures) * call.image_tokens
-    return Amount(1, ceil(call.prompt / letters) + question + pictures, reply, 0)
+def _one(call: Expected, question: int, reply: int, letters: int, pictures: int) -> Amount:
+    shown = max(pictures, call.pictures) * call.image_tokens
+    return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0)

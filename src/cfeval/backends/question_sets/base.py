@@ -34,6 +34,10 @@ class QuestionSet(Protocol):
         """
         ...
 
+    def count(self, items: int | None) -> int:
+        """How many pairs `pairs` gives at most; no image is opened or drawn."""
+        ...
+
     @property
     def skipped(self) -> tuple[str, ...]:
         """One line for each row that `pairs` left out, after it is exhausted."""

@@ -119,6 +119,11 @@ class CsvQuestions:
         if taken and not given:
             raise InputError(f"{self.options.images}: no image can be read; the first: {self._missing[0]}")
 
+    def count(self, items: int | None) -> int:
+        """As many rows as are drawn, whether their images are there or not."""
+        drawn_rows = self._share(len(self.rows()))
+        return drawn_rows if items is None else min(items, drawn_rows)
+
     def image_of(self, row: CvqaRow) -> Path | None:
         """The file of a row's image; None where it is missing."""
         folder = Path(self.options.images)
@@ -129,7 +134,7 @@ class CsvQuestions:
     def _taken(self, items: int | None, seed: int) -> list[tuple[CvqaRow, Path]]:
         """At most `items` drawn rows with their images, in the file's order; missing images are noted."""
         rows = {id_of(row): row for row in self.rows()}
-        order = drawn(rows, seed, max(1, round(self.options.share * len(rows))))
+        order = drawn(rows, seed, self._share(len(rows)))
         taken: list[tuple[CvqaRow, Path]] = []
         for item in order:
             if items is not None and len(taken) >= items:
@@ -148,6 +153,9 @@ class CsvQuestions:
                 f"{rows[order[0]].img_path}; set the option 'images' to the folder that holds them"
             )
         return sorted(taken, key=lambda pair: pair[0].number)
+
+    def _share(self, rows: int) -> int:
+        return max(1, round(self.options.share * rows))
 
 
 def id_of(row: CvqaRow) -> str:

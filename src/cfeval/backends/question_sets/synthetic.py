@@ -68,10 +68,14 @@ class Synthetic:
         self.options = options
         self.icons = icons_of(_folder(options))
 
+    def count(self, items: int | None) -> int:
+        """As many as are wanted."""
+        return self.options.items if items is None else items
+
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Puzzles that differ by seed; the first ones stay the same when more are wanted."""
         options = self.options
-        for number in range(1, (options.items if items is None else items) + 1):
+        for number in range(1, self.count(items) + 1):
             kind = options.types[(number - 1) % len(options.types)]
             puzzle = make_puzzle(seed, number, kind, options.size, self.icons.names)
             row = row_of(puzzle)

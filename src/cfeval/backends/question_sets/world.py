@@ -43,9 +43,13 @@ class World:
     def __init__(self, options: Options) -> None:
         self.options = options
 
+    def count(self, items: int | None) -> int:
+        """As many as are wanted."""
+        return self.options.items if items is None else items
+
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """The pairs, numbered from 1."""
-        for number in range(1, (self.options.items if items is None else items) + 1):
+        for number in range(1, self.count(items) + 1):
             yield self._pair(number, seed)
 
     def _pair(self, number: int, seed: int) -> RawPair:

@@ -60,7 +60,7 @@ def usable(path: Path, found: CvqaFile[R]) -> tuple[R, ...]:
         InputError: there is no row that can be used.
     """
     if not found.rows:
-        first = f"; the first of {len(found.faults)} unusable: {found.faults[0]}" if found.faults else ""
+        first = f"; the first unusable row: {found.faults[0]}" if found.faults else ""
         raise InputError(f"{path}: no row that can be used{first}")
     name_unusable(found.faults)
     return found.rows
