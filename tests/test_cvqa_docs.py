@@ -1,5 +1,6 @@
 """The guide of the cvqa study cannot rot: options, fields, words of programs, readings and examples are the code's."""
 
+import csv
 import importlib
 import re
 from pathlib import Path
@@ -172,3 +173,12 @@ def test_the_example_of_a_vision_works(tmp_path: Path) -> None:
     assert [one.box for one in vision.find(view, "bright thing")] == [(1, 1, 4, 3), (8, 5, 11, 7)]
     assert run_program("vipergpt", count.format("bright thing"), view, vision).result == "2"
     assert "finds no 'dragon'" in run_program("vipergpt", count.format("dragon"), view, vision).fault
+
+
+def test_every_model_of_the_paper_that_is_named_has_published_figures() -> None:
+    with (ROOT / "data" / "reference" / "cvqa.csv").open(encoding="utf-8") as file:
+        published = {line["model"] for line in csv.DictReader(file)}
+    overlay = read(ROOT / "workflow" / "params" / "cvqa-paper.yaml")["cvqa"]["answerers"].values()
+    named = {spec["paper"] for spec in overlay if "paper" in spec} | set(re.findall(r"`paper: (.+?)`", PAGES[GUIDE]))
+    assert named
+    assert named <= published
