@@ -101,11 +101,17 @@ def _whole(sentence: str) -> str | None:
 
 
 def _echo(sentence: str, question: str) -> str | None:
-    """A sentence that repeats the question as a statement, or denies it; None where it speaks of anything else."""
+    """A sentence that repeats the whole question as a statement, or denies it; None where it says less or else."""
     claim = asserted(sentence).lower().replace("no longer", "not")
     words = _content(claim)
     verbs, asked = (set(_AUXILIARY.findall(text.lower())) for text in (claim, question))
-    if not words or not verbs or _DENIED.search(question) or not (words <= _content(question) and verbs <= asked):
+    if (
+        not words
+        or not verbs
+        or _DENIED.search(question)
+        or words != _content(asserted(question))
+        or not verbs <= asked
+    ):
         return None
     denied = re.findall(r"\bnot\b|n't\b", claim)
     if len(_DENIED.findall(claim)) != len(denied) or len(denied) > 1:
