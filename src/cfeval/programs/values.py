@@ -16,7 +16,7 @@ from cfeval.programs.trace import Trace
 from cfeval.programs.vision import Found, View
 
 _LARGEST_KEY = 2**61 - 1
-"""From here on Python gives many numbers one hash, and then a dictionary takes seconds between two looks at the clock."""
+"""From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock."""
 NUMBERS = (int, float)
 """Booleans are integers, as in Python."""
 
