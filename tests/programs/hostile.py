@@ -203,6 +203,12 @@ BODIES: dict[str, tuple[str, str]] = {
     "many calls of a text model": ("while True:\n    llm_query('?')", "more than 1000 calls"),
     "wrong keyword": ("return len(machine=1)", "len takes (value)"),
     "keyword of the surface": ("return ImagePatch(machine=1, image=image)", "ImagePatch takes (image, left"),
+    "keys of one hash": ("return len({i * (2 ** 61 - 1): i for i in range(9000)})", "cannot be a key"),
+    "members of one hash": ("return len(set([(i * (2.0 ** 61), 1) for i in range(9000)]))", "cannot be a key"),
+    "merged dictionaries": (
+        "d = {i: i for i in range(900)}\nwhile True:\n    e = d | d",
+        STEPS + "|bytes in all",
+    ),
     "unhashable key": ("return {[]: 1}", "cannot be a key"),
     "calling a number": ("return 1()", "cannot be called"),
     "half a surrogate pair": ("return ImagePatch(image).simple_query('\\ud800')", "surrogate"),

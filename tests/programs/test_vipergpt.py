@@ -268,3 +268,7 @@ def test_a_long_text_in_a_trace_is_cut_and_long_traces_end() -> None:
 def test_the_same_program_leaves_the_same_record() -> None:
     body = SUPPLEMENT["at most, after the fullest circle is removed"][0]
     assert python(body, scene()) == python(body, scene())
+
+
+def test_math_is_there_without_an_import_as_in_the_prompt_of_vipergpt() -> None:
+    assert python("return math.floor(2.5)").result == "2"

@@ -214,3 +214,9 @@ def test_numbers_of_the_original_question_do_not_count() -> None:
 def test_a_boolean_answer_is_the_one_that_step_1_promises(answer: str, fault: bool) -> None:
     assert bool(turn_fault("The new answer should be no, so it is dark.", answer)) == fault
     assert not turn_fault("It is dark.", answer)
+
+
+@pytest.mark.parametrize("verb", ["is", "gives", "makes", "equals"])
+def test_a_sum_is_recomputed_also_where_a_word_stands_for_its_equals_sign(verb: str) -> None:
+    assert check_sum(f"The answer would be 2 + 2 {verb} 5", "2", "5").verdict == "wrong sum"
+    assert check_sum(f"The answer would be 2 + 2 {verb} 4", "2", "4").verdict == "agrees"

@@ -58,6 +58,7 @@ def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
         return _NUMERIC[type(op)][1](left, right)
     if isinstance(op, ast.BitOr) and isinstance(left, dict) and isinstance(right, dict):
         meter.length(len(left) + len(right))
+        meter.step(len(left) + len(right))
         return left | right
     if isinstance(op, ast.Mod) and isinstance(left, str):
         raise ProgramFault("formatting with % is not allowed; use an f-string or str()", kind="TypeError")

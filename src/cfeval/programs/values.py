@@ -15,6 +15,8 @@ from cfeval.programs.faults import ProgramFault
 from cfeval.programs.trace import Trace
 from cfeval.programs.vision import Found, View
 
+_LARGEST_KEY = 2**61 - 1
+"""From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock."""
 NUMBERS = (int, float)
 """Booleans are integers, as in Python."""
 
@@ -229,6 +231,8 @@ def key(value: object, meter: Meter) -> Hashable:
         weigh(value, meter)
         for item in value:
             key(item, meter)
+    elif isinstance(value, int | float) and abs(value) >= _LARGEST_KEY:
+        raise ProgramFault("a number of 2**61 or more cannot be a key", kind="TypeError")
     elif not isinstance(value, str | int | float | ImagePatch | Native | Function | None):
         raise ProgramFault(f"a value of type {kind(value)} cannot be a key", kind="TypeError")
     return value

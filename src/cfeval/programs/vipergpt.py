@@ -11,6 +11,7 @@ from cfeval.programs.calling import call
 from cfeval.programs.eyes import Eyes
 from cfeval.programs.faults import Broken, ProgramFault
 from cfeval.programs.functions import FUNCTIONS
+from cfeval.programs.mathematics import MATH
 from cfeval.programs.normalise import normalise
 from cfeval.programs.outcome import Outcome, outcome
 from cfeval.programs.reading import parse
@@ -41,7 +42,7 @@ def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
 
 
 def _answer(tree: ast.Module, machine: Machine, root: View) -> str:
-    frame = Frame(machine, Frame(machine, names=FUNCTIONS | SURFACE))
+    frame = Frame(machine, Frame(machine, names=FUNCTIONS | SURFACE | {MATH.name: MATH}))
     for node in tree.body:
         if not isinstance(node, _TOP) and not _is_text(node):
             raise ProgramFault("only functions, constants and `import math` stand outside of functions", node.lineno)

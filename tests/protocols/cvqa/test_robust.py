@@ -119,6 +119,11 @@ CHOICES = {
     "A:16  B:17  C:12  D:13. The answer is B.": "B",
 }
 NO_NUMBER = [
+    "The number of cats would decrease by 1.",
+    "The count would go up by two.",
+    "All but two",
+    "Everyone but one",
+    "Originally 5; after removing 2: 3",
     *(
         "",
         " ",
@@ -160,6 +165,8 @@ NO_NUMBER = [
     ),
 ]
 NO_BOOLEAN = [
+    "Yes, the image shows a dog. However, if it were removed, there would be no dog.",
+    "No, he is dry. But in the rain he would be wet.",
     *("", "?", "maybe", "Maybe yes", "perhaps no", "possibly", "yes and no", "Yes or no", "yes/no", "Yes... no", "3"),
     *(
         "not yes",
@@ -231,6 +238,18 @@ def test_neither_yes_nor_no_is_guessed(reply: str) -> None:
 @pytest.mark.parametrize("reply", NO_CHOICE)
 def test_no_option_is_guessed(reply: str) -> None:
     assert said(reply, "choice") is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "question"),
+    [
+        ("The cat is black.", "Is the cat black and white?"),
+        ("They are wearing hats.", "Are all of them wearing hats?"),
+        ("The dogs are sleeping.", "Are the two dogs sleeping?"),
+    ],
+)
+def test_a_sentence_that_says_a_part_of_what_was_asked_is_unread(reply: str, question: str) -> None:
+    assert read(reply, "boolean", question=question) is None
 
 
 def test_a_denied_question_is_not_echoed() -> None:

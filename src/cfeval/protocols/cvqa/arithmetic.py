@@ -18,7 +18,8 @@ _TOKEN = re.compile(
     r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:\.[0-9]+)?)|(?P<word>[^\W\d_]+)|(?P<sign>[-+*/()=])|(?P<other>\S)"
 )
 _SAME_SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∗": "*", "÷": "/", "⁄": "/"})
-_SIGN_OF_WORD = {"plus": "+", "minus": "-", "times": "*", "x": "*", "equals": "="}
+_EQUALS = ("equals", "is", "gives", "makes")
+_SIGN_OF_WORD = {"plus": "+", "minus": "-", "times": "*", "x": "*"} | dict.fromkeys(_EQUALS, "=")
 _LONGEST_NUMBER = 12
 _LARGEST = 10**12
 _SHOWN = 60

@@ -33,6 +33,15 @@ _ELLIPTIC = re.compile(
 _AUXILIARY = re.compile(rf"\b({_VERB})(?:n't)?\b")
 _SHORT_VERB = re.compile(rf"'(?:d|s|re|ll)\b|\b{_VERB}(?:n't)?\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|without)\b|n't\b", re.IGNORECASE)
+_TURN = re.compile(r"[.!?;\n]\s*(?:however|but|that said|on the other hand|still)\b", re.IGNORECASE)
+"""A sentence that may take an opening `yes` back."""
+_WHOLE_ONLY = frozenset(
+    {
+        *("and", "or", "only", "all", "both", "every", "each", "same", "more", "most", "less", "fewer", "than"),
+        *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    }
+)
+"""Words of a question that a sentence must repeat too: `the cat is black` does not say that it is black and white."""
 _EMPTY = frozenset(
     {
         *("a", "an", "the", "it", "they", "he", "she", "there", "this", "that", "these", "those", "his", "her"),
@@ -53,6 +62,8 @@ def boolean(said: Stated, question: str = "") -> str | None:
     text = " ".join(told)
     opened = _opening(text)
     if opened:
+        if _TURN.search(text):
+            return None
         goes_on = sentences(re.sub(r"^\W*\w+\W*", "", text))
         denied = {_OTHER[opened]} & {_echo(sentence, question) for sentence in goes_on[:1]}
         return None if denied else opened
@@ -112,6 +123,8 @@ def _echo(sentence: str, question: str) -> str | None:
         or words != _content(asserted(question))
         or not verbs <= asked
     ):
+        return None
+    if _WHOLE_ONLY & (_content(asserted(question)) - words):
         return None
     denied = re.findall(r"\bnot\b|n't\b", claim)
     if len(_DENIED.findall(claim)) != len(denied) or len(denied) > 1:

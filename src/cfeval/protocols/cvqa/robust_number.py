@@ -17,6 +17,12 @@ _CONCLUDING = re.compile(
 _WOULD = re.compile(r"\b(?:would|will)\b|'d\b", re.IGNORECASE)
 _SUM = re.compile(r"\b\w+ (?:plus|minus|times|and) \w+ (?:is|makes|gives|are|equals)\b", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|never|neither|nor|than|least|most|up to|maybe|perhaps|possibly|could|might|may)\b|n't\b")
+_CHANGE = re.compile(
+    r"\b(?:(?:increas|decreas|reduc|chang|grow|drop|declin|shrink|lower|differ)\w*"
+    r"|ris(?:es?|ing)|rose|grew|fall(?:s|en|ing)?|fell|goes|go|gone|went|up|down) by\W*$"
+    r"|\b(?:all|every\w*|any\w*|none|nothing|nobody) but\W*$"
+)
+"""What stands before a number that says how much changes, or what is left out, not how many there are."""
 _ADDS_UP = re.compile(
     r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^.;=]{1,40}\b(?:and|plus) \1\b(?! (?:is|are))"
 )
@@ -146,7 +152,8 @@ def _is_plain(words: list[Token], first: int, last: int, text: str) -> bool:
         "$",
     ):
         return False
-    return not _NOT.search(_clause(text, words[first].start))
+    start = words[first].start
+    return not (_CHANGE.search(text[max(0, start - _CLAUSE) : start]) or _NOT.search(_clause(text, start)))
 
 
 def _clause(text: str, end: int) -> str:

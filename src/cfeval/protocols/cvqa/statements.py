@@ -38,7 +38,7 @@ _ANEW = re.compile(r"[.!?;\n]|\b(?:but|however)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(
     r"\b(?:even )?(?:if|when|after|once|because|since|given that|assuming|suppose|supposing|unless|whether|without"
     r"|except)\b.*?"
-    r"(?:,(?!\d)|\bthen\b|(?=\b(?:there|it|they|we|you|he|she|this|that|i|the \w+(?: \w+)?) "
+    r"(?:,(?!\d)|:(?!\d)|\bthen\b|(?=\b(?:there|it|they|we|you|he|she|this|that|i|the \w+(?: \w+)?) "
     r"(?:would|will|'d|'ll|could|should)\b)|$)",
     re.IGNORECASE | re.DOTALL,
 )
