@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from cfeval.backends import registry
-from cfeval.backends.answerers.base import AnswerReply
+from cfeval.backends.answerers.base import AnswerReply, AnswerRequest
 from cfeval.io.choices import LETTERS, read_choices
 from cfeval.io.pictures import Picture
 from cfeval.programs.run import run_program
@@ -101,10 +101,10 @@ def test_chance_says_the_same_whatever_the_batch(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_failed_call_is_a_status_at_this_stage_and_the_others_are_answered() -> None:
-    def say(request: object) -> AnswerReply:
-        side = getattr(request, "side", "")
-        failed = AnswerReply("?", "", "m", Status.REFUSED, "will\nnot  say", ("c1",))
-        return failed if side == "original" else AnswerReply("?", "3", "m", calls=("c2",))
+    def say(request: AnswerRequest) -> AnswerReply:
+        if request.side == "original":
+            return AnswerReply(request.question, "", "m", Status.REFUSED, "will\nnot  say", ("c1",))
+        return AnswerReply(request.question, "3", "m", calls=("c2",))
 
     broken, fine = asked(pair(1), who=Remembering(say))
     assert (broken.status, broken.stage, broken.reason, broken.text) == (Status.REFUSED, "answers", "will not say", "")
@@ -115,7 +115,7 @@ def test_a_failed_call_is_a_status_at_this_stage_and_the_others_are_answered() -
 def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> None:
     vision = registry.build("vision", {"backend": "scripted", "answer": "3"})
     run = run_program("vipergpt", "nonsense", View(picture(), (0, 0, 6, 8)), vision, question="How many?")
-    said = asked(pair(1), who=Remembering(lambda request: AnswerReply("?", run.result, "m", program=run)))
+    said = asked(pair(1), who=Remembering(lambda request: AnswerReply(request.question, run.result, program=run)))
     assert said[0].program == run
     assert Said.model_validate_json(said[0].model_dump_json()) == said[0]
     first = next(scores([pair(1)], said))
