@@ -171,6 +171,7 @@ Fate = Literal[
     "not written",
     "rejected",
     "wrong sum",
+    "no sum",
     "inconsistent",
     "not reviewed",
     "not related",
@@ -179,8 +180,9 @@ Fate = Literal[
 ]
 """What becomes of a draft: it enters the set, or why not; of several reasons the first.
 
-rejected: a person said no. inconsistent: its steps name other numbers, or another answer, than the question. undecided:
-a person must accept it and has not.
+rejected: a person said no. no sum: a number was worked out in words alone, so that nobody can recompute it.
+inconsistent: its steps name other numbers, or another answer, than the question. undecided: a person must accept it and
+has not.
 """
 
 

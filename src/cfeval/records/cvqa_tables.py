@@ -308,6 +308,8 @@ class BuildsRow(Record):
     """Why others could not, with counts."""
     n_wrong_sum: int = 0
     """Drafts left out because the second step's sum does not give the stated answer."""
+    n_no_sum: int = 0
+    """Because the second step of a direct draft states no sum that can be recomputed."""
     n_inconsistent: int = 0
     """Because the steps name other numbers, or another answer, than the question."""
     n_not_related: int = 0

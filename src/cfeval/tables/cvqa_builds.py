@@ -14,11 +14,13 @@ ROW = BuildsRow
 EMPTY = "Empty: no set was built from source questions."
 NOTE = (
     "Left out: the first reason that holds. Wrong sum: the second step's sum gives another number than the stated "
-    "answer, or begins with another than the original's. Inconsistent: the steps name other numbers or another answer "
-    "than the question. Not related, not reasonable: what the second model says. Nothing enters the set unverified."
+    "answer, or begins with another than the original's. No sum: a number was worked out in words alone. Inconsistent: "
+    "the steps name other numbers or another answer than the question. Not related, not reasonable: what the second "
+    "model says. Nothing enters the set unverified."
 )
 _LEFT_OUT: dict[Fate, str] = {
     "wrong sum": "n_wrong_sum",
+    "no sum": "n_no_sum",
     "inconsistent": "n_inconsistent",
     "not reviewed": "n_not_reviewed",
     "not related": "n_not_related",
@@ -37,7 +39,7 @@ def rows(material: CvqaMaterial) -> list[BuildsRow]:
 def sheet(of: Sequence[BuildsRow]) -> Sheet:
     """The table for readers."""
     headings = (
-        *("Set", "Type", "Drafts", "Written", "Wrong sum", "Inconsistent", "Not related", "Not reasonable"),
+        *("Set", "Type", "Drafts", "Written", "Wrong sum", "No sum", "Inconsistent", "Not related", "Not reasonable"),
         *("Not reviewed", "People: no", "undecided", "Accepted", "by people", "corrected", "Share", "Missing"),
     )
     return Sheet("cvqa_builds", "Building a set", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
@@ -80,7 +82,15 @@ def _row(name: str, kind: str, counts: Counter[str]) -> BuildsRow:
 
 def _cells(row: BuildsRow) -> tuple[str, ...]:
     counts = (
-        *(row.n, row.n_written, row.n_wrong_sum, row.n_inconsistent, row.n_not_related, row.n_not_reasonable),
+        *(
+            row.n,
+            row.n_written,
+            row.n_wrong_sum,
+            row.n_no_sum,
+            row.n_inconsistent,
+            row.n_not_related,
+            row.n_not_reasonable,
+        ),
         *(row.n_not_reviewed, row.n_rejected, row.n_undecided, row.n_accepted, row.n_by_people, row.n_corrected),
     )
     return row.set, row.type, *map(str, counts), cell(row.accepted), row.missing

@@ -201,7 +201,9 @@ WRONG_SUM = draft(step2="3 + 2 = 6", answer="6")
 CASES: list[tuple[Draft, Review | None, Decision | None, bool, Fate]] = [
     (draft(), FINE, None, False, "accepted"),
     (boolean(), FINE, None, False, "accepted"),
-    (draft(step2="Five are there then."), FINE, None, False, "accepted"),
+    (draft(step2="Five are there then."), FINE, None, False, "no sum"),
+    (draft(step2="1 zebra left and 2 came, so 3"), FINE, None, False, "no sum"),
+    (draft(step2="Five are there then."), FINE, YES, False, "accepted"),
     (draft(status=Status.UNPARSABLE, stage="drafts", reason="x"), FINE, YES, False, "not written"),
     (draft(), None, None, False, "not reviewed"),
     (draft(), CUT, None, False, "not reviewed"),

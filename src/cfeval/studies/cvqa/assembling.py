@@ -27,7 +27,8 @@ def assembled(
     """Decide about every draft, in order.
 
     A person's `no` drops a draft; a `yes` overrules the second model, and what the person corrected replaces what the
-    draft says. A sum that is wrong drops a draft that nobody corrected, whoever accepts it.
+    draft says. A sum that is wrong drops a draft that nobody corrected, whoever accepts it; a direct draft without a
+    sum needs a person's yes.
 
     Args:
         drafts: what was written.
@@ -67,6 +68,8 @@ def _left_out(draft: Draft, review: Review | None, decision: Decision, people: b
         return ("wrong sum", sums) if sums and not corrected else None
     if sums:
         return "wrong sum", sums
+    if _without_sum(draft):
+        return "no sum", "step 2 states no sum that could be recomputed; a person can accept the draft"
     if fault := _step_fault(draft):
         return "inconsistent", fault
     return _unreviewed(review) or (("undecided", "") if people else None)
@@ -77,6 +80,13 @@ def _sum_fault(draft: Draft) -> str:
     if draft.type != "direct":
         return ""
     return check_sum(draft.step2, draft.original.answer, draft.answer).reason
+
+
+def _without_sum(draft: Draft) -> bool:
+    """Whether a number was worked out in a way that nobody can recompute."""
+    if draft.type != "direct":
+        return False
+    return check_sum(draft.step2, draft.original.answer, draft.answer).verdict == "no sum"
 
 
 def _step_fault(draft: Draft) -> str:
