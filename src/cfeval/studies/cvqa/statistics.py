@@ -5,9 +5,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cfeval.io.choices import LETTERS, read_choices
 from cfeval.records.cvqa import REAL, SIDES, SYNTHETIC, Pair, PairType, Question, Side, form_of
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
+
+
+def _said(question: Question) -> str:
+    """The right answer itself: of options not the letter, which stands elsewhere in another list, but its value."""
+    choices = read_choices(question.question)
+    return choices.values[LETTERS.index(question.answer)] if choices and question.answer in LETTERS else question.answer
 
 
 class QuestionPair(NamedTuple):
@@ -47,7 +54,7 @@ class Counts:
         self.answers["counterfactual"][changed.answer] += 1
         self.if_inside += " if " in changed.question.lower()
         self.if_first += changed.question.startswith("If")
-        self.unchanged += original.answer == changed.answer
+        self.unchanged += _said(original) == _said(changed)
         self.negated += _OPPOSITE.get(original.answer) == changed.answer
         self.booleans += form_of(pair.type) == "boolean"
         self.choices += form_of(pair.type) == "choice"
