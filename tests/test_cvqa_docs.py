@@ -14,6 +14,7 @@ from cfeval.backends import registry
 from cfeval.backends.vision.base import View
 from cfeval.io.choices import read_choices
 from cfeval.io.pictures import Picture
+from cfeval.io.records import read_csv
 from cfeval.params.cvqa import FAMILIES
 from cfeval.params.study import merged, parse, read
 from cfeval.programs import functions, mathematics, methods, patches, reading, steps, surface
@@ -22,11 +23,12 @@ from cfeval.programs.run import run_program
 from cfeval.protocols.cvqa.templates import FAMILIES as PHRASES
 from cfeval.records import cvqa, programs
 from cfeval.records.common import Record
+from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.studies.cvqa.scores import read_both
 from cfeval.world.puzzles.generate import make_puzzle
 from cfeval.world.puzzles.icons import icons_of
 from cfeval.world.puzzles.render import png_of
-from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
+from tests.test_docs import PAGES, README, ROOT, SHARED, YAML, loaded, row
 
 GUIDE, PROGRAMS = "docs/cvqa.md", "docs/cvqa-programs.md"
 PLUGINS = {
@@ -182,3 +184,14 @@ def test_every_model_of_the_paper_that_is_named_has_published_figures() -> None:
     named = {spec["paper"] for spec in overlay if "paper" in spec} | set(re.findall(r"`paper: (.+?)`", PAGES[GUIDE]))
     assert named
     assert named <= published
+
+
+def test_what_the_readme_says_of_the_puzzles_is_what_the_table_says() -> None:
+    table = read_csv(ROOT / "results" / "tables" / "cvqa_table7.csv", AccuracyRow)
+    found = {row.answerer: row for row in table if (row.type, row.reader) == ("all", "reference")}
+    [(original, counterfactual)] = re.findall(
+        r"answers (0\.\d{4}) of them and (0\.\d{4}) of the counterfactual", README
+    )
+    assert (found["puzzles"].original, found["puzzles"].counterfactual) == (float(original), float(counterfactual))
+    assert all(found[name].original == found[name].counterfactual == 1 for name in ("programs", "visprog"))
+    assert (found["heedless"].original, found["heedless"].counterfactual) == (1, 0)
