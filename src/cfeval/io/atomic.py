@@ -9,6 +9,9 @@ from pathlib import Path
 
 from cfeval.errors import OutputError, as_output_error
 
+_PIECE = 1 << 18
+"""Characters of a growing text that are kept before they are written."""
+
 
 def ensure_writable(path: Path) -> None:
     """Refuse an output that could not be written, before any work is spent on it.
@@ -59,6 +62,45 @@ def write_bytes_by(path: Path, write: Callable[[Path], object]) -> None:
 def write_text(path: Path, content: str) -> None:
     """Write UTF-8 text with LF line ends; see `write_bytes`."""
     write_bytes(path, content.encode("utf-8"))
+
+
+@contextmanager
+def growing_text(path: Path) -> Iterator[Callable[[str], None]]:
+    """Yields the function that adds UTF-8 text to a file; the file appears when the block ends well.
+
+    No more than a piece of the text is in memory, and no file is open in between: there may be many at once.
+
+    Raises:
+        OutputError: see `write_bytes`. What goes wrong in the block for another reason is not about this file.
+    """
+    with _writing(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+        os.close(handle)
+    part, waiting, size = Path(name), list[str](), 0
+
+    def flush() -> None:
+        nonlocal size
+        with _writing(path), part.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(waiting)
+        waiting.clear()
+        size = 0
+
+    def add(text: str) -> None:
+        nonlocal size
+        waiting.append(text)
+        size += len(text)
+        if size >= _PIECE:
+            flush()
+
+    try:
+        yield add
+        flush()
+        with _writing(path):
+            part.chmod(0o666 & ~_umask())
+            part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cfeval.errors import OutputError
-from cfeval.io.atomic import fresh_folder, write_text
+from cfeval.io.atomic import fresh_folder, growing_text
 from cfeval.io.pictures import Picture, folder_of
 from cfeval.io.records import record_line
 from cfeval.records.common import Record
@@ -27,14 +27,12 @@ def gallery(path: Path) -> Iterator[Add]:
     folder = folder_of(path)
     if folder.exists() and not path.exists():
         raise OutputError(f"{folder}: exists, and {path.name} does not stand beside it; move it away or choose another")
-    lines: list[str] = []
-    with fresh_folder(folder) as building:
+    with growing_text(path) as add_line, fresh_folder(folder) as building:
 
         def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
             for name, picture in pictures.items():
                 (building / name).write_bytes(picture.png if isinstance(picture, Picture) else picture)
-            lines.append(record_line(record))
+            add_line(record_line(record))
 
         yield add
         path.unlink(missing_ok=True)
-    write_text(path, "".join(lines))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from cfeval.errors import InputError
-from cfeval.io.atomic import write_text
+from cfeval.io.atomic import growing_text
 from cfeval.records.common import Record
 
 R = TypeVar("R", bound=Record)
@@ -41,8 +41,10 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def write_jsonl(path: Path, records: Iterable[Record]) -> None:
-    """Write records, one a line."""
-    write_text(path, "".join(record_line(record) for record in records))
+    """Write records, one a line, as they come."""
+    with growing_text(path) as add:
+        for record in records:
+            add(record_line(record))
 
 
 def record_line(record: Record) -> str:
@@ -50,9 +52,20 @@ def record_line(record: Record) -> str:
     return json.dumps(record.model_dump(mode="json"), ensure_ascii=False, sort_keys=True) + "\n"
 
 
+def count_records(path: Path) -> int:
+    """How many records a JSONL file holds, none of them parsed; InputError as from `read_jsonl`."""
+    return sum(1 for line in read_lines(path) if line.strip())
+
+
 def read_csv(path: Path, kind: type[R]) -> list[R]:
     """Read a CSV whose header names the fields of `kind`; an empty cell stands for the field's default."""
-    return [_row(path, number, row, kind) for number, row in csv_rows(path)]
+    return list(stream_csv(path, kind))
+
+
+def stream_csv(path: Path, kind: type[R]) -> Iterator[R]:
+    """The same, a record at a time."""
+    for number, row in csv_rows(path):
+        yield _row(path, number, row, kind)
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -70,12 +83,17 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def write_csv(path: Path, kind: type[Record], records: Iterable[Record]) -> None:
-    """Write records as CSV, a column a field; None is an empty cell, booleans are 0 and 1."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(kind.model_fields)
-    writer.writerows([_cell(value) for value in record.model_dump(mode="json").values()] for record in records)
-    write_text(path, text.getvalue())
+    """Write records as CSV as they come, a column a field; None is an empty cell, booleans are 0 and 1."""
+    with growing_text(path) as add:
+        add(_csv_line(kind.model_fields))
+        for record in records:
+            add(_csv_line(_cell(value) for value in record.model_dump(mode="json").values()))
+
+
+def _csv_line(cells: Iterable[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
 
 
 def _cell(value: Any) -> Any:
