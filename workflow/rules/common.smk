@@ -31,6 +31,10 @@ if RECORD_FORMAT_VERSION != provenance.FORMAT:
         f"workflow/provenance.py knows {provenance.FORMAT}; install the version that requirements.lock names"
     )
 
+fingerprint.COMPARED = workflow.is_main_process
+if workflow.is_main_process:
+    fingerprint.PROJECT.remember()
+
 PARAMS = checked(check_params, config)
 calls.use(PARAMS.calls)
 EDCT = PARAMS.edct
