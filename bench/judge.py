@@ -2,8 +2,8 @@
 
 A study of 120 items, six calls each: both turns, the edit instruction, both turns on the edited picture, the verdict;
 every call answered after 0.5 s, 16 at once. It is run, then a sentence is added to the judge's prompt and it is run
-again. cfeval runs the whole of it by Snakemake, tables and report included, the edits by a local editor; the peers do the
-six calls and stop there, each with the cache that it comes with.
+again. cfeval runs the whole of it by Snakemake, tables and report included, the edits by a local editor; the peers do
+the six calls and stop there, each with the cache that it comes with.
 """
 
 import json
@@ -26,7 +26,7 @@ from cfeval.io.prompts import prompt_file
 
 ITEMS, LATENCY = 120, 0.5
 SENTENCE = "Be strict."
-COLUMNS = ("", "first run: calls", "s", "prompt changed: calls sent", "s")
+COLUMNS = ("", "first run: calls", "first run, s", "prompt changed: calls sent", "then, s")
 SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval edct judge` alone"
 PLAIN = Subject("AsyncOpenAI, its file of finished items removed by hand", "plain.py")
 PEERS = (
@@ -36,11 +36,11 @@ PEERS = (
     Subject("inspect-ai, its cache", "inspection.py"),
 )
 NOTES = (
-    "Seconds are of the whole command, start-up included. What decides whether a call is sent again: cfeval, the hash of "
-    "the full request, and before it Snakemake, which runs only the jobs behind the prompt; AsyncOpenAI has no cache; "
-    "LangGraph's cache of nodes is keyed on the node's name and its input, so that a prompt that stands in the code or "
-    "in a file is not seen: no call is sent and **the old verdicts stand**, unless the node is given a key function that "
-    "names the prompt; inspect-ai keys on messages, model and settings, which is right.",
+    "Seconds are of the whole command, start-up included. What decides whether a call is sent again: cfeval, the hash "
+    "of the full request, and before it Snakemake, which runs only the jobs behind the prompt; AsyncOpenAI has no "
+    "cache; LangGraph's cache of nodes is keyed on the node's name and its input, so that a prompt that stands in the "
+    "code or in a file is not seen: no call is sent and **the old verdicts stand**, unless the node is given a key "
+    "function that names the prompt; inspect-ai keys on messages, model and settings.",
 )
 
 

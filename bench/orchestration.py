@@ -1,8 +1,8 @@
 """Orchestration: many calls at once
 
 120 items, two calls each (a question about a 64 × 64 picture, then the reason in the same conversation), every call
-answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 s at best. Every tool is a process of its
-own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
+answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 s at best. Every tool is a process of
+its own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
 """
 
 import statistics
@@ -29,11 +29,11 @@ COLUMNS = (
     "peak, MiB",
 )
 NOTES = (
-    f"Medians of {REPEATS} runs. *calls*: from the first request that the server saw to its last answer. *starting*: the "
-    "CPU of the same command on one item. Aim: at most 1.10 of the ideal, CPU and memory below both frameworks'.",
+    f"Medians of {REPEATS} runs. *calls*: from the first request that the server saw to its last answer. *starting*: "
+    "the CPU of the same command on one item. Aim: at most 1.10 of the ideal, CPU and memory below both frameworks'.",
     "The ideal is that of a limit on calls. Where the limit is on items (the semaphore round each item, LangGraph's "
-    "`max_concurrency`, inspect-ai's default) the best is 8.0 s, 1.07 of it: the last round is half empty. What is kept "
-    "on disk meanwhile: every call (cfeval), every item (AsyncOpenAI), the state after every call (LangGraph with "
+    "`max_concurrency`, inspect-ai's default) the best is 8.0 s, 1.07 of it: the last round is half empty. What is "
+    "kept on disk meanwhile: every call (cfeval), every item (AsyncOpenAI), the state after every call (LangGraph with "
     "checkpoints), every event (inspect-ai).",
 )
 

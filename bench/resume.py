@@ -1,8 +1,8 @@
 """Resume: killed at half, run again
 
 The same two calls for each of 120 items, 16 at once. Once half of the calls have come in, and while the next ones wait
-for their answers, the process is killed (`kill -9`); then the same command is run again. The server counts by the hash of
-the body which calls it has seen before. What need not be paid twice is whatever was answered before the kill.
+for their answers, the process is killed (`kill -9`); then the same command is run again. The server counts by the hash
+of the body which calls it has seen before. What need not be paid twice is whatever was answered before the kill.
 """
 
 import tempfile

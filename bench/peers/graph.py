@@ -8,6 +8,7 @@ part of it. With `--variant prompt-in-key` the judge's node has a key function o
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import pairwise
 from typing import Any, TypedDict
 
 from langchain_openai import ChatOpenAI
@@ -99,7 +100,7 @@ def built() -> StateGraph:
         policy = CachePolicy(key_func=named) if own else CachePolicy()
         graph.add_node(node.__name__, node, cache_policy=policy if GIVEN.work == "study" else None)
     names = [START, *(node.__name__ for node in nodes), END]
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         graph.add_edge(before, after)
     return graph
 

@@ -1,8 +1,8 @@
 """An inspect-ai task with `max_connections` at once; a log of an earlier run that was cut off is retried.
 
 Two turns: the solvers that come with it. `--variant samples` lets all items be open at once (`max_samples`), as many
-calls at once as before. The study: a solver of six calls, each with inspect's cache, which is keyed on the messages, the
-model and its settings.
+calls at once as before. The study: a solver of six calls, each with inspect's cache, which is keyed on the messages,
+the model and its settings.
 """
 
 import os
@@ -68,6 +68,7 @@ def six_calls(prompt: str) -> Solver:
         return answer.completion, why.completion
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate  # the models are asked directly, each with the cache
         before, explanation = await turns(state, state.user_prompt.content[0].image)
         state.store.set("instruction", await say(WRITER, WRITE + explanation))
         after, _ = await turns(state, state.metadata["edited"])
