@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from bench import calls, judge, orchestration, resume
 from bench.processes import Ran, run
 from bench.subjects import CFEVAL, TWO_TURNS, Subject, lay_out
