@@ -1,0 +1,1 @@
+"""The benchmarks themselves, at a size that a test can run."""
