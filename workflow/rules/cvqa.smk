@@ -40,6 +40,7 @@ rule run_cvqa_questions:
         set=one_of(CVQA.sets) if CVQA else "-",
     resources:
         gpu=gpus_behind(cvqa_set),
+        gpu_model=gpu_model_behind(cvqa_set),
         api_slots=slots_behind(cvqa_set),
         mem_mb=2000,
         runtime="1h",
@@ -82,6 +83,7 @@ rule run_cvqa_draft:
         set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=gpus_behind(cvqa_drafting),
+        gpu_model=gpu_model_behind(cvqa_drafting),
         api_slots=slots_behind(cvqa_drafting),
         mem_mb=2000,
         runtime="8h",
@@ -125,6 +127,7 @@ rule run_cvqa_review:
         set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=gpus_behind(cvqa_checker),
+        gpu_model=gpu_model_behind(cvqa_checker),
         api_slots=slots_behind(cvqa_checker),
         mem_mb=4000,
         runtime="8h",
@@ -162,6 +165,7 @@ rule run_cvqa_assemble:
         set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="1h",
@@ -204,6 +208,7 @@ rule run_cvqa_answer:
         "benchmarks/cvqa/answers/{set}/{answerer}{shard}.tsv"
     resources:
         gpu=gpus_behind(cvqa_answerer),
+        gpu_model=gpu_model_behind(cvqa_answerer),
         api_slots=slots_behind(cvqa_answerer),
         mem_mb=4000,
         runtime="24h",
@@ -239,6 +244,7 @@ rule run_cvqa_score:
         "benchmarks/cvqa/scores/{set}/{answerer}{shard}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="1h",
