@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ def tables() -> list[Table]:
         sys.exit(0)
     place = Place("cuda", torch.bfloat16, meter.peak("cuda", torch.bfloat16, 8192, 2**31))
     edits = edit_tables(checkpoints.FLUX_KONTEXT, place, (1, 2, 4))
+    _release(place)
     chats = chat_tables(checkpoints.QWEN_7B, place, (1, 2, 4, 8, 16, 32, 64), tokens=128)
     return [*edits, *chats]
 
@@ -67,7 +69,9 @@ def edit_tables(size: FluxSize, place: Place, batches: Sequence[int]) -> list[Ta
         path = checkpoints.flux(size, Path(folder), place.device, place.dtype)
         _release(place)
         painted = {"steps": size.steps, "min_pixels": size.pixels**2, "max_pixels": size.pixels**2}
-        editor: Any = registry.build("editors", {"backend": "diffusers", "model": str(path), **painted, **place.options})
+        editor: Any = registry.build(
+            "editors", {"backend": "diffusers", "model": str(path), **painted, **place.options}
+        )
     pipe = editor.pipe
     request = EditRequest("one", picture(size.pixels), "Change the color of the circle to blue.", "", seed=1)
 
@@ -88,8 +92,6 @@ def edit_tables(size: FluxSize, place: Place, batches: Sequence[int]) -> list[Ta
     bytes_ = {name: moved[name] * part.calls for name, part in counted.items() if name in moved}
     parts = Table(title, COLUMNS, _rows(counted, timed, bytes_, whole, place.peak), [_about(place)])
     swept = _transformer_alone(pipe, size, place, batches)
-    del editor, pipe, probes, networks
-    _release(place)
     return [parts, swept]
 
 
@@ -99,7 +101,7 @@ def _transformer_alone(pipe: Any, size: FluxSize, place: Place, batches: Sequenc
     for batch in batches:
         inputs = _step_inputs(pipe, size, batch, place)
         with torch.inference_mode():
-            work = lambda inputs=inputs: pipe.transformer(**inputs, return_dict=False)  # type: ignore[misc] # noqa: E731
+            work = lambda inputs=inputs: pipe.transformer(**inputs, return_dict=False)  # noqa: E731
             probe = [Probe(pipe.transformer, "forward", "step")]
             flops = meter.watched(probe, place.device, work, count=True)["step"].flops
             spent = min(meter.seconds(place.device, work) for _ in range(3))
@@ -116,13 +118,13 @@ def _step_inputs(pipe: Any, size: FluxSize, batch: int, place: Place) -> dict[st
     places = 2 * (size.pixels // (2 * pipe.vae_scale_factor)) ** 2
     here = {"device": place.device, "dtype": place.dtype}
     return {
-        "hidden_states": torch.randn(batch, places, config.in_channels, **here),  # type: ignore[call-overload]
-        "encoder_hidden_states": torch.randn(batch, PROMPT_TOKENS, config.joint_attention_dim, **here),  # type: ignore[call-overload]
-        "pooled_projections": torch.randn(batch, config.pooled_projection_dim, **here),  # type: ignore[call-overload]
-        "timestep": torch.full((batch,), 0.5, **here),  # type: ignore[call-overload]
-        "guidance": torch.full((batch,), 2.5, **here),  # type: ignore[call-overload]
-        "img_ids": torch.zeros(places, 3, **here),  # type: ignore[call-overload]
-        "txt_ids": torch.zeros(PROMPT_TOKENS, 3, **here),  # type: ignore[call-overload]
+        "hidden_states": torch.randn(batch, places, config.in_channels, **here),
+        "encoder_hidden_states": torch.randn(batch, PROMPT_TOKENS, config.joint_attention_dim, **here),
+        "pooled_projections": torch.randn(batch, config.pooled_projection_dim, **here),
+        "timestep": torch.full((batch,), 0.5, **here),
+        "guidance": torch.full((batch,), 2.5, **here),
+        "img_ids": torch.zeros(places, 3, **here),
+        "txt_ids": torch.zeros(PROMPT_TOKENS, 3, **here),
     }
 
 
@@ -138,13 +140,14 @@ def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: in
     at = 0
     for batch in batches:
         requests = [_request(number, size.pixels) for number in range(batch)]
+        work = partial(chat.chat, requests)
         probes, moved = _chat_probes(chat._loaded.model), _chat_bytes(chat, requests, tokens)
-        counted = meter.watched(probes, place.device, lambda requests=requests: chat.chat(requests), count=True)  # type: ignore[misc]
+        counted = meter.watched(probes, place.device, work, count=True)
         if counted["reading"].calls > 1:
             rows.append([str(batch), "does not fit", "", "", ""])
             break
-        timed = meter.watched(probes, place.device, lambda requests=requests: chat.chat(requests), count=False)  # type: ignore[misc]
-        whole = min(meter.seconds(place.device, lambda requests=requests: chat.chat(requests)) for _ in range(2))  # type: ignore[misc]
+        timed = meter.watched(probes, place.device, work, count=False)
+        whole = min(meter.seconds(place.device, work) for _ in range(2))
         at, parts = batch, _rows(counted, timed, moved, whole, place.peak)
         said = batch * (counted["writing"].calls + 1)
         floor = _floor(counted, moved, place.peak)
@@ -153,8 +156,6 @@ def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: in
         rows.append([str(batch), *cells])
     columns = ("batch", "tokens/s", "tokens/s at the floor", "times the floor", "share of the host")
     name = f"Qwen2.5-VL-7B-size, an image of {size.pixels} × {size.pixels}, {tokens} tokens of reply"
-    del chat, probes
-    _release(place)
     return [Table(name, columns, rows, [_about(place)]), Table(f"The same part by part, batch {at}", COLUMNS, parts)]
 
 
@@ -208,7 +209,9 @@ def picture(side: int) -> Picture:
 
 
 def _request(number: int, side: int) -> ChatRequest:
-    return ChatRequest(str(number), (Turn("user", "What is in the picture, and how do you know?", picture(side)),), number)
+    return ChatRequest(
+        str(number), (Turn("user", "What is in the picture, and how do you know?", picture(side)),), number
+    )
 
 
 def _about(place: Place) -> str:

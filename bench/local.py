@@ -2,8 +2,8 @@
 
 The transformers backend with a Qwen2.5-VL of 34 million random weights (as many layers, heads and widths as
 bench/checkpoints.py says) on one thread: sixteen items, an image and a question each of its own length, 16 tokens of
-reply; then two turns, as the main study asks: the answer, and with image and answer the reason. Seconds are CPU seconds,
-the least of two runs in turn. A reply may not depend on its batch: the last column counts those that do.
+reply; then two turns, as the main study asks: the answer, and with image and answer the reason. Seconds are CPU
+seconds, the least of two runs in turn. A reply may not depend on its batch: the last column counts those that do.
 """
 
 import os
@@ -48,7 +48,7 @@ def measured(path: Path, size: QwenSize, batches: Sequence[int], items: int, tok
     rows = []
     for turns, name in ((1, "one turn"), (2, "two turns")):
         said = [_hold(model, pictures, turns) for model in models]
-        works = [lambda model=model, turns=turns: _hold(model, pictures, turns) for model in models]  # type: ignore[misc]
+        works = [lambda model=model, turns=turns: _hold(model, pictures, turns) for model in models]
         speeds = [items / seconds for seconds in in_turn(works, REPEATS)]
         for batch, speed, replies in zip(batches, speeds, said, strict=True):
             other = sum(one != alone for one, alone in zip(replies, said[0], strict=True))

@@ -61,7 +61,7 @@ def lpips_torchmetrics(net: str) -> Callable[[Tensor, Tensor], Tensor]:
     """LPIPS of torchmetrics, before it is averaged over the pairs."""
     from torchmetrics.functional.image.lpips import _LPIPS
 
-    network: Any = _LPIPS(net=net, pnet_rand=True)  # type: ignore[arg-type]
+    network: Any = _LPIPS(net=net, pnet_rand=True)
     _fill(network.net, net)
     return lambda first, second: network(first, second).flatten()
 
@@ -77,9 +77,9 @@ def lpips_piq(net: str) -> Callable[[Tensor, Tensor], Tensor] | None:
     own = vgg16(weights=None)
     own.load_state_dict(trunk("vgg"), strict=False)
     piq = piq_package()
-    with patch("torch.hub.load_state_dict_from_url", lambda *_, **__: widths):
-        with patch("piq.perceptual.vgg16", lambda **_: own):
-            network = piq.LPIPS(reduction="none")
+    weights = patch("torch.hub.load_state_dict_from_url", lambda *_, **__: widths)
+    with weights, patch("piq.perceptual.vgg16", lambda **_: own):
+        network = piq.LPIPS(reduction="none")
     return lambda first, second: network((first + 1) / 2, (second + 1) / 2)
 
 
@@ -100,7 +100,8 @@ def inception_piq(width: int) -> Callable[[Tensor], Tensor]:
     extractors = sys.modules["piq.feature_extractors.fid_inception"]
     kind = piq.feature_extractors.InceptionV3
     weights = inception()
-    with patch.object(extractors, "load_state_dict_from_url", lambda *_, **__: weights):
+    with patch.object(extractors, "load_state_dict_from_url", lambda *_, **__: weights), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torchvision's, about how it is called
         network = kind([kind.BLOCK_INDEX_BY_DIM[width]])
     network.eval()
     return lambda images: network(images / 255)[0].mean(dim=(2, 3))

@@ -111,29 +111,31 @@ def _lpips(folder: Path) -> list[Work]:
         torch.save(peers.trunk(net), path)
         ours = registry.build("perceptual", {"backend": "lpips", "net": net, "weights": str(path), "device": "cpu"})
         others = {
-            "lpips": _peer(lambda net=net: peers.lpips_package(net), first, second),  # type: ignore[misc]
-            "torchmetrics": _peer(lambda net=net: peers.lpips_torchmetrics(net), first, second),  # type: ignore[misc]
-            "piq": _peer(lambda net=net: peers.lpips_piq(net), first, second),  # type: ignore[misc]
+            "lpips": _peer(lambda net=net: peers.lpips_package(net), first, second),
+            "torchmetrics": _peer(lambda net=net: peers.lpips_torchmetrics(net), first, second),
+            "piq": _peer(lambda net=net: peers.lpips_piq(net), first, second),
         }
         name = f"LPIPS ({net}), pairs of {LPIPS_SIDE} × {LPIPS_SIDE}, {LPIPS_PAIRS} at once"
-        works.append(Work(name, LPIPS_PAIRS, lambda ours=ours: ours.distance(first, second), others, 1e-4))  # type: ignore[misc]
+        works.append(Work(name, LPIPS_PAIRS, lambda ours=ours: ours.distance(first, second), others, 1e-4))
     return works
 
 
 def _features(folder: Path) -> list[Work]:
     path, images = folder / "inception.pth", _images(FID_IMAGES, FID_SIDE, 3).byte()
     torch.save(peers.inception(), path)
-    why = {"piq": "it resizes as torch does and not as TensorFlow did, and scales by 127.5 in place of 128 (by its code)."}
+    why = {
+        "piq": "it resizes as torch does and not as TensorFlow did, and scales by 127.5 in place of 128 (by its code)."
+    }
     works = []
     for width in (64, 2048):
         spec = {"backend": "inception", "width": width, "weights": str(path), "device": "cpu"}
         ours = registry.build("features", spec)
         others = {
-            "torchmetrics": _peer(lambda width=width: peers.inception_torchmetrics(width), images),  # type: ignore[misc]
-            "piq": _peer(lambda width=width: peers.inception_piq(width), images),  # type: ignore[misc]
+            "torchmetrics": _peer(lambda width=width: peers.inception_torchmetrics(width), images),
+            "piq": _peer(lambda width=width: peers.inception_piq(width), images),
         }
         name = f"{width} features of Inception-v3, {FID_SIDE} × {FID_SIDE}, {FID_IMAGES} at once"
-        works.append(Work(name, FID_IMAGES, lambda ours=ours: ours.features(images), others, 1e-4, why))  # type: ignore[misc]
+        works.append(Work(name, FID_IMAGES, lambda ours=ours: ours.features(images), others, 1e-4, why))
     return works
 
 
@@ -149,7 +151,7 @@ def _ssim() -> Work:
         from torchmetrics.functional.image import structural_similarity_index_measure as ssim
 
         said = {"gaussian_kernel": False, "kernel_size": 7, "data_range": 255.0, "k1": SSIM_K1}
-        return ssim(*_grays(pair), **said, return_full_image=True)[1][0, 0]  # type: ignore[arg-type,index,no-any-return]
+        return ssim(*_grays(pair), **said, return_full_image=True)[1][0, 0]
 
     def piq() -> Callable[[], Tensor]:
         package = peers.piq_package()
@@ -163,7 +165,7 @@ def _ssim() -> Work:
     return Work(name, 1, ours, {"torchmetrics": torchmetrics, "piq": _peer(piq)}, 1e-4, why)
 
 
-def _grays(pair: list[np.ndarray]) -> list[Tensor]:  # type: ignore[type-arg]
+def _grays(pair: list[np.ndarray]) -> list[Tensor]:
     grays = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY) for pixels in pair)
     return [torch.from_numpy(gray.astype(np.float32))[None, None] for gray in grays]
 

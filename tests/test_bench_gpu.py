@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from bench import checkpoints, gpu, meter
 from bench.checkpoints import FLUX_TINY, QWEN_TINY
 from bench.gpu import Place
 from bench.meter import Peak
+
 from cfeval.backends import registry
 
 PLACE = Place("cpu", torch.float32, Peak(flops=1e9, bandwidth=1e9))

@@ -1,1 +1,0 @@
-"""The benchmarks themselves, at a size that a test can run."""
