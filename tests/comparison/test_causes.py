@@ -21,7 +21,7 @@ def test_changed_values_are_named_by_their_place() -> None:
     old = {"shards": 1, "edct": {"judges": {"j": {"threshold": 0.5}}, "tables": [{"vlm": ["a"]}]}}
     new = {
         "shards": 1,
-        "edct": {"judges": {"j": {"threshold": 0.8}}, "tables": [{"vlm": ["a", "b"]}], "seed": 7, "x": 1},
+        "edct": {"judges": {"j": {"threshold": 0.8}}, "tables": [{"vlm": ["a", "b"]}], "x": 1},
     }
     assert changes(old, new) == [
         Change("edct.judges.j.threshold", 0.5, 0.8),
