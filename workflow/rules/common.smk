@@ -16,10 +16,13 @@ import provenance
 import surroundings
 from cfeval import tables
 from cfeval.backends import registry
+from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
 from cfeval.cli.check import check_params
 from cfeval.io.shards import shard_files
+from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
+from cfeval.params.vce import FAMILIES as VCE_FAMILIES
 from cfeval.preflight import locks
 from cfeval.protocols.rules import RULES
 from cfeval.report import figures
@@ -31,8 +34,12 @@ if RECORD_FORMAT_VERSION != provenance.FORMAT:
         f"workflow/provenance.py knows {provenance.FORMAT}; install the version that requirements.lock names"
     )
 
+fingerprint.COMPARED = workflow.is_main_process
+if workflow.is_main_process:
+    fingerprint.PROJECT.remember()
+
 PARAMS = checked(check_params, config)
-calls.use(PARAMS.calls)
+calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 EDCT = PARAMS.edct
 SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
 ARMS = [arm.model_dump() for arm in EDCT.arms()]
@@ -138,6 +145,15 @@ def gpus(section, field):
     return found
 
 
+def gpu_model(section, field):
+    """For a rule's resources: which GPU the backend wants, empty where it holds none or any will do."""
+
+    def found(wildcards):
+        return spec(section, field, wildcards).gpu_model if gpus(section, field)(wildcards) else ""
+
+    return found
+
+
 def api_slots(section, field):
     """For a rule's resources: 1 for a backend that calls a provider."""
 
@@ -192,11 +208,33 @@ def code_behind(verb, backends):
     return found
 
 
+# Which GPU a backend wants that holds one, by family and specification, which do not say it themselves.
+GPU_MODELS = {
+    (family, as_json(its.plugin())): its.gpu_model
+    for study, families in ((PARAMS.vce, VCE_FAMILIES), (PARAMS.cvqa, CVQA_FAMILIES))
+    for section, family in families.items()
+    for its in getattr(study, section, {}).values()
+    if its.gpu_model and registry.needs(family, its.plugin()).gpu
+}
+
+
 def gpus_behind(backends):
     """For a rule's resources: how many GPUs these backends hold together."""
 
     def found(wildcards):
         return max((registry.needs(family, its).gpu for family, its in backends(wildcards)), default=0)
+
+    return found
+
+
+def gpu_model_behind(backends):
+    """For a rule's resources: which GPU those of these backends want that hold one; they share it."""
+
+    def found(wildcards):
+        wanted = {GPU_MODELS.get((family, as_json(its))) for family, its in backends(wildcards)} - {None}
+        if len(wanted) > 1:
+            stop(f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model")
+        return next(iter(wanted), "")
 
     return found
 

@@ -35,6 +35,7 @@ rule run_cvqa_table:
         "benchmarks/cvqa/tables/{table}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",
@@ -76,6 +77,7 @@ rule run_cvqa_metrics:
         "benchmarks/cvqa/tables/metrics.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=1000,
         runtime="10m",
@@ -111,6 +113,7 @@ rule run_cvqa_figure:
         "benchmarks/cvqa/figures/{figure}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="10m",

@@ -25,6 +25,7 @@ rule run_edct_generate:
         "benchmarks/edct/samples/{dataset}.tsv"
     resources:
         gpu=gpus("datasets", "dataset"),
+        gpu_model=gpu_model("datasets", "dataset"),
         api_slots=api_slots("datasets", "dataset"),
         mem_mb=2000,
         runtime="1h",

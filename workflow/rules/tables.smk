@@ -56,6 +56,7 @@ rule run_edct_table:
         "benchmarks/edct/tables/{table}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",
@@ -99,6 +100,7 @@ rule run_edct_metrics:
         "benchmarks/edct/tables/metrics.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=1000,
         runtime="10m",
@@ -134,6 +136,7 @@ rule run_edct_figure:
         "benchmarks/edct/figures/{figure}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="10m",
@@ -172,6 +175,7 @@ rule run_edct_report:
         "benchmarks/edct/report.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=4000,
         runtime="1h",

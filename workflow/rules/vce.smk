@@ -44,6 +44,7 @@ rule run_vce_images:
         "benchmarks/vce/images/{image_set}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="1h",
@@ -87,6 +88,7 @@ rule run_vce_explain:
         "benchmarks/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.tsv"
     resources:
         gpu=gpus_behind(vce_backends),
+        gpu_model=gpu_model_behind(vce_backends),
         api_slots=0,
         compute=VCE_COMPUTE,
         mem_mb=8000,
@@ -140,6 +142,7 @@ rule run_vce_score:
         "benchmarks/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.tsv"
     resources:
         gpu=gpus_behind(vce_judges),
+        gpu_model=gpu_model_behind(vce_judges),
         api_slots=0,
         batch=VCE_BATCH,
         mem_mb=8000,
@@ -186,6 +189,7 @@ rule run_vce_group:
         "benchmarks/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.tsv"
     resources:
         gpu=gpus_behind(vce_comparing),
+        gpu_model=gpu_model_behind(vce_comparing),
         api_slots=0,
         mem_mb=8000,
         runtime="4h",
