@@ -43,7 +43,7 @@ rule run_cvqa_table:
         shards=PARAMS.shards,
         arms=as_json([arm.model_dump() for arm in CVQA_ARMS]),
         sets=as_json(CVQA_SET_FACTS),
-        answerers=as_json(CVQA_FACTS),
+        answerers=lambda wildcards: as_json(cvqa_facts()),
         builds=each("--build", CVQA_BUILDS),
         interval=as_json(CVQA.interval.model_dump() if CVQA else {}),
         genders=lambda wildcards, input: each("--genders", input.genders),
