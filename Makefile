@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser bench-calls bench-gate bench-vce bench-cvqa lint lock clean
+.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench bench-gate bench-vce bench-cvqa lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -52,8 +52,16 @@ test-serve: setup ## A study against a real server: `transformers serve` with a 
 test-browser: setup ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser
 
-bench-calls: setup ## Calls to models outside: time, CPU, faults, kills, repeats (a minute).
-	$(BIN)/python -m bench.calls
+peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .venv-peers.
+
+# A peer that will not install is told of in the tables; the benchmarks run without it.
+.venv-peers/ready: bench/peers/requirements.txt | .venv/ready
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-peers && \
+	$(BIN)/uv pip sync --quiet --compile-bytecode --python .venv-peers/bin/python $< && touch $@ || \
+	echo "bench: the peers will not install; the tables that need them say so" >&2
+
+bench: setup peers ## All benchmarks, and docs/benchmarks.md of them (ARGS="orchestration resume": only these).
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
 
 bench-gate: setup ## The edit gate on a 1024 × 1024 pair, one core.
 	$(BIN)/python -m bench.gate

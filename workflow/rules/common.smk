@@ -34,8 +34,12 @@ if RECORD_FORMAT_VERSION != provenance.FORMAT:
         f"workflow/provenance.py knows {provenance.FORMAT}; install the version that requirements.lock names"
     )
 
+fingerprint.COMPARED = workflow.is_main_process
+if workflow.is_main_process:
+    fingerprint.PROJECT.remember()
+
 PARAMS = checked(check_params, config)
-calls.use(PARAMS.calls)
+calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 EDCT = PARAMS.edct
 SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
 ARMS = [arm.model_dump() for arm in EDCT.arms()]

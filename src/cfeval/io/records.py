@@ -24,7 +24,7 @@ def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
     """
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
-            yield _parse(path, number, line, kind)
+            yield parse_line(path, number, line, kind)
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -102,7 +102,8 @@ def _cell(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _parse(path: Path, number: int, line: str, kind: type[R]) -> R:
+def parse_line(path: Path, number: int, line: str, kind: type[R]) -> R:
+    """One line as its record; InputError, naming the place, where it is none."""
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
