@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce cvqa test test-pipeline test-serve test-browser peers bench lint lock clean
+.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -38,10 +38,13 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/tables/cvqa_*, results/figures/cvqa_*."
 
 test: setup ## Fast tests.
-	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve
+	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
+
+test-slurm: setup ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/slurm
 
 test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/serve

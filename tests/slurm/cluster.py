@@ -55,6 +55,8 @@ SlurmdTimeout=10
 ReturnToService=2
 DefMemPerCPU=100
 KillWait=2
+JobRequeue=0
+MinJobAge=86400
 GresTypes=gpu
 NodeName=localhost NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory_mb} Gres=gpu:{model}:{gpus}
 PartitionName=cpu Nodes=localhost Default=YES MaxTime=2-0 State=UP
