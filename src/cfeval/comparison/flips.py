@@ -91,7 +91,7 @@ def _compared(
                 became.setdefault(metric, Counter())[change] += 1
             if len(first) < items:
                 first.append(Item(key, changes))
-    counts = {metric: dict(sorted(of.items())) for metric, of in became.items()}
+    counts = {metric: dict(sorted(of.items())) for metric, of in sorted(became.items())}
     told = tuple(_told(kind, names, before[0], after[0], first))
     return Arm(names, "changed", both, new, gone, flipped, counts, told)
 
