@@ -1,7 +1,7 @@
 """A record file with its pictures: `X.jsonl` and the folder `X/`, both there or neither."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cfeval.errors import OutputError
@@ -31,8 +31,14 @@ def gallery(path: Path) -> Iterator[Add]:
 
         def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
             for name, picture in pictures.items():
-                (building / name).write_bytes(picture.png if isinstance(picture, Picture) else picture)
+                _write_once(building / name, picture.png if isinstance(picture, Picture) else picture)
             add_line(record_line(record))
 
         yield add
         path.unlink(missing_ok=True)
+
+
+def _write_once(path: Path, content: bytes) -> None:
+    """A picture is named by its content or for its one record: what several share is written for the first."""
+    with suppress(FileExistsError), path.open("xb") as stream:
+        stream.write(content)
