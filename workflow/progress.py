@@ -31,7 +31,9 @@ def follow(logger: logging.Logger, dry: bool) -> None:
 
 def _matters(record: logging.LogRecord) -> bool:
     said = str(record.msg)
-    return _event(record) not in _NOISE and not said.startswith(_CHATTER) and " has been submitted with SLURM" not in said
+    return (
+        _event(record) not in _NOISE and not said.startswith(_CHATTER) and " has been submitted with SLURM" not in said
+    )
 
 
 def _event(record: logging.LogRecord) -> str:
