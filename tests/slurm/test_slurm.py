@@ -1,4 +1,4 @@
-"""The built-in study on a real Slurm of one node: the tables of a local run, whatever happens to jobs and node meanwhile."""
+"""The built-in study on a real Slurm of one node: a local run's tables, whatever happens to jobs and node meanwhile."""
 
 import re
 import subprocess
@@ -109,7 +109,7 @@ class Through:
 
 @pytest.fixture(scope="module")
 def through(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Through:
-    """Part of the built-in study: a job is cancelled and its phase run by DVC, the node dies and comes back; then the rest."""
+    """Part of the built-in study: a job is cancelled, its phase run by DVC; the node dies and comes back; the rest."""
     study = laid_out(tmp_path_factory.mktemp("built-in"), built_in(), cluster)
     study.plug_in("chat", "needy", NEEDY)
     local = study.copy(study.root.parent / "local")

@@ -145,6 +145,11 @@ def gpus(section, field):
     return found
 
 
+def memory(without, gpus):
+    """For a rule's resources: the host's memory in MB, with room for the weights on their way to each GPU."""
+    return lambda wildcards: max(without, 32000 * gpus(wildcards))
+
+
 def gpu_model(section, field):
     """For a rule's resources: which GPU the backend wants, empty where it holds none or any will do."""
 
@@ -233,7 +238,9 @@ def gpu_model_behind(backends):
     def found(wildcards):
         wanted = {GPU_MODELS.get((family, as_json(its))) for family, its in backends(wildcards)} - {None}
         if len(wanted) > 1:
-            stop(f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model")
+            stop(
+                f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
+            )
         return next(iter(wanted), "")
 
     return found
