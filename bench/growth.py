@@ -10,12 +10,13 @@ that many items.
 import sys
 from collections import defaultdict
 
-from bench.scripted_study import Watched, bytes_of, jobs_of, study, watched
-from bench.table import Table
 from tests.workflow.study import Study
 
-SIZES = (100, 1_000)
-WHOLE = 1_000
+from bench.scripted_study import Watched, bytes_of, jobs_of, study, watched
+from bench.table import Table
+
+SIZES = (100, 1_000, 10_000, 100_000)
+WHOLE = 100_000
 A_SHARD = 1_000
 CORES = "2"
 STAGES = ("samples", "baseline", "instructions", "counterfactuals", "checks", "requery", "verdicts", "scores", "tables")

@@ -7,10 +7,11 @@ and the study of a hundred thousand items that the part `growth` leaves behind.
 import shutil
 from pathlib import Path
 
+from tests.workflow.study import Study
+
 from bench.growth import A_SHARD, SIZES
 from bench.scripted_study import PLACE, Watched, watched
 from bench.table import Table
-from tests.workflow.study import Study
 
 ROOT = Path(__file__).parent.parent
 COLUMNS = ("study", "command", "wall, s", "CPU, s", "memory, MB")

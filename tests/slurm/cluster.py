@@ -55,14 +55,15 @@ SlurmdTimeout=10
 ReturnToService=2
 DefMemPerCPU=100
 KillWait=2
+JobRequeue=0
+MinJobAge=86400
 GresTypes=gpu
 NodeName=localhost NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory_mb} Gres=gpu:{model}:{gpus}
 PartitionName=cpu Nodes=localhost Default=YES MaxTime=2-0 State=UP
 PartitionName=gpu Nodes=localhost MaxTime=2-0 State=UP
 """
 _DEVICES = (
-    "AutoDetect=off\n"
-    "NodeName=localhost Name=gpu Type={model} Flags=nvidia_gpu_env File={folder}/nvidia[0-{last_gpu}]\n"
+    "AutoDetect=off\nNodeName=localhost Name=gpu Type={model} Flags=nvidia_gpu_env File={folder}/nvidia[0-{last_gpu}]\n"
 )
 _SRUN = '#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {srun} "$@"\n'
 """Snakemake's plugin takes SLURM_CONF out of the environment of its inner srun, which matters only where Slurm's

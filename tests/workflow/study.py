@@ -215,7 +215,8 @@ def stages_of(params: dict[str, Any]) -> str:
     content["stages"] = {name: stage for name, stage in content["stages"].items() if not name.startswith(left_out)}
     trained = content["stages"]["train"]["outs"]
     content["stages"]["train"]["outs"] = [file for file in trained if Path(next(iter(file))).stem in WEIGHTS]
-    content["metrics"] = [file for file in content["metrics"] if not Path(file).name.startswith(left_out)]
+    for kind in ("metrics", "plots"):
+        content[kind] = [file for file in content[kind] if not Path(file).name.startswith(left_out)]
     return yaml.safe_dump(content, sort_keys=False)
 
 

@@ -42,7 +42,7 @@ if workflow.is_main_process:
 else:  # one job on a cluster; every plug-in was checked before it was sent
     check_params = study.parse
 PARAMS = checked(check_params, config)
-calls.use(PARAMS.calls)
+calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 EDCT = PARAMS.edct
 SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
 ARMS = [arm.model_dump() for arm in EDCT.arms()]

@@ -51,14 +51,14 @@ rule run_cvqa_questions:
         ),
         seed=CVQA.seed if CVQA else 0,
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(QUESTIONS, set=wildcards.set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output),
+        out=cvqa_all_shards(QUESTIONS),
+        before=cvqa_all_shards(QUESTIONS, ending=""),
         code=code_behind("cvqa.questions", cvqa_set),
     message:
         "questions of {wildcards.set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval cvqa questions \
             --set {params.set:q} \
             {params.n_items} \
@@ -93,14 +93,14 @@ rule run_cvqa_draft:
         n_items=lambda wildcards: CVQA.builds[wildcards.set].items,
         seed=CVQA.seed if CVQA else 0,
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(DRAFTS, set=wildcards.set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output),
+        out=cvqa_all_shards(DRAFTS),
+        before=cvqa_all_shards(DRAFTS, ending=""),
         code=code_behind("cvqa.draft", cvqa_drafting),
     message:
         "drafts of {wildcards.set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval cvqa draft \
             --source {params.source:q} \
             --builder {params.builder:q} \
@@ -170,22 +170,22 @@ rule run_cvqa_assemble:
         mem_mb=2000,
         runtime="1h",
     params:
-        drafts=lambda wildcards, input: each("--drafts", input.drafts),
-        reviews=lambda wildcards, input: each("--reviews", input.reviews),
+        drafts=cvqa_all_shards(DRAFTS),
+        reviews=cvqa_all_shards(REVIEWS),
         decisions=lambda wildcards, input: each("--decisions", input.decisions),
         people=lambda wildcards: ["--people"] if CVQA.builds[wildcards.set].people else [],
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(QUESTIONS, set=wildcards.set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output.pairs),
+        out=cvqa_all_shards(QUESTIONS),
+        before=cvqa_all_shards(QUESTIONS, ending=""),
         code=fingerprint.code("cfeval.cli.cvqa.assemble"),
     message:
         "pairs of {wildcards.set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval cvqa assemble \
-            {params.drafts:q} \
-            {params.reviews:q} \
+            --drafts {params.drafts:q} \
+            --reviews {params.reviews:q} \
             {params.decisions:q} \
             {params.people} \
             --shards {params.shards} \

@@ -37,6 +37,14 @@ def of_arms(template, arms=CVQA_ARMS):
     return cvqa_made(template, [arm.model_dump() for arm in arms])
 
 
+def cvqa_all_shards(template, ending=".jsonl"):
+    """For a rule's params: the name under which a verb writes and reads all shards of a set.
+
+    Without an ending it is the folder that holds the shards or, of one file, its pictures.
+    """
+    return lambda wildcards: expand(template, set=wildcards.set, shard="")[0].removesuffix(".jsonl") + ending
+
+
 def of_sets(template, names):
     """The files of a template for some sets."""
     return cvqa_made(template, [{"set": name} for name in names])
