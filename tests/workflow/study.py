@@ -1,6 +1,7 @@
 """A small study of scripted models in a folder of its own, with git, DVC and a copy of the project's workflow."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore",
 STUDIES = ("edct", "vce", "cvqa")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
+_SHARD = re.compile(r"/\d{3}(?=[./])")
 
 PARAMS: dict[str, Any] = {
     "shards": 4,
@@ -174,6 +176,14 @@ class Study:
         """Every result and its content."""
         files = sorted(path for path in (self.root / beneath).rglob("*") if path.is_file())
         return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
+
+    def merged(self) -> dict[str, list[bytes]]:
+        """The sorted lines of every result whatever shards it is cut into, and pictures; a CSV without its header."""
+        found: dict[str, list[bytes]] = {}
+        for name, content in self.results().items():
+            lines = content.splitlines()[name.endswith(".csv") :] if name.endswith(("jsonl", "csv")) else [content]
+            found.setdefault(_SHARD.sub("", name), []).extend(lines)
+        return {name: sorted(lines) for name, lines in found.items() if "provenance" not in name}
 
     def copy(self, to: Path) -> "Study":
         """The same study in another folder, times preserved."""

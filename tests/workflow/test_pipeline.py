@@ -292,28 +292,6 @@ def _small(study: Study, shards: int) -> None:
     study.set_params(params | {"shards": shards})
 
 
-def _merged(study: Study) -> dict[str, list[bytes]]:
-    """The lines of every stage, whatever files they are in, and the tables."""
-    merged: dict[str, list[bytes]] = {}
-    for name, content in study.results().items():
-        if name.endswith(("jsonl", "csv", ".md", ".tex")) and "provenance" not in name:
-            stage = "/".join(name.split("/")[:3])
-            merged.setdefault(stage, []).extend(content.splitlines())
-    return {stage: sorted(set(lines)) for stage, lines in merged.items()}
-
-
-def test_shards_change_no_byte(fresh: Study, copy: Copy) -> None:
-    tables = [f"results/tables/edct_{table}.csv" for table in ("table1", "table2", "bench", "controls")]
-    found = []
-    for shards in (1, 3, 7):
-        study = copy(fresh)
-        _small(study, shards)
-        study.run("snakemake", "--", *tables)
-        found.append(_merged(study))
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]["results/edct/samples"]) == 12
-
-
 def test_all_protocols_share_the_baseline(fresh: Study, copy: Copy) -> None:
     study = copy(fresh)
     _small(study, shards=1)
