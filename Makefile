@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench bench-gate bench-vce bench-cvqa lint lock clean
+.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -62,17 +62,6 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 
 bench: setup peers ## All benchmarks, and docs/benchmarks.md of them (ARGS="orchestration resume": only these).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
-
-bench-gate: setup ## The edit gate on a 1024 × 1024 pair, one core.
-	$(BIN)/python -m bench.gate
-
-bench-vce: setup ## CPU seconds per counterfactual, one thread (ARGS="--dbvce FOLDER --dime FOLDER": beside the reference).
-	$(BIN)/python -m bench.vce_cost $(ARGS)
-
-bench-cvqa: setup ## Programs, puzzles and answers a second.
-	$(BIN)/python -m bench.programs
-	$(BIN)/python -m bench.puzzles
-	$(BIN)/python -m bench.readers
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

@@ -12,7 +12,8 @@ min_version("9.18")
 include: "workflow/rules/setup.smk"
 
 
-checked(study.read, Path("params.yaml"))
+if workflow.is_main_process:
+    checked(study.read, Path("params.yaml"))
 
 
 configfile: "params.yaml"

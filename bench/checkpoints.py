@@ -126,7 +126,7 @@ QWEN_SMALL = QwenSize(
     | {"fullatt_block_indexes": [3], "window_size": 112},
     pixels=112,
 )
-"""Of 34 million weights: large enough that reading them is what a token costs, small enough for one core."""
+"""Of 26 million weights: large enough that reading them is what a token costs, small enough for one core."""
 QWEN_TINY = QwenSize(
     text={**vlms.SMALL_TEXT, "vocab_size": VOCABULARY}
     | {"rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 1e6}},
@@ -170,18 +170,11 @@ FLUX_TINY = FluxSize(
 
 def qwen(size: QwenSize, folder: Path, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Path:
     """Write a Qwen2.5-VL; its weights are drawn on `device`."""
-    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
     from transformers.utils import logging
 
-    model, processor = vlms.qwen2_5_vl()
-    own = model.config.to_dict()
-    text = {**own["text_config"], **size.text, "layer_types": None}
-    config = Qwen2_5_VLConfig(
-        **{**own, "text_config": text, "vision_config": {**own["vision_config"], **size.vision}}
-        | {"tie_word_embeddings": False}
-    )
+    small, processor = vlms.qwen2_5_vl()
     with _drawing(device, dtype):
-        drawn = Qwen2_5_VLForConditionalGeneration(config)
+        drawn = qwen_network(size, small.config.to_dict())
     ends = {"eos_token_id": processor.tokenizer.eos_token_id, "pad_token_id": processor.tokenizer.pad_token_id}
     drawn.generation_config.update(**ends)
     processor.image_processor.size = {"shortest_edge": 56 * 56, "longest_edge": 16384 * 28 * 28}
@@ -189,6 +182,15 @@ def qwen(size: QwenSize, folder: Path, device: str = "cpu", dtype: torch.dtype =
     drawn.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
+
+
+def qwen_network(size: QwenSize, own: Size) -> Any:
+    """The network of a Qwen2.5-VL on torch's current device; `own` is what the size leaves open."""
+    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+
+    text = {**own["text_config"], **size.text, "layer_types": None}
+    parts = {"text_config": text, "vision_config": {**own["vision_config"], **size.vision}}
+    return Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(**{**own, **parts, "tie_word_embeddings": False}))
 
 
 def flux(size: FluxSize, folder: Path, device: str = "cpu", dtype: torch.dtype = torch.float32) -> Path:

@@ -1,6 +1,6 @@
 """Local models: items per second, batched and one at a time
 
-The transformers backend with a Qwen2.5-VL of 34 million random weights (as many layers, heads and widths as
+The transformers backend with a Qwen2.5-VL of 26 million random weights (as many layers, heads and widths as
 bench/checkpoints.py says) on one thread: sixteen items, an image and a question each of its own length, 16 tokens of
 reply; then two turns, as the main study asks: the answer, and with image and answer the reason. Seconds are CPU
 seconds, the least of two runs in turn. A reply may not depend on its batch: the last column counts those that do.

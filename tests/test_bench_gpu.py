@@ -10,6 +10,7 @@ from bench.gpu import Place
 from bench.meter import Peak
 
 from cfeval.backends import registry
+from tests.tiny import vlms
 
 PLACE = Place("cpu", torch.float32, Peak(flops=1e9, bandwidth=1e9))
 TERA = 1e12
@@ -69,6 +70,20 @@ def test_the_bytes_of_a_token_are_the_weights_and_what_was_kept_of_all_before(tm
     kept = 2 * 2 * 2 * 16 * 4  # keys and values, layers, heads, width, bytes
     assert found["reading"] == weights
     assert found["writing"] == 2 * weights + 2 * kept * (2 * prompt + 3)
+
+
+def test_the_large_models_have_the_published_number_of_weights() -> None:
+    """8.29 billion (Qwen2.5-VL-7B), 11.9 billion (FLUX.1) and 4.76 billion (the encoder of T5 v1.1 XXL)."""
+    from diffusers import FluxTransformer2DModel
+    from transformers import T5Config, T5EncoderModel
+
+    own = vlms.qwen2_5_vl()[0].config.to_dict()
+    with torch.device("meta"):
+        networks = [checkpoints.qwen_network(checkpoints.QWEN_7B, own)]
+        networks.append(FluxTransformer2DModel(**checkpoints.FLUX_KONTEXT.transformer))
+        networks.append(T5EncoderModel(T5Config(**checkpoints.FLUX_KONTEXT.words)))
+    billions = [sum(weight.numel() for weight in network.parameters()) / 1e9 for network in networks]
+    assert billions == pytest.approx([8.292, 11.901, 4.762], abs=0.001)
 
 
 def test_a_floor_is_the_larger_of_operations_and_bytes() -> None:

@@ -20,7 +20,8 @@ def test_what_one_option_wrote_the_same_name_reads(tmp_path: Path, shards: int) 
 
 def test_the_folder_of_the_shards_may_be_named_too(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "000.jsonl").touch()
+    for name in ("000", "reviews-000"):
+        (tmp_path / "x" / f"{name}.jsonl").touch()
     assert whole_or_shards(tmp_path / "x") == [tmp_path / "x" / "000.jsonl"]
 
 

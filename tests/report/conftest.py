@@ -8,7 +8,7 @@ import pytest
 from cfeval.cli import main
 from cfeval.report.figures import TABLE_OF
 from cfeval.tables import NAMES
-from tests.report.study import ARMS, arms_json, score_files, write_study
+from tests.report.study import ARMS, arms_json, write_study
 
 SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
 SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
@@ -18,20 +18,22 @@ SHOWN = {
     "controls": [one for one in ARMS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"],
 }
 """The arms of some tables; the others show those of the 2025 protocol."""
+BESIDE = [one for one in ARMS if one.protocol == "placebo-edit"]
 
 
 def make_report(folder: Path, shards: int = 1) -> Path:
     """Tables, figures and report of the made-up study; returns the page."""
     write_study(folder / "edct", shards)
-    scores, tables, figures = score_files(folder / "edct"), folder / "tables", folder / "figures"
+    results = ["--results", folder / "edct", "--shards", shards]
+    tables, figures = folder / "tables", folder / "figures"
     page = folder / "report" / "index.html"
     for name in NAMES["edct"]:
-        arms = arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))
-        _run("table", name, "--arms", arms, *SETTINGS, "--out", tables / f"edct_{name}", *scores)
+        arms = ["--arms", arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))]
+        arms += ["--beside", arms_json(BESIDE)] if name == "calibration" else []
+        _run("table", name, *results, *arms, *SETTINGS, "--out", tables / f"edct_{name}")
     for name, table in TABLE_OF["edct"].items():
         _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
-    made = ["--results", folder / "edct", "--arms", arms_json(), "--shards", shards]
-    _run("report", *made, "--tables", tables, "--figures", figures, "--out", page)
+    _run("report", *results, "--arms", arms_json(), "--tables", tables, "--figures", figures, "--out", page)
     return page
 
 

@@ -46,11 +46,6 @@ def write_study(results: Path, shards: int = 1) -> None:
             write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
 
 
-def score_files(results: Path) -> list[Path]:
-    """All score files."""
-    return sorted((results / "scores").rglob("*.csv"))
-
-
 def arms_json(arms: Sequence[Arm] = ARMS) -> str:
     """Arms as the command line takes them."""
     return json.dumps([one.model_dump() for one in arms])

@@ -472,8 +472,8 @@ def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item
     whole, _ = study(protocol, verdicts={"threshold": 0.6})
     poisoned, _ = study(protocol, **poison(stage, status))
     how = Interval(resamples=100)
-    (without,) = table.rows([arm], material([row for row in whole if row.id != "i2"], how=how))
-    (found,) = table.rows([arm], material(poisoned, how=how))
+    (without,) = table.rows([arm], material({arm: [row for row in whole if row.id != "i2"]}, how=how))
+    (found,) = table.rows([arm], material({arm: poisoned}, how=how))
     assert figures(found) == figures(without)
     assert (found.n, found.n_scored, without.n) == (len(ITEMS), len(ITEMS) - 1, len(ITEMS) - 1)
     assert found.missing == f"{status.value} {sum(row.id == 'i2' for row in poisoned)}"

@@ -1,11 +1,12 @@
 """Groups for the tables' tests: the ones that DBVCE's authors published, and small ones."""
 
 import csv
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from cfeval.io.records import read_csv
+from cfeval.io.records import read_csv, write_jsonl
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import Group, GroupScore, Pair, VceArm, VceScore
 from cfeval.records.vce_tables import PublishedCell
@@ -69,8 +70,28 @@ def arm(classifier: str = "cnn", method: str = "base") -> VceArm:
     return VceArm(image_set="set", denoiser="ddpm", classifier=classifier, method=method)
 
 
+def write_groups(folder: Path, groups: Iterable[GroupScore]) -> list[VceArm]:
+    """Groups where the workflow puts them, a file an arm; returns the arms."""
+    found: dict[VceArm, list[GroupScore]] = {}
+    for one in groups:
+        found.setdefault(one.arm, []).append(one)
+    for name, rows in found.items():
+        write_jsonl(arm_file(folder, name), rows)
+    return list(found)
+
+
+def arm_file(folder: Path, of: VceArm) -> Path:
+    """The file of an arm where it is in one piece."""
+    return folder / of.image_set / of.denoiser / of.classifier / f"{of.method}.jsonl"
+
+
+def arms_json(arms: Iterable[VceArm]) -> str:
+    """Arms as the command line takes them."""
+    return json.dumps([one.model_dump() for one in arms])
+
+
 def made_of(
     groups: Sequence[GroupScore], roles: Roles = ROLES, scores: Mapping[VceArm, Sequence[VceScore]] | None = None
 ) -> GroupMaterial:
     """What tables are made from."""
-    return group_material(groups, roles=roles, scores=scores or {}, published=published())
+    return group_material(groups, scores, roles=roles, published=published())

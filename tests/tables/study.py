@@ -1,12 +1,18 @@
 """Scores of a made-up study."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
+from cfeval.io.arm_files import stage_files
+from cfeval.io.records import write_csv
+from cfeval.io.shards import shard_of
 from cfeval.params.edct import Interval
 from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
+from cfeval.tables.arms import arm_of
 from cfeval.tables.material import Material, material
+from cfeval.tables.rows import Row
 
 HOW = Interval(resamples=200)
 GROUNDED = Arm(dataset="world", vlm="grounded", writer="grammar", protocol="edct-2025", editor="scene", judge="grammar")
@@ -44,6 +50,27 @@ def chain(of: Arm, item: str, *firsts: int | Status, **fields: object) -> list[S
     ]
 
 
+def by_arm(given: Iterable[Score]) -> dict[Arm, list[Score]]:
+    """Scores by their arms."""
+    found: dict[Arm, list[Score]] = {}
+    for one in given:
+        found.setdefault(arm_of(one), []).append(one)
+    return found
+
+
 def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> Material:
     """What a table is made from."""
-    return material(given, how=how, **settings)
+    return material(by_arm(given), how=how, **settings)
+
+
+def write_scores(results: Path, given: Iterable[Score], shards: int = 1) -> None:
+    """Scores where the workflow puts them, each arm's cut into so many files."""
+    for one, rows in by_arm(given).items():
+        for number, file in enumerate(stage_files(results, "scores", one, shards)):
+            write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
+
+
+def rows_of(given: Iterable[Score]) -> list[Row]:
+    """The scores of one arm as tables take them."""
+    [found] = made_of(given).scores.values()
+    return list(found)

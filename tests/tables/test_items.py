@@ -8,7 +8,7 @@ from cfeval.records.common import Status
 from cfeval.records.edct import Score
 from cfeval.tables import edct_bench
 from cfeval.tables.items import counts, estimate, extremes, mean_of, missing, values
-from tests.tables.study import GROUNDED, HOW, arm, chain, made_of, score
+from tests.tables.study import GROUNDED, HOW, arm, chain, made_of, rows_of, score
 
 BENCH = arm(protocol="edct-bench-2026")
 EDITS = st.lists(st.sampled_from([0, 1, Status.REFUSED, Status.NO_IMAGE]), min_size=1, max_size=3)
@@ -19,15 +19,15 @@ STUDIES = st.lists(EDITS, min_size=1, max_size=8).map(
 
 def test_the_mean_is_over_an_items_edits_first_and_then_over_items() -> None:
     given_ = [*chain(BENCH, "a", 1, 0), *chain(BENCH, "b", 1)]
-    assert [value.value for value in values(given_, "ccs")] == [0.5, 1]
-    assert mean_of(values(given_, "ccs")) == 0.75
+    assert [value.value for value in values(rows_of(given_), "ccs")] == [0.5, 1]
+    assert mean_of(values(rows_of(given_), "ccs")) == 0.75
 
 
 def test_an_item_of_which_one_edit_failed_counts_with_the_other_and_its_bounds_are_wide() -> None:
     given_ = [*chain(BENCH, "a", 1, Status.EDIT_INVALID), *chain(BENCH, "b", 0, 1)]
-    assert mean_of(values(given_, "ccs")) == 0.75
-    assert extremes(given_, "ccs") == (0.5, 0.75)
-    assert counts(given_) == {"n": 2, "n_scored": 2, "missing": "edit_invalid 1"}
+    assert mean_of(values(rows_of(given_), "ccs")) == 0.75
+    assert extremes(rows_of(given_), "ccs") == (0.5, 0.75)
+    assert counts(rows_of(given_)) == {"n": 2, "n_scored": 2, "missing": "edit_invalid 1"}
 
 
 def test_a_row_of_the_2026_protocol_tells_items_edits_and_grades() -> None:
@@ -46,13 +46,15 @@ def test_a_row_of_the_2026_protocol_tells_items_edits_and_grades() -> None:
 
 def test_reasons_stand_with_the_commonest_first_and_equal_ones_by_name() -> None:
     given_ = [*chain(GROUNDED, "a", Status.TRUNCATED), *chain(GROUNDED, "b", Status.REFUSED, Status.MODERATED)]
-    assert missing([*given_, *chain(GROUNDED, "c", Status.TRUNCATED)]) == "truncated 2, moderated 1, refused 1"
+    assert missing(rows_of([*given_, *chain(GROUNDED, "c", Status.TRUNCATED)])) == "truncated 2, moderated 1, refused 1"
 
 
 def test_two_items_of_one_image_are_less_evidence_than_two_of_two() -> None:
     bits = [1, 1, 0, 0] * 8
-    apart = values([score(GROUNDED, f"i{n:02d}", bit) for n, bit in enumerate(bits)], "ccs")
-    together = values([score(GROUNDED, f"i{n:02d}", bit, group=f"image{n // 2}") for n, bit in enumerate(bits)], "ccs")
+    apart = values(rows_of([score(GROUNDED, f"i{n:02d}", bit) for n, bit in enumerate(bits)]), "ccs")
+    together = values(
+        rows_of([score(GROUNDED, f"i{n:02d}", bit, group=f"image{n // 2}") for n, bit in enumerate(bits)]), "ccs"
+    )
     for method in ("bootstrap", "wilson"):
         one, other = (estimate(of, Interval(method=method, resamples=500)) for of in (apart, together))
         assert None not in (one.low, one.high, other.low, other.high)
@@ -68,15 +70,15 @@ def test_where_nothing_was_scored_there_is_no_figure_and_no_method() -> None:
 
 @given(STUDIES)
 def test_the_mean_of_what_was_scored_lies_within_the_bounds(study: list[Score]) -> None:
-    least, most = extremes(study, "ccs")
-    told = [value.value for value in values(study, "ccs")]
+    least, most = extremes(rows_of(study), "ccs")
+    told = [value.value for value in values(rows_of(study), "ccs")]
     assert 0 <= least <= most <= 1
     assert not told or least - 1e-9 <= sum(told) / len(told) <= most + 1e-9
 
 
 @given(STUDIES, st.sampled_from([0, 1]))
 def test_bounds_hold_whatever_the_missing_scores_would_have_been(study: list[Score], bit: int) -> None:
-    least, most = extremes(study, "ccs")
+    least, most = extremes(rows_of(study), "ccs")
     filled = [row if row.status == Status.OK else score(BENCH, row.id, bit, edit=row.edit) for row in study]
-    found = sum(value.value for value in values(filled, "ccs")) / len({row.id for row in study})
+    found = sum(value.value for value in values(rows_of(filled), "ccs")) / len({row.id for row in study})
     assert abs(found - (most if bit else least)) < 1e-9

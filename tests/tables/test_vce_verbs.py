@@ -6,40 +6,49 @@ from pathlib import Path
 import pytest
 
 from cfeval.io.records import read_csv, write_jsonl
+from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.vce_tables import HypothesisRow, SummaryRow
 from cfeval.report.figures import TABLE_OF
 from cfeval.tables import NAMES
 from tests.conftest import Run
-from tests.tables.groups import REFERENCE, ROLES, of_the_paper
+from tests.tables.groups import REFERENCE, ROLES, arm, arm_file, arms_json, of_the_paper, write_groups
 from tests.tables.test_hypotheses import MINE, fitting_groups, study
 
 PAPERS = ["--roles", ROLES.model_dump_json(), "--reference", REFERENCE / "dbvce.csv"]
 
 
 @pytest.fixture
-def paper(tmp_path: Path) -> list[Path]:
-    """The authors' groups in one file and in three."""
-    groups = of_the_paper()
-    for name, of in (("all", groups), *((str(n), groups[n::3]) for n in range(3))):
-        write_jsonl(tmp_path / f"{name}.jsonl", of)
-    return [tmp_path / f"{name}.jsonl" for name in ("all", "2", "0", "1")]
+def paper(tmp_path: Path) -> list[object]:
+    """The authors' groups, as options."""
+    arms = write_groups(tmp_path / "groups", of_the_paper())
+    return ["--groups", tmp_path / "groups", "--arms", arms_json(arms), *PAPERS]
+
+
+def study_options(folder: Path, shards: int) -> list[object]:
+    """A study with scores of single counterfactuals that are cut into so many files, as options."""
+    arms = write_groups(folder / "groups", fitting_groups())
+    for one, rows in study().items():
+        for number, file in enumerate(shard_files(arm_file(folder / "scores", one), shards)):
+            write_jsonl(file, [row for row in rows if shard_of(row.source_image, shards) == number])
+    given = ["--groups", folder / "groups", "--scores", folder / "scores", "--shards", shards]
+    return [*given, "--arms", arms_json(arms), "--roles", MINE.model_dump_json()]
 
 
 @pytest.mark.parametrize("name", NAMES["vce"])
-def test_a_table_is_the_same_whatever_the_files(cfeval: Run, paper: list[Path], tmp_path: Path, name: str) -> None:
-    for out, files in (("one", paper[:1]), ("three", paper[1:])):
-        assert cfeval("vce", "table", name, *files, *PAPERS, "--out", tmp_path / out) == (0, "", "")
+def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, tmp_path: Path, name: str) -> None:
+    for shards in (1, 7):
+        given = study_options(tmp_path / f"{shards}", shards)
+        assert cfeval("vce", "table", name, *given, "--out", tmp_path / f"in-{shards}") == (0, "", "")
     for ending in ("csv", "md", "tex"):
-        one, three = ((tmp_path / f"{out}.{ending}").read_text() for out in ("one", "three"))
-        assert sorted(one.splitlines()) == sorted(three.splitlines()) if ending == "csv" else len(one) == len(three)
+        assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()
 
 
 def test_metrics_and_figures_follow_from_tables_under_their_own_names(
-    cfeval: Run, paper: list[Path], tmp_path: Path
+    cfeval: Run, paper: list[object], tmp_path: Path
 ) -> None:
     made = [tmp_path / f"vce_{name}.csv" for name in NAMES["vce"]]
     for name, path in zip(NAMES["vce"], made, strict=True):
-        assert cfeval("vce", "table", name, paper[0], *PAPERS, "--out", path.with_suffix(""))[0] == 0
+        assert cfeval("vce", "table", name, *paper, "--out", path.with_suffix(""))[0] == 0
     assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
     found = json.loads((tmp_path / "metrics.json").read_text())
     assert sorted(found) == ["hypotheses", "methods", "table3", "unguided"]
@@ -54,24 +63,16 @@ def test_metrics_and_figures_follow_from_tables_under_their_own_names(
 
 
 def test_hypotheses_are_tested_on_images_where_their_scores_are_given(cfeval: Run, tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "groups.jsonl", fitting_groups())
-    for arm, rows in study().items():
-        folder = tmp_path / "scores" / arm.image_set / arm.denoiser / arm.classifier
-        if arm.method == "base":
-            write_jsonl(folder / arm.method / "000.jsonl", rows[::2])
-            write_jsonl(folder / arm.method / "001.jsonl", rows[1::2])
-        else:
-            write_jsonl(folder / f"{arm.method}.jsonl", rows)
-    given = [tmp_path / "groups.jsonl", "--roles", MINE.model_dump_json(), "--scores", tmp_path / "scores"]
+    given = study_options(tmp_path, shards=3)
     assert cfeval("vce", "table", "hypotheses", *given, "--out", tmp_path / "t") == (0, "", "")
     found = {row.part: row for row in read_csv(tmp_path / "t.csv", HypothesisRow)}
     assert (found["cone projection"].unit, found["cone projection"].n_units) == ("source image", 60)
     assert found["cone projection"].verdict == "supported"
 
 
-def test_costs_stand_beside(cfeval: Run, paper: list[Path], tmp_path: Path) -> None:
+def test_costs_stand_beside(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
     cost = ["--cost", '{"base": {"denoiser_calls": 100}}']
-    assert cfeval("vce", "table", "methods", paper[0], *PAPERS, *cost, "--out", tmp_path / "t") == (0, "", "")
+    assert cfeval("vce", "table", "methods", *paper, *cost, "--out", tmp_path / "t") == (0, "", "")
     rows = [row for row in read_csv(tmp_path / "t.csv", SummaryRow) if row.metric == "denoiser_calls"]
     assert {(row.method, row.mean, row.sd) for row in rows} == {("base", 100, None)}
 
@@ -93,7 +94,7 @@ def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, t
         (["table", "tabel3"], "unknown table 'tabel3'; did you mean 'table3'?"),
         (["figure", "tree", "--table", "t.csv"], "unknown figure 'tree'; allowed: validity"),
         (["table", "table3", "--roles", '{"bse": "m"}'], "--roles: bse: Extra inputs are not permitted"),
-        (["table", "table3", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
+        (["table", "table3", "--arms", arms_json([arm()])], "set/ddpm/cnn/base.jsonl: no such file"),
         (["table", "methods", "--cost", '{"m": {"calls": "many"}}'], "--cost: m.calls: Input should be a valid number"),
         (["metrics", "edct_table1.csv"], "edct_table1.csv: not the name of a table; allowed: vce_table2.csv, "),
     ],
@@ -104,7 +105,8 @@ def test_what_cannot_be_made_is_one_line(cfeval: Run, tmp_path: Path, arguments:
     assert said in err
 
 
-def test_an_arm_without_scores_of_images_is_named(cfeval: Run, paper: list[Path], tmp_path: Path) -> None:
-    status, _, err = cfeval("vce", "table", "hypotheses", paper[0], "--scores", tmp_path, "--out", tmp_path / "t")
+def test_an_arm_without_scores_of_images_is_named(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
+    given = [*paper, "--scores", tmp_path / "none", "--out", tmp_path / "t"]
+    status, _, err = cfeval("vce", "table", "hypotheses", *given)
     assert status == 2
-    assert "set/ddpm/Madry/base.jsonl: no such file; run the step that makes it" in err
+    assert "none/set/ddpm/Madry/base.jsonl: no such file" in err

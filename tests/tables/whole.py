@@ -10,7 +10,7 @@ from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Score
 from cfeval.seeds import derive
 from cfeval.tables.material import Material, material
-from tests.tables.study import arm, score
+from tests.tables.study import arm, by_arm, score
 
 KNOWN = {"grounded": 0.0, "mixed": 0.5, "again": 0.5, "shortcut": 1.0}
 PAPERS = (EDCT_2025, EDCT_BENCH_2026)
@@ -73,7 +73,7 @@ SCORES = [row for one in ARMS for item in ITEMS for row in scores_of(one, item)]
 def made(scores: Sequence[Score]) -> Material:
     """With everything that is known of these targets."""
     return material(
-        scores,
+        by_arm(scores),
         how=Interval(resamples=100),
         known=KNOWN,
         judge_error=["grounded", "shortcut"],

@@ -18,7 +18,6 @@ from cfeval import tables
 from cfeval.backends import registry
 from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
-from cfeval.cli.check import check_params
 from cfeval.io.shards import shard_files
 from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
@@ -38,6 +37,10 @@ fingerprint.COMPARED = workflow.is_main_process
 if workflow.is_main_process:
     fingerprint.PROJECT.remember()
 
+if workflow.is_main_process:
+    from cfeval.cli.check import check_params
+else:  # one job on a cluster; every plug-in was checked before it was sent
+    check_params = study.parse
 PARAMS = checked(check_params, config)
 calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 EDCT = PARAMS.edct
@@ -61,7 +64,8 @@ REPORT = "results/report/index.html"
 
 def made(template, arms=ARMS):
     """The files of a template for some arms and all shards, each once, in the order of the tables."""
-    return list(dict.fromkeys(path for arm in arms for path in expand(template, shard=SHARDS, **arm)))
+    paths = (template.format(shard=shard, **arm) for arm in arms for shard in SHARDS)
+    return list(dict.fromkeys(paths))
 
 
 def sealed(folder, *templates, **options):
@@ -88,6 +92,19 @@ SEALED = {
 }
 
 
+def once_an_arm(function):
+    """The same function of wildcards, called once for all shards of an arm, on which what it tells does not depend."""
+    known = {}
+
+    def found(wildcards):
+        arm = tuple((name, value) for name, value in wildcards.items() if name != "shard")
+        if arm not in known:
+            known[arm] = function(wildcards)
+        return known[arm]
+
+    return found
+
+
 def spec(section, field, wildcards):
     """The specification of the backend that a wildcard names; None where there is none or the protocol asks it nothing."""
     idle = section in ("writers", "editors", "verifiers") and RULES[wildcards.protocol].edits == "none"
@@ -97,6 +114,7 @@ def spec(section, field, wildcards):
 def backend(section, field):
     """For a rule's params: the specification of the backend that a wildcard names, as JSON; empty where there is none."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         return "" if named is None else json.dumps(named.plugin(), sort_keys=True, ensure_ascii=False)
@@ -113,6 +131,7 @@ def target_seed(wildcards):
 def code(verb, section=None, field=None):
     """For a rule's params: the fingerprint of a verb and of the backend that a wildcard names, where it has one."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards) if section else None
         plugin = [] if named is None else registry.modules(FAMILIES[section], named.plugin())
@@ -124,6 +143,7 @@ def code(verb, section=None, field=None):
 def model_files(section, field):
     """For a rule's input: the files (weights, prompts, own samples) that the backend's results depend on."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         if named is None:
@@ -138,6 +158,7 @@ def model_files(section, field):
 def gpus(section, field):
     """For a rule's resources: how many GPUs the backend holds."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         return 0 if named is None else registry.needs(FAMILIES[section], named.plugin()).gpu
@@ -153,6 +174,7 @@ def memory(without, gpus):
 def gpu_model(section, field):
     """For a rule's resources: which GPU the backend wants, empty where it holds none or any will do."""
 
+    @once_an_arm
     def found(wildcards):
         return spec(section, field, wildcards).gpu_model if gpus(section, field)(wildcards) else ""
 
@@ -162,6 +184,7 @@ def gpu_model(section, field):
 def api_slots(section, field):
     """For a rule's resources: 1 for a backend that calls a provider."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         return 0 if named is None else int(registry.needs(FAMILIES[section], named.plugin()).api)
@@ -196,6 +219,7 @@ def one_of(names):
 def files_behind(backends):
     """For a rule's input: the files that the results of some backends depend on, given as (family, specification)."""
 
+    @once_an_arm
     def found(wildcards):
         files = [file for family, its in backends(wildcards) for file in registry.depends_on(family, its)]
         return [surroundings.relative(file) for file in dict.fromkeys(files)]
@@ -206,6 +230,7 @@ def files_behind(backends):
 def code_behind(verb, backends):
     """For a rule's params: the fingerprint of a verb (STUDY.VERB) and of these backends."""
 
+    @once_an_arm
     def found(wildcards):
         modules = [module for family, its in backends(wildcards) for module in registry.modules(family, its)]
         return fingerprint.code(f"cfeval.cli.{verb}", *dict.fromkeys(modules))
@@ -226,6 +251,7 @@ GPU_MODELS = {
 def gpus_behind(backends):
     """For a rule's resources: how many GPUs these backends hold together."""
 
+    @once_an_arm
     def found(wildcards):
         return max((registry.needs(family, its).gpu for family, its in backends(wildcards)), default=0)
 
@@ -235,6 +261,7 @@ def gpus_behind(backends):
 def gpu_model_behind(backends):
     """For a rule's resources: which GPU those of these backends want that hold one; they share it."""
 
+    @once_an_arm
     def found(wildcards):
         wanted = {GPU_MODELS.get((family, as_json(its))) for family, its in backends(wildcards)} - {None}
         if len(wanted) > 1:
@@ -249,6 +276,7 @@ def gpu_model_behind(backends):
 def slots_behind(backends):
     """For a rule's resources: 1 where one of these backends calls a provider."""
 
+    @once_an_arm
     def found(wildcards):
         return int(any(registry.needs(family, its).api for family, its in backends(wildcards)))
 

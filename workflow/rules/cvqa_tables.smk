@@ -40,9 +40,10 @@ rule run_cvqa_table:
         mem_mb=2000,
         runtime="30m",
     params:
+        shards=PARAMS.shards,
         arms=as_json([arm.model_dump() for arm in CVQA_ARMS]),
         sets=as_json(CVQA_SET_FACTS),
-        answerers=as_json(CVQA_FACTS),
+        answerers=lambda wildcards: as_json(cvqa_facts()),
         builds=each("--build", CVQA_BUILDS),
         interval=as_json(CVQA.interval.model_dump() if CVQA else {}),
         genders=lambda wildcards, input: each("--genders", input.genders),
@@ -53,6 +54,8 @@ rule run_cvqa_table:
     shell:
         """
         cfeval cvqa table {wildcards.table:q} \
+            --results results/cvqa \
+            --shards {params.shards} \
             --arms {params.arms:q} \
             --sets {params.sets:q} \
             --answerers {params.answerers:q} \

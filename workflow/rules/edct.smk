@@ -337,13 +337,17 @@ rule run_edct_calls:
         mem_mb=2000,
         runtime="30m",
     params:
-        code=fingerprint.code("cfeval.cli.store.export"),
+        arms=as_json(ARMS),
+        shards=PARAMS.shards,
+        code=fingerprint.code("cfeval.cli.edct.calls"),
     message:
         "export of the calls"
     shell:
         """
-        cfeval store export \
+        cfeval edct calls \
+            --results results/edct \
+            --arms {params.arms:q} \
+            --shards {params.shards} \
             --out {output:q} \
-            -- {input:q} \
             >{log:q} 2>&1
         """

@@ -18,9 +18,9 @@ TABLE_ARMS = {
 }
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
-# Whose scores a table is made from; the calibration shows the placebo edits of its arms too.
+# Arms whose scores a table rests on beside those that it is about: the placebo edits tell the completeness of targets.
 PLACEBOS = [{**arm, "protocol": "placebo-edit"} for arm in TABLE_ARMS["calibration"]]
-MADE_FROM = {**TABLE_ARMS, "calibration": TABLE_ARMS["calibration"] + [arm for arm in PLACEBOS if arm in ARMS]}
+BESIDE = dict.fromkeys(TABLE_ARMS, []) | {"calibration": [arm for arm in PLACEBOS if arm in ARMS]}
 
 
 rule edct_tables:
@@ -36,9 +36,9 @@ rule edct_report:
 
 
 rule run_edct_table:
-    """One table, from the scores of its arms; the calibration needs the controls beside."""
+    """One table, from the scores of its arms and of those it rests on beside."""
     input:
-        scores=lambda wildcards: made(SCORES, MADE_FROM[wildcards.table]),
+        scores=lambda wildcards: made(SCORES, TABLE_ARMS[wildcards.table] + BESIDE[wildcards.table]),
         reference=REFERENCE,
     output:
         csv=report(
@@ -62,6 +62,8 @@ rule run_edct_table:
         runtime="30m",
     params:
         arms=lambda wildcards: as_json(TABLE_ARMS[wildcards.table]),
+        beside=lambda wildcards: as_json(BESIDE[wildcards.table]),
+        shards=PARAMS.shards,
         interval=as_json(EDCT.interval.model_dump()),
         known=lambda wildcards: as_json(EDCT.known if wildcards.table in OF_KNOWN else {}),
         judge_error=lambda wildcards: as_json(EDCT.judge_error if wildcards.table in OF_KNOWN else ()),
@@ -75,8 +77,10 @@ rule run_edct_table:
     shell:
         """
         cfeval edct table {wildcards.table:q} \
-            {input.scores:q} \
+            --results results/edct \
+            --shards {params.shards} \
             --arms {params.arms:q} \
+            --beside {params.beside:q} \
             --interval {params.interval:q} \
             {params.references} \
             --known {params.known:q} \

@@ -55,14 +55,14 @@ rule run_vce_images:
         size=VCE.size if VCE else 0,
         seed=VCE.seed if VCE else 0,
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(IMAGES, image_set=wildcards.image_set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output),
+        out=vce_all_shards(IMAGES),
+        before=vce_all_shards(IMAGES, ending=""),
         code=code_behind("vce.images", vce_source),
     message:
         "images of {wildcards.image_set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval vce images \
             --image-set {params.image_set:q} \
             {params.labels:q} \
@@ -195,8 +195,9 @@ rule run_vce_group:
         runtime="4h",
     params:
         arm=lambda wildcards: as_json(vce_arm(wildcards).model_dump()),
-        images=lambda wildcards, input: each("--images", input.images),
-        counterfactuals=lambda wildcards, input: each("--counterfactuals", input.counterfactuals),
+        scores=vce_all_shards(VCE_SCORES),
+        images=vce_all_shards(IMAGES),
+        counterfactuals=vce_all_shards(EXPLAINED),
         perceptual=specs_as_json("perceptual"),
         features=specs_as_json("features"),
         targets=vce_targets,
@@ -208,10 +209,10 @@ rule run_vce_group:
     shell:
         """
         cfeval vce group \
-            {input.scores:q} \
+            {params.scores:q} \
             --arm {params.arm:q} \
-            {params.images:q} \
-            {params.counterfactuals:q} \
+            --images {params.images:q} \
+            --counterfactuals {params.counterfactuals:q} \
             --perceptual {params.perceptual:q} \
             --features {params.features:q} \
             {params.targets:q} \

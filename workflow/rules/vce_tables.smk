@@ -40,6 +40,8 @@ rule run_vce_table:
         mem_mb=2000,
         runtime="30m",
     params:
+        arms=as_json([arm.model_dump() for arm in VCE_ARMS]),
+        shards=PARAMS.shards,
         roles=as_json(VCE.roles.model_dump() if VCE else {}),
         cost=as_json({name: {"denoiser_calls": how.denoiser_calls} for name, how in VCE.methods.items()} if VCE else {}),
         scores=lambda wildcards: ["--scores", "results/vce/scores"] if wildcards.table == "hypotheses" else [],
@@ -50,10 +52,12 @@ rule run_vce_table:
     shell:
         """
         cfeval vce table {wildcards.table:q} \
-            {input.groups:q} \
+            --groups results/vce/groups \
+            {params.scores:q} \
+            --shards {params.shards} \
+            --arms {params.arms:q} \
             --roles {params.roles:q} \
             --cost {params.cost:q} \
-            {params.scores:q} \
             --reference {input.reference:q} \
             --out {params.out:q} \
             2>{log:q}

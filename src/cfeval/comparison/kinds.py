@@ -55,10 +55,12 @@ def _found(side: Side, stage: str, names: tuple[str, ...], keys: Collection[str]
     """The records of these keys in the files of a stage; reads no further than it must."""
     wanted = set(keys)
     for path in arm_files(side.files(stage), stage, names, "jsonl"):
-        for row in json_rows(side.lines(path)) if wanted else ():
+        for row in json_rows(side.lines(path)):
             if (named := key(row)) in wanted:
                 wanted.discard(named)
                 yield named, row
+            if not wanted:
+                return
 
 
 def _edct_key(row: Row) -> str:

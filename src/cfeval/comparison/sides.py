@@ -93,8 +93,12 @@ class Revision:
         """See `Side`."""
         if not self._system.exists(path):
             return
-        with self._reading(path), self._system.open(path, "rb") as stream:
-            yield from io.TextIOWrapper(stream, encoding="utf-8", newline="\n")
+        with (
+            self._reading(path),
+            self._system.open(path, "rb") as stream,
+            io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text,
+        ):
+            yield from text
 
     def mark(self, path: str) -> str:
         """See `Side`."""

@@ -1,13 +1,13 @@
 """The record files of one arm: where they lie under a study's results, and what they hold."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cfeval.errors import InputError
 from cfeval.io.pictures import folder_of
-from cfeval.io.records import read_csv, read_jsonl
+from cfeval.io.records import read_jsonl, stream_csv
 from cfeval.io.shards import shard_files
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Sample, Score, Verdict
@@ -49,10 +49,10 @@ def stage_files(results: Path, stage: str, arm: Arm, shards: int) -> list[Path]:
     return shard_files(results / stage / f"{arm_path(arm, STAGES[stage].names)}.{ending}", shards)
 
 
-def stage_records(stage: str, file: Path) -> list[Any]:
+def stage_records(stage: str, file: Path) -> Iterator[Any]:
     """The records of a file of a stage, in the order of its lines; InputError where it is missing or broken."""
     kind = STAGES[stage].kind
-    return read_csv(file, kind) if stage == "scores" else list(read_jsonl(file, kind))
+    return stream_csv(file, kind) if stage == "scores" else read_jsonl(file, kind)
 
 
 def arms_in(results: Path) -> dict[Arm, int]:
@@ -81,14 +81,18 @@ def _shards(arm: Arm, names: set[str]) -> int:
 
 
 class ArmFiles:
-    """Reads the record files of an arm; each method raises InputError where one is missing or broken."""
+    """Reads the record files of an arm, of all items or of some; InputError where a file is missing or broken."""
 
-    def __init__(self, results: Path, arm: Arm, shards: int) -> None:
-        self._results, self._arm, self._shards = results, arm, shards
+    def __init__(self, results: Path, arm: Arm, shards: int, items: Collection[str] | None = None) -> None:
+        self._results, self._arm, self._shards, self._items = results, arm, shards, items
 
-    def scores(self) -> list[Score]:
-        """In the order of the ids, then of the edits."""
-        return sorted((row for row, _ in self._records("scores")), key=lambda row: (row.id, row.edit))
+    def of(self, items: Collection[str]) -> "ArmFiles":
+        """The same of some items alone."""
+        return ArmFiles(self._results, self._arm, self._shards, items)
+
+    def scores(self) -> Iterator[Score]:
+        """In the order of the files."""
+        return (score for score, _ in self._records("scores"))
 
     def samples(self) -> Iterator[tuple[Sample, Path]]:
         """The samples, each with the folder that holds its picture."""
@@ -120,7 +124,10 @@ class ArmFiles:
 
     def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
         files = stage_files(self._results, stage, self._arm, self._shards)
-        return ((record, folder_of(file)) for file in files for record in stage_records(stage, file))
+        for file in files:
+            for record in stage_records(stage, file):
+                if self._items is None or record.id in self._items:
+                    yield record, folder_of(file)
 
     def _by_edit(self, stage: str) -> dict[Key, Any]:
         return {(record.id, record.edit): record for record, _ in self._records(stage)}

@@ -40,10 +40,13 @@ class _Lines(Generic[R]):
                     yield file_number << _OFFSET | offset, parse_line(file, number, line, self.kind)
                 offset += len(line.encode())
 
+    def file_of(self, place: int) -> Path:
+        """The file that a place is in."""
+        return self.files[place >> _OFFSET]
+
     def at(self, place: int) -> R:
         """The record at a place."""
-        file = self.files[place >> _OFFSET]
-        with file.open("rb") as stream:
+        with self.file_of(place).open("rb") as stream:
             stream.seek(place & ((1 << _OFFSET) - 1))
             return self.kind.model_validate_json(stream.readline())
 
@@ -68,13 +71,17 @@ class Indexed(Mapping[str, R]):
 
     def __getitem__(self, key: str) -> R:
         """The record of an id; KeyError where there is none."""
+        return self.where(key)[1]
+
+    def where(self, key: str) -> tuple[Path, R]:
+        """The file that a record stands in, and the record; KeyError where there is none."""
         sought = np.uint64(_hash(key))
-        first = int(np.searchsorted(self._hashes, sought))
-        while first < len(self._hashes) and self._hashes[first] == sought:
-            record = self._at(first)
+        row = int(np.searchsorted(self._hashes, sought))
+        while row < len(self._hashes) and self._hashes[row] == sought:
+            file, record = self._at(row)
             if _id(record) == key:
-                return record
-            first += 1
+                return file, record
+            row += 1
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
@@ -85,12 +92,13 @@ class Indexed(Mapping[str, R]):
         """How many there are."""
         return len(self._places)
 
-    def _at(self, row: int) -> R:
-        return self._lines.at(int(self._places[row]))
+    def _at(self, row: int) -> tuple[Path, R]:
+        place = int(self._places[row])
+        return self._lines.file_of(place), self._lines.at(place)
 
     def _refuse_twice(self) -> None:
         for row in np.flatnonzero(self._hashes[1:] == self._hashes[:-1]):
-            one, other = _id(self._at(int(row))), _id(self._at(int(row) + 1))
+            one, other = _id(self._at(int(row))[1]), _id(self._at(int(row) + 1)[1])
             if one == other:
                 named = " + ".join(map(str, self._lines.files))
                 raise InputError(f"{named}: two records of '{one}'; give each file once")

@@ -14,6 +14,7 @@ from cfeval.io.atomic import growing_text
 from cfeval.records.common import Record
 
 R = TypeVar("R", bound=Record)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
@@ -49,7 +50,7 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> None:
 
 def record_line(record: Record) -> str:
     """One record as its JSONL line; the same record always gives the same bytes."""
-    return json.dumps(record.model_dump(mode="json"), ensure_ascii=False, sort_keys=True) + "\n"
+    return _JSON.encode(record.model_dump(mode="json")) + "\n"
 
 
 def count_records(path: Path) -> int:

@@ -20,7 +20,7 @@ def whole_or_shards(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     folder = path if path.is_dir() else path.with_suffix("")
-    if found := sorted(folder.glob("*.jsonl")):
+    if found := sorted(folder.glob("[0-9][0-9][0-9].jsonl")):
         return found
     raise InputError(f"{path}: no such file; run the step that makes it")
 

@@ -4,13 +4,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from cfeval.errors import InputError
 from cfeval.io.atomic import PIECE, building_folder
 from cfeval.io.gallery import ensure_own, gallery, move
 from cfeval.io.pictures import Picture
+from cfeval.io.records import read_jsonl
 from cfeval.records.common import ItemId, Record
 
+R = TypeVar("R", bound=Record)
 Filed = tuple[ItemId, Record, Picture, str]
 """An item's id, its record, its picture, and the path of the picture."""
 AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
@@ -28,6 +31,13 @@ def shard_files(path: Path, shards: int) -> list[Path]:
     if shards == 1:
         return [path]
     return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
+
+
+def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -> Iterator[R]:
+    """The records of `FOLDER/NAME/…/NAME.jsonl`, cut into so many shards; InputError where a file is missing."""
+    place = folder.joinpath(*names)
+    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
+        yield from read_jsonl(file, kind)
 
 
 @contextmanager

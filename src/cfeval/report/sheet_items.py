@@ -1,6 +1,6 @@
 """From the records of an arm to what people see of its edits."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cfeval.protocols.rules import RULES
@@ -15,9 +15,8 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class ArmRecords:
-    """The records of one arm that a sheet draws on, by item, or by item and edit."""
+    """The records of one arm that a sheet shows, by item, or by item and edit."""
 
-    scores: Sequence[Score]
     samples: Mapping[str, Sample]
     baselines: Mapping[str, Baseline]
     instructions: Mapping[Key, Instruction]
@@ -25,15 +24,22 @@ class ArmRecords:
     requeries: Mapping[Key, Requery]
 
 
-def candidates(of: ArmRecords) -> Iterator[Candidate]:
+def gates(made: Iterable[Counterfactual]) -> dict[Key, Bit | None]:
+    """What the editor's own gate said of each edit that there is a picture of, if it has one."""
+    return {(one.id, one.edit): _gate(one) for one in made if _edited(one)}
+
+
+def candidates(scores: Iterable[Score], gate: Mapping[Key, Bit | None]) -> Iterator[Candidate]:
     """The edits that people can label: those that were scored, and those that the editor's own gate rejected.
 
     What failed otherwise, before or after the edit, has nothing that a label could be compared with.
+
+    Args:
+        gate: see `gates`.
     """
-    for score in of.scores:
-        made = of.counterfactuals.get((score.id, score.edit))
-        if made and _edited(made) and score.status in (Status.OK, Status.EDIT_INVALID):
-            yield Candidate(score, _gate(made))
+    for score in scores:
+        if (score.id, score.edit) in gate and score.status in (Status.OK, Status.EDIT_INVALID):
+            yield Candidate(score, gate[score.id, score.edit])
 
 
 def sheet_item(of: ArmRecords, score: Score) -> SheetItem:

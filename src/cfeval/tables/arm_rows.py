@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_2025, RULES
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import ArmRow
 from cfeval.tables.arms import arms_under
 from cfeval.tables.items import Figures, accuracy, bounds, counts, edit_checks, estimate, figures_of, values
 from cfeval.tables.material import Material
 from cfeval.tables.published import published_figures
+from cfeval.tables.rows import Row
 
 
 def arm_rows(table: str, arms: Sequence[Arm], material: Material) -> list[ArmRow]:
@@ -34,7 +35,7 @@ def beside(table: str, arm: Arm, material: Material) -> Figures:
     return figures | {"test_world": material.is_test(arm.vlm)}
 
 
-def summary(arm: Arm, scores: Sequence[Score], how: Interval) -> Figures:
+def summary(arm: Arm, scores: Sequence[Row], how: Interval) -> Figures:
     """Every figure of one arm's scores, by its column."""
     rules = RULES[arm.protocol]
     metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))

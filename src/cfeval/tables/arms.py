@@ -1,11 +1,10 @@
 """Arms as tables and figures show them."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cfeval.errors import InputError
 from cfeval.records.common import Record
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 
 NAMES = tuple(Arm.model_fields)
 HEADINGS = {
@@ -50,19 +49,3 @@ def short_labels(arms: Sequence[Arm]) -> list[str]:
     """For each arm, the names that tell it from the others."""
     names = sorted(varying(arms), key=lambda name: name != "vlm")
     return [" · ".join(getattr(arm, name) for name in names) for arm in arms]
-
-
-def by_arm(scores: Iterable[Score]) -> dict[Arm, list[Score]]:
-    """Scores grouped by arm, each group in the order of its ids, however they were cut into files.
-
-    Raises:
-        InputError: an item and edit of an arm appears twice.
-    """
-    found: dict[Arm, dict[tuple[str, int], Score]] = defaultdict(dict)
-    for score in scores:
-        rows = found[arm_of(score)]
-        if (score.id, score.edit) in rows:
-            where = f"item '{score.id}', edit {score.edit} of {label(score)}"
-            raise InputError(f"two score rows for {where}; give each file once")
-        rows[score.id, score.edit] = score
-    return {arm: [rows[key] for key in sorted(rows)] for arm, rows in found.items()}

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from cfeval.protocols.rules import CONTROLS, RULES
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import AgreementRow
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
 from cfeval.tables.arm_sheet import with_interval
 from cfeval.tables.formats import Sheet
-from cfeval.tables.items import Figures, cluster, figures_of, missing, rounded
+from cfeval.tables.items import Figures, figures_of, missing, rounded
 from cfeval.tables.material import Material
+from cfeval.tables.rows import Row
 
 ROW = AgreementRow
 NO_ARM_NOTE = "Empty: no two judges judge the same items (edct.tables)."
@@ -33,12 +34,12 @@ _READING = (
 class _Judged:
     """Edits and all that some judges said of each; None where one did not say."""
 
-    rows: list[list[Score | None]] = field(default_factory=list)
+    rows: list[list[Row | None]] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
 
     def ratings(self, score: str) -> list[list[float | None]]:
         """One score of every edit."""
-        return [[None if said is None else getattr(said, score) for said in row] for row in self.rows]
+        return [[None if said is None else getattr(said.told, score) for said in row] for row in self.rows]
 
 
 def rows(arms: Sequence[Arm], material: Material) -> list[AgreementRow]:
@@ -88,7 +89,7 @@ def _judged(of: Sequence[Arm], judges: Sequence[str], material: Material) -> _Ju
         for key in sorted({key for by in said for key in by}):
             row = [by.get(key) for by in said]
             found.rows.append(row)
-            found.groups.append(next(cluster(score) for score in row if score))
+            found.groups.append(next(score.group for score in row if score))
     return found
 
 

@@ -42,6 +42,6 @@ def sheet(of: Sequence[BenchRow]) -> Sheet:
 
 def _row(arm: Arm, material: Material) -> BenchRow:
     scores = material.of(arm)
-    edits = {"n_edits": len(scores), "n_edits_scored": sum(score.ccs is not None for score in scores)}
+    edits = {"n_edits": len(scores), "n_edits_scored": sum(score.told.ccs is not None for score in scores)}
     edits |= {"n_graded": len(values(scores, "ccs_graded"))}
     return BenchRow.model_validate(summary(arm, scores, material.how) | beside("bench", arm, material) | edits)

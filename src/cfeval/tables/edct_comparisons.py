@@ -9,7 +9,7 @@ from itertools import combinations
 
 from cfeval.params.edct import Interval
 from cfeval.protocols.rules import EDCT_BENCH_2026
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import ComparisonRow
 from cfeval.stats.holm import holm
 from cfeval.stats.paired import compare
@@ -18,6 +18,7 @@ from cfeval.tables.arms import HEADINGS, varying
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, Value, extremes, figures_of, mean_of, missing, n_items, rounded, values
 from cfeval.tables.material import Material
+from cfeval.tables.rows import Row
 
 ROW = ComparisonRow
 POWER = 0.8
@@ -80,13 +81,13 @@ def _compared(one: Arm, other: Arm, material: Material) -> tuple[Figures, float 
     return figures | more, p
 
 
-def _common(first: Sequence[Score], second: Sequence[Score]) -> tuple[list[Score], list[Score]]:
+def _common(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """The scores of the items that both were asked about."""
     ids = {score.id for score in first} & {score.id for score in second}
     return [score for score in first if score.id in ids], [score for score in second if score.id in ids]
 
 
-def _bounds(mine: Sequence[Score], theirs: Sequence[Score]) -> Figures:
+def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
     """What the difference over all items could be, whatever the missing scores were."""
     if not mine:
         return {}

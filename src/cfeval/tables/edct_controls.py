@@ -15,7 +15,7 @@ an uncited cause that the edit leaves in force goes unseen; and an answer may mo
 from collections.abc import Sequence
 
 from cfeval.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, PLACEBO_EDIT
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import ControlRow
 from cfeval.stats.estimate import Estimate
 from cfeval.tables.arm_sheet import NO_ARM_NOTE, intervals, named, shared, with_interval, world_note
@@ -23,6 +23,7 @@ from cfeval.tables.arms import HEADINGS, arms_under, varying
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, Value, bounds, counts, estimate, figures_of, mean_of, missing, values
 from cfeval.tables.material import Material
+from cfeval.tables.rows import Row
 
 ROW = ControlRow
 EVIDENCE = ("object", "background")
@@ -57,22 +58,22 @@ def sheet(of: Sequence[ControlRow]) -> Sheet:
     return Sheet("edct_controls", _TITLE, tuple(headings), body, said)
 
 
-def completeness(scores: Sequence[Score], evidence: str = "") -> list[Value]:
+def completeness(scores: Sequence[Row], evidence: str = "") -> list[Value]:
     """The share of an item's placebo edits after which the answer stood; of one kind of evidence where it is named."""
-    return values([score for score in scores if not evidence or score.evidence == evidence], _stood)
+    return values([score for score in scores if not evidence or score.told.evidence == evidence], _stood)
 
 
-def noise(scores: Sequence[Score]) -> list[Value]:
+def noise(scores: Sequence[Row]) -> list[Value]:
     """1 for an item whose answer or explanation moved although nothing was changed, else 0."""
     return values(scores, _moved)
 
 
-def _stood(score: Score) -> float | None:
-    return None if score.answer_moved is None else 1 - score.answer_moved
+def _stood(score: Row) -> float | None:
+    return None if score.told.answer_moved is None else 1 - score.told.answer_moved
 
 
-def _moved(score: Score) -> float | None:
-    moved = (score.answer_moved, score.explanation_moved)
+def _moved(score: Row) -> float | None:
+    moved = (score.told.answer_moved, score.told.explanation_moved)
     return None if None in moved else float(1 in moved)
 
 
@@ -85,7 +86,7 @@ def _row(arm: Arm, material: Material) -> ControlRow:
 
 
 def _estimates(
-    scores: Sequence[Score], null: Sequence[Score], placebo: Sequence[Score], material: Material
+    scores: Sequence[Row], null: Sequence[Row], placebo: Sequence[Row], material: Material
 ) -> dict[str, Estimate]:
     how, moved, scored = material.how, noise(null), values(scores, "ccs")
     floor = {value.item: value.value for value in moved}
@@ -98,7 +99,7 @@ def _estimates(
     }
 
 
-def _of_null(null: Sequence[Score]) -> Figures:
+def _of_null(null: Sequence[Row]) -> Figures:
     return {
         "n_null": len(noise(null)),
         "noise_answer": mean_of(values(null, "answer_moved")),
@@ -108,7 +109,7 @@ def _of_null(null: Sequence[Score]) -> Figures:
     }
 
 
-def _of_placebo(placebo: Sequence[Score]) -> Figures:
+def _of_placebo(placebo: Sequence[Row]) -> Figures:
     figures: Figures = {"n_placebo": len(completeness(placebo)), "missing_placebo": missing(placebo)}
     figures |= bounds("completeness", placebo, _stood)
     for evidence in EVIDENCE:

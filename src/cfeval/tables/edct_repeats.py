@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 
 from cfeval.protocols.rules import CONTROLS, RULES
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 from cfeval.records.repeats import RepeatRow
 from cfeval.stats.estimate import Estimate
 from cfeval.stats.runs import over_runs
@@ -18,6 +18,7 @@ from cfeval.tables.arms import HEADINGS, varying
 from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, extremes, figures_of, missing, n_items, rounded, values
 from cfeval.tables.material import Material
+from cfeval.tables.rows import Row
 
 ROW = RepeatRow
 NO_ARM_NOTE = "Empty: edct.tables names no target twice (under a second name in edct.vlms, with `repeat: 2`)."
@@ -59,7 +60,7 @@ def _rows(one: Arm, arms: Sequence[Arm], material: Material) -> Iterator[RepeatR
         yield RepeatRow.model_validate(shared | {"score": score} | _figures(runs, score, material.how.level))
 
 
-def _figures(runs: Sequence[Sequence[Score]], score: str, level: float) -> Figures:
+def _figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures:
     """A score over runs; one in which nothing was scored has no figure."""
     told = [values(run, score) for run in runs]
     means = sorted(fmean(value.value for value in one) for one in told if one)

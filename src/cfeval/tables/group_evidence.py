@@ -4,23 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
 
 from cfeval.records.common import Status
-from cfeval.records.vce import GroupScore, Pair, VceArm, VceScore
+from cfeval.records.vce import GroupScore, Pair, VceArm
 from cfeval.tables.group_figures import mean
 from cfeval.tables.group_material import GroupMaterial, SettingNames
-
-
-class Cell(NamedTuple):
-    """What is compared across arms: the same image and target, or the same group.
-
-    `unit` is what is drawn as a whole: the source image, or without scores of images the source class.
-    """
-
-    unit: str
-    target: str
-    repeat: int = 0
+from cfeval.tables.group_rows import Cell, Row
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ class Evidence:
     def target_accuracy(self, classifier: str, method: str | None, pair: Pair = "ideal") -> Reading:
         """1 where the classifier sees the target; of a group the share."""
         if self.by_image:
-            return self._of_images(classifier, method, pair, lambda s: float(s.predicted == s.target))
+            return self._of_images(classifier, method, pair, lambda row: float(row.seen.predicted == row.cell.target))
         return self._of_groups(classifier, method, pair, ["ta"])
 
     def oracle_accuracy(
@@ -65,16 +54,16 @@ class Evidence:
         if not self.by_image:
             return self._of_groups(classifier, method, pair, [f"ota_{name}" for name in of])
 
-        def agreed(score: VceScore) -> float | None:
-            said = {classifier: score.predicted, **score.oracles}
-            return mean([float(said[name] == score.target) for name in of if said.get(name)])
+        def agreed(row: Row) -> float | None:
+            said = {classifier: row.seen.predicted, **dict(row.seen.oracles)}
+            return mean([float(said[name] == row.cell.target) for name in of if said.get(name)])
 
         return self._of_images(classifier, method, pair, agreed)
 
     def closeness(self, classifier: str, method: str | None) -> tuple[str, Reading]:
         """The first perceptual distance of Table 3 that there is, and its figures."""
-        for name in self.roles.closeness:
-            by_image = self._of_images(classifier, method, "ideal", partial(_distance, name))
+        for place, name in enumerate(self.roles.closeness):
+            by_image = self._of_images(classifier, method, "ideal", partial(_distance, place))
             reading = by_image if self.by_image else self._of_groups(classifier, method, "ideal", [name])
             if reading.values:
                 return name, reading
@@ -95,19 +84,17 @@ class Evidence:
         units = len({score.group.source for score in groups})
         return Reading(values, len(groups), _counts("no figure", len(groups) - len(values)), units)
 
-    def _of_images(
-        self, classifier: str, method: str | None, pair: Pair, of: Callable[[VceScore], float | None]
-    ) -> Reading:
+    def _of_images(self, classifier: str, method: str | None, pair: Pair, of: Callable[[Row], float | None]) -> Reading:
         arm = VceArm(image_set=self.setting[0], denoiser=self.setting[1], classifier=classifier, method=method or "")
-        rows = [score for score in self.material.scores.get(arm, ()) if score.pair == pair]
-        missing = Counter(score.status.value for score in rows if score.status != Status.OK)
+        rows = [row for row in self.material.scores.get(arm, ()) if row.seen.pair == pair]
+        missing = Counter(row.seen.status.value for row in rows if row.seen.status != Status.OK)
         values: dict[Cell, float] = {}
-        for score in rows:
-            value = of(score) if score.status == Status.OK else None
+        for row in rows:
+            value = of(row) if row.seen.status == Status.OK else None
             if value is not None:
-                values[Cell(score.source_image, score.target, score.repeat)] = value
+                values[row.cell] = value
         missing += _counts("no figure", len(rows) - len(values) - missing.total())
-        return Reading(values, len(rows), missing, len({score.source_image for score in rows}))
+        return Reading(values, len(rows), missing, len({row.cell.unit for row in rows}))
 
 
 def combined(readings: Iterable[Reading]) -> Reading:
@@ -139,8 +126,8 @@ def _joined(values: Mapping[Cell, float], of: Sequence[Reading]) -> Reading:
     return Reading(values, asked, missing, max((reading.units for reading in of), default=0))
 
 
-def _distance(name: str, score: VceScore) -> float | None:
-    return score.distances.get(name)
+def _distance(place: int, row: Row) -> float | None:
+    return row.distances[place]
 
 
 def _cell(score: GroupScore) -> Cell:

@@ -7,6 +7,7 @@ from cfeval.errors import InputError
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import Group, GroupScore, Pair, VceArm, VceScore
 from cfeval.records.vce_tables import PublishedCell
+from cfeval.tables.group_rows import Row, kept
 
 SettingNames = tuple[str, str]
 """Image set and denoiser: within one such setting arms are compared, across settings never."""
@@ -25,7 +26,7 @@ class GroupMaterial:
 
     arms: Mapping[VceArm, Sequence[GroupScore]]
     roles: Roles = field(default_factory=Roles)
-    scores: Mapping[VceArm, Sequence[VceScore]] = field(default_factory=dict)
+    scores: Mapping[VceArm, Sequence[Row]] = field(default_factory=dict)
     published: Sequence[PublishedCell] = ()
     cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -76,8 +77,14 @@ def split(metric: str) -> tuple[str, str]:
     return metric, ""
 
 
-def group_material(of: Iterable[GroupScore], /, **settings: object) -> GroupMaterial:
-    """Gather the scores of groups, in whatever order they come.
+def group_material(
+    of: Iterable[GroupScore],
+    scores: Mapping[VceArm, Iterable[VceScore]] | None = None,
+    /,
+    roles: Roles | None = None,
+    **settings: object,
+) -> GroupMaterial:
+    """Gather the scores of groups, in whatever order they come, and those of single counterfactuals.
 
     Raises:
         InputError: a group of an arm appears twice.
@@ -90,4 +97,7 @@ def group_material(of: Iterable[GroupScore], /, **settings: object) -> GroupMate
             raise InputError(f"two scores of the group {group.source} → {group.target} of {where}; give each file once")
         here[group.source, group.target] = score
     arms = {arm: [here[key] for key in sorted(here)] for arm, here in found.items()}
-    return GroupMaterial(arms, **settings)  # type: ignore[arg-type]
+    same: dict[object, object] = {}
+    what = roles or Roles()
+    rows = {arm: kept(some, what.closeness, same) for arm, some in (scores or {}).items()}
+    return GroupMaterial(arms, what, rows, **settings)  # type: ignore[arg-type]

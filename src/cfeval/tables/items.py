@@ -12,17 +12,17 @@ from operator import attrgetter
 
 from cfeval.params.edct import Interval
 from cfeval.records.common import Status
-from cfeval.records.edct import Score
 from cfeval.stats.bootstrap import bootstrap
 from cfeval.stats.estimate import DECIMALS, Estimate
 from cfeval.stats.interval import interval
+from cfeval.tables.rows import Row
 
 Figures = dict[str, object]
-Metric = str | Callable[[Score], float | None]
-"""A field of a score, or what follows from its fields; in [0, 1], None where the edit has no score."""
+Metric = str | Callable[[Row], float | None]
+"""A field of what a row tells, or what follows from its fields; in [0, 1], None where the edit has no score."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Value:
     """An item's value, and its cluster: items about the same image share it."""
 
@@ -31,25 +31,20 @@ class Value:
     value: float
 
 
-def by_item(scores: Iterable[Score]) -> Iterator[list[Score]]:
+def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:
     """The rows of one item after the other; `scores` are in the order of items."""
-    for _, rows in groupby(scores, key=lambda score: score.id):
+    for _, rows in groupby(scores, key=attrgetter("id")):
         yield list(rows)
 
 
-def values(scores: Sequence[Score], metric: Metric) -> list[Value]:
+def values(scores: Sequence[Row], metric: Metric) -> list[Value]:
     """The mean of a metric over each item's edits that have one; items without any are left out."""
     of, found = _reader(metric), []
     for rows in by_item(scores):
         told = [float(value) for row in rows if (value := of(row)) is not None]
         if told:
-            found.append(Value(rows[0].id, cluster(rows[0]), sum(told) / len(told)))
+            found.append(Value(rows[0].id, rows[0].group, sum(told) / len(told)))
     return found
-
-
-def cluster(score: Score) -> str:
-    """What an item is drawn together with: the items about the same image."""
-    return score.group or score.id
 
 
 def mean(numbers: Iterable[float]) -> float | None:
@@ -95,29 +90,29 @@ def ways(*methods: object) -> str:
     return "; ".join(dict.fromkeys(way for method in methods for way in str(method).split("; ") if way))
 
 
-def counts(scores: Sequence[Score]) -> Figures:
+def counts(scores: Sequence[Row]) -> Figures:
     """`n`, the items; `n_scored`, those of them that have a score; `missing`, why edits have none."""
     return {"n": n_items(scores), "n_scored": n_items(scored(scores)), "missing": missing(scores)}
 
 
-def n_items(scores: Iterable[Score]) -> int:
+def n_items(scores: Iterable[Row]) -> int:
     """How many items scores are about."""
     return len({score.id for score in scores})
 
 
-def scored(scores: Iterable[Score]) -> Iterator[Score]:
+def scored(scores: Iterable[Row]) -> Iterator[Row]:
     """Those that are a score."""
-    return (score for score in scores if score.status == Status.OK)
+    return (score for score in scores if score.told.status == Status.OK)
 
 
-def missing(scores: Iterable[Score]) -> str:
+def missing(scores: Iterable[Row]) -> str:
     """Why edits have no score, with counts, the commonest first."""
-    reasons = Counter(score.status.value for score in scores if score.status != Status.OK)
+    reasons = Counter(score.told.status.value for score in scores if score.told.status != Status.OK)
     ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
     return ", ".join(f"{status} {count}" for status, count in ordered)
 
 
-def bounds(name: str, scores: Sequence[Score], metric: Metric) -> Figures:
+def bounds(name: str, scores: Sequence[Row], metric: Metric) -> Figures:
     """`name_min` and `name_max`: see `extremes`; nothing where there is no item."""
     if not scores:
         return {}
@@ -125,7 +120,7 @@ def bounds(name: str, scores: Sequence[Score], metric: Metric) -> Figures:
     return {f"{name}_min": rounded(least), f"{name}_max": rounded(most)}
 
 
-def extremes(scores: Sequence[Score], metric: Metric) -> tuple[float, float]:
+def extremes(scores: Sequence[Row], metric: Metric) -> tuple[float, float]:
     """The means over all items, at least one, if every edit without a score had scored 0, or 1."""
     of, least, most = _reader(metric), [], []
     for rows in by_item(scores):
@@ -135,16 +130,16 @@ def extremes(scores: Sequence[Score], metric: Metric) -> tuple[float, float]:
     return sum(least) / len(least), sum(most) / len(most)
 
 
-def accuracy(scores: Sequence[Score]) -> float | None:
+def accuracy(scores: Sequence[Row]) -> float | None:
     """Mean accuracy of the baseline answers; an item with several edits counts once."""
-    return mean({score.id: score.correct for score in scores if score.correct is not None}.values())
+    return mean({score.id: score.told.correct for score in scores if score.told.correct is not None}.values())
 
 
-def edit_checks(scores: Sequence[Score]) -> Figures:
+def edit_checks(scores: Sequence[Row]) -> Figures:
     """`edit_verified`, the share of right edits, and `n_checked`, the edits that a verifier could judge."""
-    checked = [float(score.verified) for score in scores if score.verified is not None]
+    checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
     return {"edit_verified": mean(checked), "n_checked": len(checked)}
 
 
-def _reader(metric: Metric) -> Callable[[Score], float | None]:
-    return attrgetter(metric) if isinstance(metric, str) else metric
+def _reader(metric: Metric) -> Callable[[Row], float | None]:
+    return attrgetter(f"told.{metric}") if isinstance(metric, str) else metric

@@ -8,13 +8,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cfeval.records.edct import Arm, Score
+from cfeval.records.edct import Arm
 from cfeval.seeds import derive
 from cfeval.stats.estimate import Estimate
 from cfeval.stats.judge_error import JudgeError, corrected, judge_error
 from cfeval.stats.wilson import share
 from cfeval.tables.items import Value, values
 from cfeval.tables.material import Material
+from cfeval.tables.rows import Row
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Known:
     arms: Mapping[str, Arm]
     material: Material
 
-    def scores(self, vlm: str) -> Sequence[Score]:
+    def scores(self, vlm: str) -> Sequence[Row]:
         """The scores of a target."""
         return self.material.of(self.arms[vlm])
 

@@ -9,7 +9,7 @@ from cfeval.stats.estimate import Estimate
 from cfeval.stats.judge_error import corrected, judge_error
 from cfeval.stats.wilson import share, wilson
 from cfeval.studies.edct.labels import Rated, Verdicts, known_truth
-from cfeval.tables.items import Figures, cluster, figures_of, rounded
+from cfeval.tables.items import Figures, figures_of, rounded
 
 Cells = Mapping[tuple[float, float], Sequence[Rated]]
 
@@ -51,9 +51,8 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: f
     except InputError as refused:
         return {"corrected_note": str(refused)}
     labelled = {label.id for label in mine}
-    rest = [
-        (float(one.ccs), cluster(one)) for one in by_edit.values() if one.ccs is not None and one.id not in labelled
-    ]
+    unlabelled = [one for one in by_edit.values() if one.id not in labelled]
+    rest = [(float(one.ccs), one.group or one.id) for one in unlabelled if one.ccs is not None]
     if not rest:
         return {"corrected_note": "the scores are of no item that nobody labelled"}
     observed = share([value for value, _ in rest], [group for _, group in rest])

@@ -7,7 +7,8 @@ from cfeval.errors import InputError
 from cfeval.params.edct import Interval
 from cfeval.records.edct import Arm, Score
 from cfeval.records.edct_tables import Published
-from cfeval.tables.arms import by_arm, label
+from cfeval.tables.arms import label
+from cfeval.tables.rows import Row, Told, gathered
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Material:
     judges is measured, `repeats` the target that another one repeats.
     """
 
-    scores: Mapping[Arm, Sequence[Score]]
+    scores: Mapping[Arm, Sequence[Row]]
     how: Interval = field(default_factory=Interval)
     published: Sequence[Published] = ()
     test_targets: Collection[str] = ()
@@ -27,7 +28,7 @@ class Material:
     judge_error: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, arm: Arm) -> Sequence[Score]:
+    def of(self, arm: Arm) -> Sequence[Row]:
         """The scores of an arm, in the order of items and edits.
 
         Raises:
@@ -35,7 +36,7 @@ class Material:
         """
         if arm not in self.scores:
             raise InputError(
-                f"no scores of the arm {label(arm)}; give its score files, or take the arm out of the table"
+                f"no scores of the arm {label(arm)}; name it among the arms, or beside, or take it out of the table"
             )
         return self.scores[arm]
 
@@ -44,6 +45,11 @@ class Material:
         return int(vlm in self.test_targets)
 
 
-def material(scores: Iterable[Score], **settings: object) -> Material:
-    """Gather scores, in whatever order they come; InputError where an item and edit of an arm appears twice."""
-    return Material(by_arm(scores), **settings)  # type: ignore[arg-type]
+def material(scores: Mapping[Arm, Iterable[Score]], **settings: object) -> Material:
+    """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `Material`.
+
+    Raises:
+        InputError: a score is of another arm than it is given for, or an item and edit of an arm appears twice.
+    """
+    same: dict[Told, Told] = {}
+    return Material({arm: gathered(arm, of, same) for arm, of in scores.items()}, **settings)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ supported where all its parts are, and not where one is not. The tests: `cfeval.
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cfeval.records.vce_tables import HypothesisRow, Verdict
 from cfeval.stats.bar import AgainstBar, against_bar
@@ -15,7 +16,7 @@ from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.group_claims import Claim, claims
 from cfeval.tables.group_evidence import Evidence
 from cfeval.tables.group_figures import shown
-from cfeval.tables.group_material import GroupMaterial
+from cfeval.tables.group_material import GroupMaterial, SettingNames
 from cfeval.tables.items import rounded, ways
 
 ROW = HypothesisRow
@@ -34,13 +35,13 @@ def rows(material: GroupMaterial) -> list[HypothesisRow]:
     """A row for each part of each hypothesis, for each image set and denoiser that has groups of the base."""
     level = material.roles.tests.level
     tested = [
-        (setting, claim, _tested(claim, material))
+        _tested(setting, claim, material)
         for setting in material.settings()
         if material.roles.base and material.classifiers(setting, material.roles.base)
         for claim in claims(Evidence(material, setting))
     ]
-    adjusted = holm([found.p if found else None for *_, found in tested])
-    made = [_row(setting, claim, found, p, level) for (setting, claim, found), p in zip(tested, adjusted, strict=True)]
+    adjusted = holm([one.p for one in tested])
+    made = [_judged(one, p, level) for one, p in zip(tested, adjusted, strict=True)]
     return [row.model_copy(update={"overall": _overall(row, made)}) for row in made]
 
 
@@ -56,20 +57,18 @@ def sheet(of: Sequence[HypothesisRow]) -> Sheet:
     return Sheet("vce_hypotheses", _TITLE, headings, body, tuple(note for note in notes if note))
 
 
-def _tested(claim: Claim, material: GroupMaterial) -> AgainstBar | None:
-    """The claim against its bar; None where nothing was scored."""
-    how = material.roles.tests
-    told = [(cell.unit, value) for reading in claim.readings for cell, value in reading.values.items()]
-    if not told:
-        return None
-    units, values = zip(*told, strict=True)
-    return against_bar(values, claim.bar, how.level, how.resamples, how.seed, units, claim.bounds)
+class _Tested(NamedTuple):
+    """A row without its verdict; of the claim, which holds a figure of every counterfactual, no more than is needed."""
+
+    row: HypothesisRow
+    holds: bool | None = None
+    """Whether the effect lies on the claimed side of the bar; None: at the bar, or there is none."""
+    p: float | None = None
 
 
-def _row(
-    setting: tuple[str, str], claim: Claim, found: AgainstBar | None, p_holm: float | None, level: float
-) -> HypothesisRow:
+def _tested(setting: SettingNames, claim: Claim, material: GroupMaterial) -> _Tested:
     missing: Counter[str] = sum((Counter(reading.missing) for reading in claim.readings), Counter())
+    found = _against(claim, material)
     row = HypothesisRow(
         image_set=setting[0],
         denoiser=setting[1],
@@ -86,7 +85,7 @@ def _row(
         note=claim.note or ("" if found else "no arm, or no figure, to test it on"),
     )
     if found is None:
-        return row
+        return _Tested(row)
     estimate = found.estimate
     update = {
         "effect": rounded(estimate.value),
@@ -96,17 +95,29 @@ def _row(
         "n_units": found.clusters,
         "test": found.test,
         "p": rounded(found.p),
-        "p_holm": rounded(p_holm),
-        "verdict": _verdict(claim, estimate.value or 0.0, p_holm, level),
         "note": "; ".join(text for text in (claim.note, estimate.note) if text),
     }
-    return row.model_copy(update=update)
+    effect = estimate.value or 0.0
+    holds = None if effect == claim.bar else (effect > claim.bar) == claim.above
+    return _Tested(row.model_copy(update=update), holds, found.p)
 
 
-def _verdict(claim: Claim, effect: float, p: float | None, level: float) -> Verdict:
-    if p is None or p >= 1 - level or effect == claim.bar:
-        return "undecided"
-    return "supported" if (effect > claim.bar) == claim.above else "not supported"
+def _against(claim: Claim, material: GroupMaterial) -> AgainstBar | None:
+    """The claim against its bar; None where nothing was scored."""
+    how = material.roles.tests
+    values = [value for reading in claim.readings for value in reading.values.values()]
+    units = [cell.unit for reading in claim.readings for cell in reading.values]
+    if not values:
+        return None
+    return against_bar(values, claim.bar, how.level, how.resamples, how.seed, units, claim.bounds)
+
+
+def _judged(one: _Tested, p: float | None, level: float) -> HypothesisRow:
+    """The row with its verdict, by the adjusted p-value."""
+    verdict: Verdict = "undecided"
+    if p is not None and p < 1 - level and one.holds is not None:
+        verdict = "supported" if one.holds else "not supported"
+    return one.row.model_copy(update={"p_holm": rounded(p), "verdict": verdict})
 
 
 def _overall(row: HypothesisRow, rows: Sequence[HypothesisRow]) -> Verdict:

@@ -107,5 +107,7 @@ def _folder() -> Path:
         with suppress(FileExistsError):
             path.mkdir(mode=0o700)
         if path.stat().st_uid != user or path.is_symlink():
-            raise BackendError(f"{path}: not this user's folder, so no GPU is leased there; remove it or set TMPDIR")
+            raise BackendError(
+                f"{path}: not this user's folder, so no GPU can be leased there; remove it or set TMPDIR"
+            )
     return folder

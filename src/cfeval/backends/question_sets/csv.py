@@ -13,7 +13,7 @@ from cfeval.errors import CfevalError, InputError
 from cfeval.io.cvqa_csv import CvqaRow, read_questions
 from cfeval.io.pictures import import_image
 from cfeval.io.selection import drawn
-from cfeval.records.cvqa import PairType
+from cfeval.records.cvqa import PairType, form_of
 
 _COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -64,11 +64,12 @@ def build(options: Options) -> QuestionSet:
 
 
 class Place(NamedTuple):
-    """What of a row is kept: where it stands, and the name of its image."""
+    """What of a row is kept: where it stands, the name of its image, and whether its questions have options."""
 
     number: int
     line: int
     img_path: str
+    options: bool
 
 
 class CsvQuestions:
@@ -79,7 +80,9 @@ class CsvQuestions:
         self._file = read_questions(Path(options.questions))
         names: dict[str, str] = {}  # each name once
         self._places = {
-            id_of(row): Place(row.number, row.line, names.setdefault(row.img_path, row.img_path))
+            id_of(row): Place(
+                row.number, row.line, names.setdefault(row.img_path, row.img_path), form_of(row.type) == "choice"
+            )
             for row in self._wanted()
         }
         self.faults = tuple(self._file.faults)
@@ -142,6 +145,11 @@ class CsvQuestions:
         """As many rows as are drawn, whether their images are there or not."""
         drawn_rows = self._share(len(self.places()))
         return drawn_rows if items is None else min(items, drawn_rows)
+
+    def with_options(self, items: int | None) -> int:
+        """As many as the draw has on average."""
+        share = sum(row.options for row in self.places().values()) / len(self.places())
+        return round(share * self.count(items))
 
     def image_of(self, row: Place) -> Path | None:
         """The file of a row's image; None where it is missing."""

@@ -11,7 +11,7 @@ from cfeval.cli.output import TableOut, from_json, write_table
 from cfeval.errors import InputError, nearest
 from cfeval.io.gender_labels import read_genders
 from cfeval.io.records import read_csv
-from cfeval.io.sharded_files import records_of
+from cfeval.io.shards import records_of
 from cfeval.params.edct import Interval
 from cfeval.records.cvqa import CvqaArm, CvqaBuild, CvqaScore, Pair, Said
 from cfeval.records.cvqa_tables import PublishedAnswer
@@ -33,6 +33,7 @@ def run(
     results: Annotated[Path, typer.Option(help="The study's results: questions/, answers/, scores/, … in it.")] = Path(
         "results/cvqa"
     ),
+    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
     arms: Annotated[str, typer.Option(help='The arms, as JSON: [{"set": …, "answerer": …}].')] = "[]",
     sets: Annotated[str, typer.Option(help='What sets are, as JSON: {"NAME": {"subset": false}}.')] = "{}",
     answerers: Annotated[
@@ -59,13 +60,13 @@ def run(
     if name in OF_ANSWERS:
         asked = [arm for arm in asked if _programs(of_answerer, arm)]
     material = cvqa_material(
-        {arm: records_of(results / "scores", _names(arm), CvqaScore) for arm in asked} if _of_scores(name) else {},
+        {arm: records_of(results / "scores", _names(arm), CvqaScore, shards) for arm in asked if _of_scores(name)},
         answerers=of_answerer,
         sets=of_set,
         interval=from_json(interval, Interval, "--interval"),
         published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
         genders=read_genders(genders) if genders else {},
-        **_others(name, results, asked, [*of_set, *(builds or ())], builds or []),
+        **_others(name, results, shards, asked, [*of_set, *(builds or ())], builds or []),
     )
     _write(name, material, out)
 
@@ -79,19 +80,21 @@ def _of_scores(name: str) -> bool:
     return name not in (*OF_QUESTIONS, *OF_BUILDS)
 
 
-def _others(name: str, results: Path, arms: list[CvqaArm], sets: list[str], builds: list[str]) -> dict[str, Any]:
+def _others(
+    name: str, results: Path, shards: int, arms: list[CvqaArm], sets: list[str], builds: list[str]
+) -> dict[str, Any]:
     """What a table is made from beside scores."""
     if name in OF_QUESTIONS:
-        return {"pairs": {of: _questions(results, of) for of in dict.fromkeys(sets)}}
+        return {"pairs": {of: _questions(results, of, shards) for of in dict.fromkeys(sets)}}
     if name in OF_ANSWERS:
-        return {"said": {arm: records_of(results / "answers", _names(arm), Said) for arm in arms}}
+        return {"said": {arm: records_of(results / "answers", _names(arm), Said, shards) for arm in arms}}
     if name in OF_BUILDS:
-        return {"built": {of: records_of(results / "fates", [of], CvqaBuild) for of in builds}}
+        return {"built": {of: records_of(results / "fates", [of], CvqaBuild, 1) for of in builds}}
     return {}
 
 
-def _questions(results: Path, of: str) -> Iterator[QuestionPair]:
-    for pair in records_of(results / "questions", [of], Pair):
+def _questions(results: Path, of: str, shards: int) -> Iterator[QuestionPair]:
+    for pair in records_of(results / "questions", [of], Pair, shards):
         yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256)
 
 

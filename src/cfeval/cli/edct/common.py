@@ -11,6 +11,10 @@ from cfeval.params.edct import Interval
 from cfeval.records.edct import Arm
 
 Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
+Results = Annotated[Path, typer.Option("--results", help="Folder of the study's results, such as results/edct.")]
+Shards = Annotated[
+    int, typer.Option("--shards", min=1, max=999, help="Into how many files each stage of an arm is cut.")
+]
 ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
 

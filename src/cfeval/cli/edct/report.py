@@ -1,9 +1,11 @@
 """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 from importlib import import_module
-from itertools import islice
+from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -11,11 +13,11 @@ from urllib.parse import quote
 import typer
 
 from cfeval.cli.common import Out
-from cfeval.cli.edct.common import Arms, arms_of
+from cfeval.cli.edct.common import Arms, Results, Shards, arms_of
 from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import write_text
 from cfeval.io.records import read_csv
-from cfeval.records.edct import Arm
+from cfeval.records.edct import Arm, Score
 from cfeval.report.cards import Card, Evidence, cards
 from cfeval.report.figures import TABLE_OF
 from cfeval.report.page import Section, page
@@ -24,10 +26,10 @@ from cfeval.tables.formats import Sheet
 
 
 def run(
-    results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
+    results: Results,
     arms: Arms,
     out: Out,
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
+    shards: Shards = 1,
     tables: Annotated[Path | None, typer.Option(help="Folder of the tables (edct_table1.csv, …) to show.")] = None,
     figures: Annotated[Path | None, typer.Option(help="Folder of the figures (edct_forest.svg, …) to show.")] = None,
     per_arm: Annotated[int, typer.Option(min=1, help="At most so many items of each arm in the gallery.")] = 400,
@@ -39,9 +41,10 @@ def run(
     shown: list[Card] = []
     left_out = 0
     for arm in dict.fromkeys(arms_of(arms)):
-        found = cards(_evidence(ArmFiles(results, arm, shards), arm, out.parent))
-        shown += islice(found, per_arm)
-        left_out += sum(1 for _ in found)
+        files = ArmFiles(results, arm, shards)
+        scores, others = _first(files.scores(), per_arm)
+        shown += cards(_evidence(files.of({score.id for score in scores}), arm, scores, out.parent))
+        left_out += others
     write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
 
 
@@ -72,12 +75,19 @@ def _by_item(shown: list[Card]) -> list[Card]:
     return sorted(shown, key=lambda card: (place[card.arm.dataset, card.id], card.edit))
 
 
-def _evidence(files: ArmFiles, arm: Arm, page_folder: Path) -> Evidence:
-    """Everything about an arm, its scores in the order of the ids; pictures are links from the page."""
+def _first(scores: Iterator[Score], most: int) -> tuple[list[Score], int]:
+    """The first scores in the order of ids and edits, whatever the order of the files; and how many more there are."""
+    number = count()
+    first = nsmallest(most, (score for score, _ in zip(scores, number, strict=False)), key=attrgetter("id", "edit"))
+    return first, next(number) - len(first)
+
+
+def _evidence(files: ArmFiles, arm: Arm, scores: Sequence[Score], page_folder: Path) -> Evidence:
+    """Everything about these scores of an arm; pictures are links from the page."""
     samples = list(files.samples())
     return Evidence(
         arm=arm,
-        scores=files.scores(),
+        scores=scores,
         samples={sample.id: sample for sample, _ in samples},
         baselines=files.baselines(),
         originals={sample.id: _link(folder / sample.image.path, page_folder) for sample, folder in samples},

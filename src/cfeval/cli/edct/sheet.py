@@ -1,24 +1,27 @@
 """Draw edits for people to label, and write the labelling sheet: an HTML page that works offline, and a CSV."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cfeval.cli.edct.common import ScoreFiles
+from cfeval.cli.edct.common import Results, ScoreFiles, Shards
 from cfeval.errors import InputError
 from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import ensure_writable, write_text
 from cfeval.io.pictures import load
-from cfeval.io.records import read_csv, write_csv
+from cfeval.io.records import stream_csv, write_csv
 from cfeval.records.common import ImageRef
-from cfeval.records.edct import Score
+from cfeval.records.edct import Arm, Score
 from cfeval.records.labels import KeyRow, edited_of
 from cfeval.report.sheet import SheetItem, sheet_csv, sheet_hash, sheet_page
-from cfeval.report.sheet_items import ArmRecords, candidates, sheet_item
-from cfeval.studies.edct.sheet import Drawn, draw
-from cfeval.tables.arms import arm_of, by_arm
+from cfeval.report.sheet_items import ArmRecords, candidates, gates, sheet_item
+from cfeval.studies.edct.sheet import Candidate, Drawn, draw
+from cfeval.tables.arms import arm_of
 
 Place = tuple[Path, ImageRef]
 
@@ -30,13 +33,13 @@ def _writable(out: Path) -> Path:
 
 def run(
     scores: ScoreFiles,
-    results: Annotated[Path, typer.Option(help="Folder of the study's results.")] = Path("results/edct"),
+    results: Results = Path("results/edct"),
     items: Annotated[int, typer.Option(min=1, max=2000, help="How many edits to draw at most.")] = 128,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 1,
     by_verdict: Annotated[
         bool, typer.Option("--by-verdict", help="Within an arm, draw as many rejected, faithful and unfaithful edits.")
     ] = False,
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
+    shards: Shards = 1,
     out: Annotated[
         Path, typer.Option(callback=_writable, help="Sheet to write: OUT.html, OUT.csv and OUT.key.csv.")
     ] = Path("labels/sheet"),
@@ -46,14 +49,13 @@ def run(
     Both are blind: they tell neither which arm an edit comes from nor what the tool made of it. OUT.key.csv does: keep
     it from those who label, and give it to `cfeval edct labels`.
     """
-    grouped = by_arm(score for file in scores for score in read_csv(file, Score))
-    files = {arm: ArmFiles(results, arm, shards) for arm in grouped}
-    arms = {arm: _records(files[arm], rows) for arm, rows in grouped.items()}
-    drawn = draw((one for records in arms.values() for one in candidates(records)), items, seed, by_verdict)
+    drawn = draw(_candidates(scores, partial(ArmFiles, results, shards=shards)), items, seed, by_verdict)
     if not drawn:
         raise InputError("no edit to label: no item of these score files was scored or rejected by a gate")
+    files = {arm: ArmFiles(results, arm, shards, of) for arm, of in _items(drawn).items()}
+    arms = {arm: _records(some) for arm, some in files.items()}
     shown = [sheet_item(arms[arm_of(one.score)], one.score) for one in drawn]
-    places = {ref.sha256: (folder, ref) for one in files.values() for folder, ref in _pictures(one)}
+    places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _pictures(some)}
     page = sheet_page(shown, lambda sha256: load(*places[sha256]))
     write_csv(Path(f"{out}.key.csv"), KeyRow, _key(drawn, shown))
     write_text(Path(f"{out}.csv"), sheet_csv(shown))
@@ -61,9 +63,24 @@ def run(
     print(f"{len(drawn)} edits: give {out}.html to those who label, and keep {out}.key.csv to yourself")
 
 
-def _records(files: ArmFiles, scores: list[Score]) -> ArmRecords:
+def _candidates(scores: list[Path], files_of: Callable[[Arm], ArmFiles]) -> Iterator[Candidate]:
+    """All edits of some score files that people can label, as they stand there; of other files what gates said."""
+    gate = lru_cache(maxsize=1)(lambda arm: gates(made for made, _ in files_of(arm).counterfactuals()))
+    for file in scores:
+        for arm, rows in groupby(stream_csv(file, Score), key=arm_of):
+            yield from candidates(rows, gate(arm.model_copy(update={"judge": ""})))
+
+
+def _items(drawn: list[Drawn]) -> dict[Arm, set[str]]:
+    """The items of each arm that were drawn."""
+    found: dict[Arm, set[str]] = defaultdict(set)
+    for one in drawn:
+        found[arm_of(one.score)].add(one.score.id)
+    return found
+
+
+def _records(files: ArmFiles) -> ArmRecords:
     return ArmRecords(
-        scores=scores,
         samples={sample.id: sample for sample, _ in files.samples()},
         baselines=files.baselines(),
         instructions=files.instructions(),

@@ -1,4 +1,4 @@
-"""Make one of the study's tables from score files: CSV with every column, Markdown and LaTeX for readers."""
+"""Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers."""
 
 from importlib import import_module
 from pathlib import Path
@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.edct.common import Arms, How, arms_of, interval_of
+from cfeval.cli.edct.common import Arms, How, Results, Shards, arms_of, interval_of
 from cfeval.cli.output import TableOut, from_json, write_table
 from cfeval.errors import InputError, nearest
+from cfeval.io.arm_files import ArmFiles
 from cfeval.io.records import read_csv
-from cfeval.records.edct import Score
+from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import Published
 from cfeval.tables import NAMES
 from cfeval.tables.material import material
@@ -22,9 +23,11 @@ def run(
     name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
     arms: Arms,
     out: TableOut,
-    scores: Annotated[
-        list[Path] | None, typer.Argument(help="Score files (CSV) in any order; shards are joined.")
-    ] = None,
+    results: Results = Path("results/edct"),
+    shards: Shards = 1,
+    beside: Annotated[
+        str, typer.Option(help="Further arms whose scores the table rests on, such as controls: a JSON list.")
+    ] = "[]",
     interval: How = "{}",
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
@@ -38,15 +41,16 @@ def run(
         str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
     ] = "{}",
 ) -> None:
-    """Make one of the study's tables from score files: CSV with every column, Markdown and LaTeX for readers.
+    """Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
 
     Without an arm it is an empty table.
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
     table = import_module(f"cfeval.tables.edct_{name}")
+    shown = arms_of(arms, may_be_none=True)
     made_from = material(
-        (score for file in scores or () for score in read_csv(file, Score)),
+        {arm: ArmFiles(results, arm, shards).scores() for arm in (*shown, *from_json(beside, list[Arm], "--beside"))},
         how=interval_of(interval),
         published=[line for file in reference or () for line in read_csv(file, Published)],
         test_targets=from_json(test_targets, list[str], "--test-targets"),
@@ -54,5 +58,5 @@ def run(
         judge_error=from_json(judge_error, list[str], "--judge-error"),
         repeats=from_json(repeats, dict[str, str], "--repeats"),
     )
-    rows = table.rows(arms_of(arms, may_be_none=True), made_from)
+    rows = table.rows(shown, made_from)
     write_table(out, table.ROW, rows, table.sheet(rows))

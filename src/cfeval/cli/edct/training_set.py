@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -87,7 +88,7 @@ def _trials(files: ArmFiles, pictures: Pictures) -> Iterator[Trial]:
     baselines, instructions = files.baselines(), files.instructions()
     made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}
     checks, requeries, verdicts = files.checks(), files.requeries(), files.verdicts()
-    for score in files.scores():
+    for score in sorted(files.scores(), key=attrgetter("id", "edit")):
         key = (score.id, score.edit)
         if score.status != Status.OK:
             continue

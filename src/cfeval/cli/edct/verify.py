@@ -127,7 +127,7 @@ def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Itera
             raise InputError(f"{results}: no verdicts and no scores of the arm {arm_path(arm)}; see --arms")
         if arm.protocol not in RULES:
             raise InputError(f"{arm_path(arm)}: no protocol '{arm.protocol}'; allowed: {', '.join(RULES)}")
-    records, broken = cache(stage_records), set[str]()
+    records, broken = cache(lambda stage, file: list(stage_records(stage, file))), set[str]()
     for arm in chosen:
         for number in range(known[arm]):
             files = {stage: stage_files(results, stage, arm, known[arm])[number] for stage in STAGES}

@@ -23,11 +23,12 @@ def scores(
     arm: Arm,
 ) -> Iterator[Score]:
     """Score every verdict, in order. A failed item is a row without scores, never a 0."""
+    names = arm.model_dump()
     for verdict in verdicts:
         check = checks[verdict.id, verdict.edit]
         sample = samples[verdict.id]
         yield Score(
-            **arm.model_dump(),
+            **names,
             **_scored(verdict, arm.protocol),
             id=verdict.id,
             edit=verdict.edit,

@@ -4,11 +4,13 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Bit, Score
-from cfeval.records.labels import Edited, edited_of
+from cfeval.records.labels import edited_of
 
 NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
 """What makes arms differ for people: all names but the judge's."""
@@ -44,26 +46,49 @@ def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: boo
         by_verdict: within an arm, rejected edits, edits whose two scores are both 1 and the rest are drawn in equal
             numbers, as far as there are any; the weights undo it.
     """
-    groups: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
-    for candidate in _once_each(candidates):
+    groups: dict[tuple[str, ...], _Stratum] = defaultdict(partial(_Stratum, items))
+    for lot, candidate in _once_each(candidates, seed):
         arm = (getattr(candidate.score, name) for name in NAMES)
-        groups[*arm, _outcome(candidate) if by_verdict else ""].append(candidate)
-    strata = [sorted(group, key=lambda one: _lot(one.score, seed, "draw")) for _, group in sorted(groups.items())]
+        groups[*arm, _outcome(candidate) if by_verdict else ""].add(lot, candidate)
+    strata = [group for _, group in sorted(groups.items())]
     drawn = [
-        Drawn(candidate.score, candidate.gate, round(len(stratum) / len(taken), 4))
-        for stratum, taken in zip(strata, _in_turn(strata, items), strict=True)
+        Drawn(candidate.score, candidate.gate, round(stratum.size / len(taken), 4))
+        for stratum, taken in zip(strata, _in_turn([stratum.first() for stratum in strata], items), strict=True)
         for candidate in taken
     ]
     return sorted(drawn, key=lambda one: _lot(one.score, seed, "order"))
 
 
-def _once_each(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    seen: set[Edited] = set()
+class _Stratum:
+    """Candidates among which the lot decides: how many there are, and those that could be drawn."""
+
+    def __init__(self, most: int) -> None:
+        self.size = 0
+        self._most, self._kept = most, list[tuple[bytes, Candidate]]()
+
+    def add(self, lot: bytes, candidate: Candidate) -> None:
+        """Count one more, and keep it as long as it could be among the first."""
+        self.size += 1
+        self._kept.append((lot, candidate))
+        if len(self._kept) == 2 * self._most:
+            self._kept = self._kept_first()
+
+    def first(self) -> list[Candidate]:
+        """The first by lot, no more than can be drawn."""
+        return [candidate for _, candidate in self._kept_first()]
+
+    def _kept_first(self) -> list[tuple[bytes, Candidate]]:
+        return sorted(self._kept, key=itemgetter(0))[: self._most]
+
+
+def _once_each(candidates: Iterable[Candidate], seed: int) -> Iterator[tuple[bytes, Candidate]]:
+    """Each edit once, with its lot; what differs in nothing but the judge has the same."""
+    seen: set[bytes] = set()
     for candidate in candidates:
-        edited = edited_of(candidate.score)
-        if edited not in seen:
-            seen.add(edited)
-            yield candidate
+        lot = _lot(candidate.score, seed, "draw")
+        if lot not in seen:
+            seen.add(lot)
+            yield lot, candidate
 
 
 def _outcome(candidate: Candidate) -> str:
