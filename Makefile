@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce cvqa test test-pipeline test-serve test-browser bench-calls bench-gate bench-vce bench-cvqa lint lock clean
+.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -38,10 +38,13 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/tables/cvqa_*, results/figures/cvqa_*."
 
 test: setup ## Fast tests.
-	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve
+	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
+
+test-slurm: setup ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/slurm
 
 test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/serve
@@ -49,19 +52,16 @@ test-serve: setup ## A study against a real server: `transformers serve` with a 
 test-browser: setup ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser
 
-bench-calls: setup ## Calls to models outside: time, CPU, faults, kills, repeats (a minute).
-	$(BIN)/python -m bench.calls
+peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .venv-peers.
 
-bench-gate: setup ## The edit gate on a 1024 × 1024 pair, one core.
-	$(BIN)/python -m bench.gate
+# A peer that will not install is told of in the tables; the benchmarks run without it.
+.venv-peers/ready: bench/peers/requirements.txt | .venv/ready
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-peers && \
+	$(BIN)/uv pip sync --quiet --compile-bytecode --python .venv-peers/bin/python $< && touch $@ || \
+	echo "bench: the peers will not install; the tables that need them say so" >&2
 
-bench-vce: setup ## CPU seconds per counterfactual, one thread (ARGS="--dbvce FOLDER --dime FOLDER": beside the reference).
-	$(BIN)/python -m bench.vce_cost $(ARGS)
-
-bench-cvqa: setup ## Programs, puzzles and answers a second.
-	$(BIN)/python -m bench.programs
-	$(BIN)/python -m bench.puzzles
-	$(BIN)/python -m bench.readers
+bench: setup peers ## All benchmarks, and docs/benchmarks.md of them (ARGS="orchestration resume": only these).
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

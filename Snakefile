@@ -12,7 +12,8 @@ min_version("9.18")
 include: "workflow/rules/setup.smk"
 
 
-checked(study.read, Path("params.yaml"))
+if workflow.is_main_process:
+    checked(study.read, Path("params.yaml"))
 
 
 configfile: "params.yaml"
@@ -84,6 +85,11 @@ include: "workflow/rules/vce.smk"
 include: "workflow/rules/vce_tables.smk"
 include: "workflow/rules/cvqa.smk"
 include: "workflow/rules/cvqa_tables.smk"
+
+
+onstart:
+    # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
+    workflow.scheduler.job_rate_limiter = None
 
 
 onsuccess:

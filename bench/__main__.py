@@ -8,7 +8,10 @@ from pathlib import Path
 
 from bench.table import Found, machine
 
-PARTS = ("orchestration", "resume", "nothing", "judge", "growth", "metrics", "local", "calls", "gate", "gpu")
+PARTS = (
+    *("orchestration", "resume", "nothing", "judge", "growth", "metrics", "local", "calls"),
+    *("gate", "programs", "puzzles", "readers", "vce_cost", "gpu"),
+)
 """A module each, with `tables() -> list[Table]`; its docstring opens the section. In the order of the page."""
 PAGE = Path(__file__).parent.parent / "docs/benchmarks.md"
 _HEAD = "<!-- made by `make bench` -->\n"

@@ -1,13 +1,13 @@
-"""`make bench-programs`: programs a second that the interpreters run, on a vision that answers at once.
+"""Programs per second
 
-Beside each program of ViperGPT's kind, the same text run by Python itself with plain functions in the place of the
-vision: what the budgets, the checks and the trace cost. The texts are this file's own. A few seconds.
+What the interpreters of C-VQA's programs run on one core, on a vision that answers at once, parsing included. Beside
+each program of ViperGPT's kind, the same text run by Python itself with plain functions in the place of the vision:
+what the budgets, the checks and the trace cost. The texts are this file's own.
 """
 
 # ruff: noqa: ARG002, ARG005 - a vision is asked more than an instant one listens to
 
 import math
-import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.gate import _processor
+from bench.table import Table
 from cfeval.io.pictures import Picture
 from cfeval.programs.run import run_program
 from cfeval.programs.vision import Found, View
@@ -105,26 +105,27 @@ class Bare:
         return [Bare(found.box) for found in FOUND if self.left <= found.box[0] < self.right]
 
 
-def main() -> None:
-    """Time the programs and print the table."""
+def tables() -> list[Table]:
+    """The one table."""
     root = View(Picture.from_pixels(np.zeros((100, 200, 3), np.uint8)), (0, 0, 200, 100))
     vision = Instant(FOUND)
-    print(f"{_processor()}, one core; Python {platform.python_version()}; median of {REPEATS} runs, parsing included\n")
-    print("| program | steps | programs/s | Python itself, programs/s | Python ÷ ours |\n|---|---|---|---|---|")
     programs: dict[str, tuple[Language, str]] = {
         "ViperGPT: find, sort, filter": ("vipergpt", COUNT),
         "ViperGPT: find within findings": ("vipergpt", CIRCLES),
         "ViperGPT: 800 rounds of arithmetic": ("vipergpt", LOOPS),
         "VisProg: seven lines": ("visprog", LINES),
     }
+    rows = []
     for name, (language, code) in programs.items():
         run = run_program(language, code, root, vision)
         if run.fault:
             raise AssertionError(run.fault)
         ours = _rate(lambda language=language, code=code: run_program(language, code, root, vision))  # type: ignore[misc]
         theirs = _rate(lambda code=code: _bare(code)) if language == "vipergpt" else None  # type: ignore[misc]
-        beside = f"{theirs:,.0f} | {theirs / ours:.1f}" if theirs else " | "
-        print(f"| {name} | {run.steps} | {ours:,.0f} | {beside} |")
+        beside = [f"{theirs:,.0f}", f"{theirs / ours:.1f}"] if theirs else ["", ""]
+        rows.append([name, str(run.steps), f"{ours:,.0f}", *beside])
+    columns = ("program", "steps", "programs/s", "Python itself, programs/s", "Python ÷ ours")
+    return [Table("Programs", columns, rows, [f"The median of {REPEATS} runs."])]
 
 
 def _bare(code: str) -> object:
@@ -146,7 +147,3 @@ def _rate(work: Callable[[], object]) -> float:
             count += 1
         rates.append(count / spent)
     return statistics.median(rates)
-
-
-if __name__ == "__main__":
-    main()

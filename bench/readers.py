@@ -1,14 +1,14 @@
-"""`make bench-cvqa`: answers read per second on one core, by the released rules and by the better reader.
+"""Answers read per second
 
-Replies as models give them: a word, a sentence, a chain of thought; each kind of answer. A few seconds.
+On one core, by the released rules and by the better reader. Replies as models give them: a word, a sentence, a chain of
+thought; each kind of answer.
 """
 
-import platform
 import time
 from collections.abc import Callable
 from itertools import cycle, islice
-from pathlib import Path
 
+from bench.table import Table
 from cfeval.io.choices import Choices
 from cfeval.protocols.cvqa import reference, robust
 from cfeval.records.cvqa import Form
@@ -33,13 +33,14 @@ REPLIES: dict[str, tuple[str, ...]] = {
 FORMS: tuple[Form, ...] = ("number", "boolean", "choice")
 
 
-def main() -> None:
-    """Time both readers and print the table."""
-    print(f"{_processor()}, one core; Python {platform.python_version()}; the best of {REPEATS}\n")
-    print("| replies | reference, answers/s | robust, answers/s |\n|---|---|---|")
+def tables() -> list[Table]:
+    """The one table."""
+    rows = []
     for name, replies in REPLIES.items():
         rates = [_rate(read, replies) for read in (_reference, _robust)]
-        print(f"| {name} | {rates[0]:,.0f} | {rates[1]:,.0f} |")
+        rows.append([name, *(f"{rate:,.0f}" for rate in rates)])
+    columns = ("replies", "reference, answers/s", "robust, answers/s")
+    return [Table("Answers", columns, rows, [f"The best of {REPEATS}."])]
 
 
 def _reference(reply: str, form: Form) -> str | None:
@@ -61,13 +62,3 @@ def _seconds(read: Callable[[str, Form], str | None], work: list[tuple[str, Form
     for reply, form in work:
         read(reply, form)
     return time.process_time() - start
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.machine())
-
-
-if __name__ == "__main__":
-    main()

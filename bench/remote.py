@@ -30,6 +30,11 @@ class Remote:
         counts: dict[str, Any] = httpx2.get(f"{self.origin}/_ctl/summary").json()
         return counts
 
+    def log(self) -> list[dict[str, Any]]:
+        """Every request since the last reset."""
+        entries: list[dict[str, Any]] = httpx2.get(f"{self.origin}/_ctl/log").json()
+        return entries
+
     def sent(self) -> int:
         """How many requests came that a provider charges for."""
         return sum(self.summary()["sent"].values())

@@ -1,12 +1,12 @@
-"""`make bench-vce`: CPU seconds per counterfactual on one thread, beside the reference's.
+"""Counterfactuals: CPU seconds of one, on one thread
 
 A UNet of 1.97 M parameters in guided-diffusion's architecture, AlexNet explained, ResNet-50 robust, random weights,
-64 × 64 pixels, 1000 steps respaced to 100 of which 50 are run, batch 8; DiME with τ = 15 and batch 2. With
-`--dbvce FOLDER --dime FOLDER`, the user's own checkouts of cairo-thws/DBVCE_eval and guillaumejs2403/DiME, the
-reference runs in turn with it on the same weights; else its figures are those once measured elsewhere. `--steps N` runs
-N of the 50 steps, which cost all the same, and counts for 50.
+64 × 64 pixels, 1000 steps respaced to 100 of which 50 are run, batch 8; DiME with τ = 15 and batch 2. The reference's
+figures are those once measured elsewhere.
 
-`--gpu` times images per second at 256 × 256 with a UNet of the papers' size (554 M) on a GPU instead.
+`python -m bench.vce_cost --dbvce FOLDER --dime FOLDER`, with the user's own checkouts of cairo-thws/DBVCE_eval and
+guillaumejs2403/DiME, runs the reference in turn with it on the same weights. `--gpu` times images per second at
+256 × 256 with a UNet of the papers' size (554 M) on a GPU instead.
 """
 
 import os
@@ -17,8 +17,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ import torch
 from torch import Tensor
 
 from bench import vce_reference
-from bench.gate import _processor
+from bench.table import Table, machine
+from bench.timing import in_turn
 from cfeval.backends import registry
 from cfeval.backends.denoisers import guided_diffusion
 from cfeval.backends.unets import guided
@@ -84,21 +84,32 @@ ROWS = (
 )
 
 
+def tables() -> list[Table]:
+    """The table of CPU seconds, without the reference's code."""
+    return _timed(_arguments([]))
+
+
 def main() -> None:
     """Time what the arguments ask for; a known error is one line and exit status 2."""
-    asked = _arguments()
-    torch.set_num_threads(1)
+    asked = _arguments(sys.argv[1:])
     try:
-        with torch.random.fork_rng(devices=[]), tempfile.TemporaryDirectory() as folder:
-            torch.manual_seed(0)
-            (_gpu if asked.gpu else _cpu)(asked, Path(folder))
+        print(f"{machine()}\n")
+        for table in _timed(asked):
+            print(table.markdown())
     except CfevalError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make bench-vce", description="Cost of a counterfactual.")
+def _timed(asked: argparse.Namespace) -> list[Table]:
+    torch.set_num_threads(1)
+    with torch.random.fork_rng(devices=[]), tempfile.TemporaryDirectory() as folder:
+        torch.manual_seed(0)
+        return [(_gpu if asked.gpu else _cpu)(asked, Path(folder))]
+
+
+def _arguments(given: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.vce_cost", description="Cost of a counterfactual.")
     parser.add_argument("--dbvce", type=Path, help="your checkout of cairo-thws/DBVCE_eval, timed beside")
     parser.add_argument("--dime", type=Path, help="your checkout of guillaumejs2403/DiME, timed beside")
     parser.add_argument("--precision", default="both", choices=("both", "float32", "bfloat16"), help="of the networks")
@@ -106,10 +117,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=STEPS, choices=range(1, STEPS + 1), metavar="N", help="to run")
     parser.add_argument("--gpu", action="store_true", help="images per second at 256 × 256 instead")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64], help="with --gpu")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
-def _cpu(asked: argparse.Namespace, folder: Path) -> None:
+def _cpu(asked: argparse.Namespace, folder: Path) -> Table:
     """The table of CPU seconds."""
     for checkout, module in ((asked.dbvce, "guided_diffusion.gaussian_diffusion"), (asked.dime, "core.sample_utils")):
         if checkout:
@@ -118,21 +129,24 @@ def _cpu(asked: argparse.Namespace, folder: Path) -> None:
     kinds = ("float32", "bfloat16") if asked.precision == "both" else (asked.precision,)
     models = {kind: _models(path, SMALL, kind, "cpu") for kind in kinds}
     bf16 = "with" if _has("avx512_bf16") else "without"
-    print(f"{_processor()}, one thread, {bf16} avx512_bf16; torch {torch.__version__}\n")
-    print(f"| | reference | {' | '.join(f'{kind} | of it' for kind in kinds)} |\n|---{'|---' * (1 + 2 * len(kinds))}|")
+    rows = []
     for row in ROWS:
         theirs = _reference(row, asked, path)
         works = [_ours(row, models[kind], asked.steps) for kind in kinds]
-        seconds = _in_turn([*works, *([theirs] if theirs else [])], asked.repeats)
+        seconds = in_turn([*works, *([theirs] if theirs else [])], asked.repeats)
         share = 1.0 if row.dime else asked.steps / STEPS
         least = [value / row.batch / share for value in seconds]
         whole = least[-1] if theirs else row.elsewhere
         said = f"{whole:.2f}" if theirs else f"{whole:.2f}, elsewhere"
-        cells = [
-            f"{ours:.2f} | {ours / whole:.2f}{'' if ours <= AIM * whole else ' (over)'}" for ours in least[: len(kinds)]
-        ]
-        print(f"| {row.name} | {said} | {' | '.join(cells)} |", flush=True)
-    print(f"\nCPU seconds per counterfactual; the aim is {AIM} of the reference.")
+        cells = [(f"{ours:.2f}", f"{ours / whole:.2f}{_over(ours, whole)}") for ours in least[: len(kinds)]]
+        rows.append([row.name, said, *(cell for pair in cells for cell in pair)])
+    columns = ["method", "reference", *(name for kind in kinds for name in (kind, "of it"))]
+    said = f"One thread, {bf16} avx512_bf16; torch {torch.__version__}; the aim is {AIM} of the reference."
+    return Table("CPU seconds per counterfactual", columns, rows, [said])
+
+
+def _over(ours: float, whole: float) -> str:
+    return "" if ours <= AIM * whole else " (over)"
 
 
 def _weights(folder: Path, flags: dict[str, Any]) -> Path:
@@ -185,17 +199,6 @@ def _reference(row: Row, asked: argparse.Namespace, path: Path) -> Callable[[], 
     return lambda: run(images, targets)
 
 
-def _in_turn(works: list[Callable[[], object]], repeats: int) -> list[float]:
-    """The least CPU seconds of each, run in turn, so that a busy machine is busy for all of them."""
-    least = [float("inf")] * len(works)
-    for _ in range(repeats):
-        for number, work in enumerate(works):
-            start = time.process_time()
-            work()
-            least[number] = min(least[number], time.process_time() - start)
-    return least
-
-
 def _images(count: int, side: int) -> Tensor:
     return torch.rand(count, 3, side, side) * 2 - 1
 
@@ -209,7 +212,7 @@ LARGE_STEPS, PAPER_STEPS, PAPER_SECONDS = 4, 100, 1.9
 """Steps that are run for a time, steps of the papers' setting, and its seconds an image on four A100."""
 
 
-def _gpu(asked: argparse.Namespace, folder: Path) -> None:
+def _gpu(asked: argparse.Namespace, folder: Path) -> Table:
     """Images per second on a GPU: cone and x0-prediction, four steps timed and scaled to the papers' 100."""
     if not torch.cuda.is_available():
         raise BackendError(
@@ -219,17 +222,19 @@ def _gpu(asked: argparse.Namespace, folder: Path) -> None:
     models = _models(_weights(folder, flags), flags, "float16", "cuda")
     said = {"guidance": "x0", "projection": "cone", "respacing": "200", "start": LARGE_STEPS / 200}
     method = Method(preset="dbvce", mode="reference", **said)
-    print(f"{torch.cuda.get_device_name()}; torch {torch.__version__}; float16, cone and x0-prediction, 256 × 256\n")
-    print("| batch | images/s | s per image | times the paper's | memory, GiB |\n|---|---|---|---|---|")
+    rows = []
     for batch in asked.batches:
-        with _or_full(batch) as fits:
+        try:
             seconds = _step_seconds(models, method, batch) * PAPER_STEPS / batch
-        if not fits:
-            return
-        memory = torch.cuda.max_memory_allocated() / 2**30
-        speed = PAPER_SECONDS / seconds
-        print(f"| {batch} | {1 / seconds:.3f} | {seconds:.2f} | {speed:.1f} | {memory:.1f} |", flush=True)
-    print(f"\nThe paper: {PAPER_SECONDS} s per image on four A100 (80 GB) together, AlexNet and the others on average.")
+        except torch.OutOfMemoryError:
+            rows.append([str(batch), "does not fit", "", "", ""])
+            break
+        memory, speed = torch.cuda.max_memory_allocated() / 2**30, PAPER_SECONDS / seconds
+        rows.append([str(batch), f"{1 / seconds:.3f}", f"{seconds:.2f}", f"{speed:.1f}", f"{memory:.1f}"])
+    columns = ("batch", "images/s", "s per image", "times the paper's", "memory, GiB")
+    about = f"{torch.cuda.get_device_name()}; torch {torch.__version__}; float16, cone and x0-prediction, 256 × 256."
+    paper = f"The paper: {PAPER_SECONDS} s per image on four A100 (80 GB) together, AlexNet and the others on average."
+    return Table("Counterfactuals on a GPU", columns, rows, [about, paper])
 
 
 def _step_seconds(models: Models, method: Method, batch: int) -> float:
@@ -245,17 +250,6 @@ def _step_seconds(models: Models, method: Method, batch: int) -> float:
         if made.batch < batch:
             raise torch.OutOfMemoryError
     return seconds
-
-
-@contextmanager
-def _or_full(batch: int) -> Iterator[list[int]]:
-    """Say that a batch does not fit, and leave the list empty."""
-    fits = [batch]
-    try:
-        yield fits
-    except torch.OutOfMemoryError:
-        fits.clear()
-        print(f"| {batch} | does not fit | | | |")
 
 
 if __name__ == "__main__":

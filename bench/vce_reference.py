@@ -1,4 +1,4 @@
-"""The reference's own sampling loops, from the user's checkouts of DBVCE_eval and DiME, for `make bench-vce` to time.
+"""The reference's own sampling loops, from the user's checkouts of DBVCE_eval and DiME, for `bench.vce_cost` to time.
 
 Loops, networks and schedules are theirs, imported. DBVCE's guidance is written inside its main function, where nothing
 can import it; `_Guidance` restates it, its costs unchanged: a graph of the UNet at every step, and one pass back

@@ -25,6 +25,7 @@ FLOORS = (
     "studies",
     "tables",
     "report",
+    "comparison",
     "preflight",
     "cli",
 )

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from snakemake.utils import update_config
 
 from cfeval.backends import registry
@@ -19,6 +20,7 @@ from cfeval.errors import ParamsError
 from cfeval.io.records import read_csv
 from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
+from cfeval.params.sections import Limits, Spec
 from cfeval.params.study import Params, load, merged, parse, read
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
 from cfeval.params.vce import Vce
@@ -267,3 +269,18 @@ def test_several_files_are_merged_in_order(tmp_path: Path) -> None:
     paths[1].write_text("edct: {itmes: 5}")
     with pytest.raises(ParamsError, match=r"0\.yaml \+ .*1\.yaml.*: unknown key 'edct.itmes'"):
         load(*paths)
+
+
+def test_which_gpu_a_backend_wants_is_the_studys_affair_and_no_part_of_the_backend() -> None:
+    plain = {"backend": "transformers", "model": "m"}
+    spec = Spec.model_validate(plain | {"gpu_model": "h200", "repeat": 2})
+    assert (spec.plugin(), spec.gpu_model) == (plain, "h200")
+    with pytest.raises(ValidationError, match="gpu_model"):
+        Spec.model_validate(plain | {"gpu_model": "h200 --exclusive"})
+
+
+def test_a_machine_gives_its_jobs_all_gpus_unless_told_otherwise() -> None:
+    assert Limits().gpu == "all"
+    assert Limits.model_validate({"gpu": 2}).gpu == 2
+    with pytest.raises(ValidationError, match="gpu"):
+        Limits.model_validate({"gpu": "some"})

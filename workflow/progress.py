@@ -1,6 +1,7 @@
 """A line a job on stderr, in place of Snakemake's blocks of ten: what it did, how far the run is, why it failed."""
 
 import logging
+import re
 import sys
 import time
 from pathlib import Path
@@ -13,6 +14,11 @@ _CHATTER = (
     "Singularity containers:",
     "Assuming unrestricted",
     "Building DAG",
+    "Auto-selected partition",
+    "Cleaning up SLURM log files",
+    "No SLURM account given",
+    "No account was given",
+    "Unable to guess SLURM account",
 )
 
 
@@ -24,7 +30,9 @@ def follow(logger: logging.Logger, dry: bool) -> None:
 
 
 def _matters(record: logging.LogRecord) -> bool:
-    return _event(record) not in _NOISE and not str(record.msg).startswith(_CHATTER)
+    said = str(record.msg)
+    chatter = said.startswith(_CHATTER) or " has been submitted with SLURM" in said
+    return _event(record) not in _NOISE and not chatter
 
 
 def _event(record: logging.LogRecord) -> str:
@@ -70,8 +78,14 @@ class Progress(logging.Handler):
 
     def _failed(self, event: dict[str, Any]) -> None:
         logs = [str(path) for path in event["log"] or ()]
-        why = next((line for path in logs if (line := _last_line(Path(path)))), "no message")
+        why = _fate(event) or next((line for path in logs if (line := _last_line(Path(path)))), "no message")
         _say(f"failed: {self.titles.get(event['jobid'], event['rule_name'])}: {why} ({', '.join(logs)})")
+
+
+def _fate(event: dict[str, Any]) -> str:
+    """What became of a job on a cluster that did not end by itself: cancelled, out of time, lost with its node."""
+    told = re.search(r"status is: '(\w+)'", str(event.get("rule_msg")))
+    return f"Slurm says {told[1]}" if told and told[1] != "FAILED" else ""
 
 
 def _last_line(path: Path) -> str:

@@ -20,9 +20,10 @@ import hashlib
 import json
 import os
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -72,32 +73,34 @@ class Outcome:
 
 
 class Hashes:
-    """SHA-256 of files, remembered while size, time and inode stay the same."""
+    """SHA-256 of files and of folders, remembered while sizes, times and inodes stay the same."""
 
     def __init__(self, memory: Path) -> None:
         self.memory = memory
-        self.known: dict[str, list[Any]] = _read(memory)
-        self.used: dict[str, list[Any]] = {}
+        self.known: dict[str, list[str]] = _read(memory)
+        self.used: dict[str, list[str]] = {}
 
     def file(self, path: str) -> str:
         """The hash of a file."""
-        stat = os.stat(path)
-        key = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
-        found = self.used.get(path) or self.known.get(path)
-        if found is None or found[:3] != key:
-            with open(path, "rb") as stream:
-                found = [*key, hashlib.file_digest(stream, "sha256").hexdigest()]
-        self.used[path] = found
-        return str(found[3])
+        return self._remembered(path, _state(os.stat(path)), lambda: _hash_of_file(path))
 
     def folder(self, path: str) -> str:
-        """The hash of the names and contents of a folder's files; a missing folder counts as an empty one."""
-        lines = (f"{name} {self.file(os.path.join(path, name))}\n" for name in sorted(_names(path)))
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
+        """The hash of the names and contents of a folder's files; a missing folder counts as an empty one.
+
+        It is remembered for the folder as a whole: an entry a picture would be many times what Snakemake itself keeps.
+        """
+        found = _files(path)
+        state = _hash_of_lines(f"{name} {_state(entry.stat())}" for name, entry in found)
+        return self._remembered(path, state, lambda: _hash_of_lines(f"{n} {_hash_of_file(e.path)}" for n, e in found))
 
     def remember(self) -> None:
         """Keep the hashes for the next run."""
         _write(self.memory, self.used)
+
+    def _remembered(self, path: str, state: str, hash_now: Callable[[], str]) -> str:
+        found = self.used.get(path) or self.known.get(path)
+        self.used[path] = found if found is not None and found[0] == state else [state, hash_now()]
+        return self.used[path][1]
 
 
 @dataclass
@@ -168,7 +171,7 @@ class Journal:
             return True
         if entry is not None and entry["sha256"] == self.hashes.file(file):
             return False
-        times = [os.stat(os.path.join(pictures, name)).st_mtime for name in _names(pictures)]
+        times = [picture.stat().st_mtime for _, picture in _files(pictures)]
         return os.path.isdir(pictures) and max(times, default=0.0) <= record["endtime"] + SAME_TIME_SECONDS
 
     def _unchanged(self, checksums: Mapping[str, str]) -> bool:
@@ -214,8 +217,7 @@ def sweep(part: Sealed) -> list[str]:
 
 def _walk(part: Sealed) -> Iterator[str]:
     if part.prefix:
-        names = [name for name in _names(part.folder) if name.startswith(part.prefix)]
-        yield from (os.path.join(part.folder, name) for name in names)
+        yield from (file.path for name, file in _files(part.folder) if name.startswith(part.prefix))
         return
     for folder, _, names in os.walk(part.folder):
         yield from (os.path.join(folder, name) for name in names)
@@ -227,13 +229,27 @@ def _drop_empty(folder: str, keep: Iterable[str]) -> None:
             os.rmdir(path)
 
 
-def _names(folder: str) -> list[str]:
-    """The names of the files in a folder, none where there is no folder."""
+def _files(folder: str) -> list[tuple[str, os.DirEntry[str]]]:
+    """The files in a folder by name, none where there is no folder."""
     try:
         with os.scandir(folder) as found:
-            return [entry.name for entry in found if entry.is_file()]
+            return sorted(((entry.name, entry) for entry in found if entry.is_file()), key=itemgetter(0))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _state(stat: os.stat_result) -> str:
+    """What of a file changes when its content does."""
+    return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ino}"
+
+
+def _hash_of_file(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _hash_of_lines(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def _checksums(entry: Record) -> dict[str, str]:
@@ -306,6 +322,6 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    building = path.with_name(path.name[:200] + ".part")
+    building = path.with_name(f"{path.name[:200]}.{os.getpid()}.part")
     building.write_text(text, encoding="utf-8")
     os.replace(building, path)

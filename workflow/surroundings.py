@@ -16,6 +16,17 @@ def dvc_stage() -> str:
     return os.environ.get("DVC_STAGE", "").rpartition(":")[2]
 
 
+def at_home(file: str) -> str:
+    """Where a file of the working folder lies that no experiment may have a copy of: the response store.
+
+    DVC runs queued and temporary experiments in a copy of the project beneath `.dvc/tmp/exps`. A store of its own there
+    would be empty, every call paid for again, and gone with the copy.
+    """
+    here = Path.cwd()
+    home = next((folder for folder in here.parents if here.is_relative_to(folder / ".dvc/tmp/exps")), None)
+    return file if home is None else str(home / file)
+
+
 def relative(file: str) -> str:
     """A file as the records name it: relative to the working folder where it lies beneath it."""
     path = Path(file)

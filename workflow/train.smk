@@ -57,6 +57,7 @@ rule run_train:
     threads: 2
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=4000,
         runtime="2h",

@@ -1,5 +1,6 @@
 """LPIPS and ST-LPIPS: against the package, the paper's figures of order, and files that are not what they should be."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,15 @@ def test_lpips_is_that_of_its_package(net: str) -> None:
     with torch.no_grad():
         expected = theirs(drawn(1), drawn(2)).flatten()
     assert ours.distance(drawn(1), drawn(2)).numpy() == pytest.approx(expected.numpy(), abs=1e-6)
+    slopes = [_slope(distance) for distance in (ours.distance, theirs)]
+    assert slopes[0].abs().max() > 0
+    assert torch.allclose(*slopes, rtol=1e-3, atol=1e-7)
+
+
+def _slope(distance: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """Where the first of two images would have to change for the distance to grow."""
+    first = drawn(1).requires_grad_()
+    return torch.autograd.grad(distance(first, drawn(2)).sum(), first)[0]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """An export replays a study elsewhere, byte for byte; one that was changed is refused."""
 
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,39 @@ def test_a_failure_is_replaced_by_the_answer_of_an_import_and_never_the_other_wa
         assert found is not None
         assert found.text == "yes"
         held.close()
+
+
+def test_an_export_and_its_import_hold_no_calls_however_many_there_are(store: Store, tmp_path: Path) -> None:
+    def peak(keys: list[str]) -> int:
+        out = tmp_path / "a.zip"
+        tracemalloc.start()
+        try:
+            assert export(store, keys, out) == sum(1 for _ in read(out))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    for number in range(300):
+        store.keep(Call("chat", "u", "m", {"text": "long " * 800}, number), Reply(text="long " * 800))
+    keys = [row.key for row in store.calls()]
+    peak(keys[:3])
+    assert peak(keys) - peak(keys[:100]) < 200 * 1000, "a call is eight times as long"
+
+
+def test_calls_of_the_store_and_of_the_former_archive_come_in_one_order(store: Store, tmp_path: Path) -> None:
+    for number in range(20):
+        store.keep(Call("chat", "u", "m", {}, number), Reply(text=str(number), image=b"%d" % (number % 5)))
+    rows, whole, mixed = list(store.calls()), tmp_path / "whole.zip", tmp_path / "mixed.zip"
+    export(store, [row.key for row in rows], whole)
+    mixed.write_bytes(whole.read_bytes())
+    store.remove([row.key for row in rows[::2]])
+    assert export(store, [row.key for row in rows], mixed) == 20
+    assert mixed.read_bytes() == whole.read_bytes()
+
+
+def test_an_archive_whose_calls_are_in_another_order_is_refused(
+    exported: tuple[Path, Any], tmp_path: Path, cfeval: Run
+) -> None:
+    turned = changed(exported[0], tmp_path / "bad.zip", calls=lambda c: b"".join(reversed(c.splitlines(keepends=True))))
+    status, _, err = cfeval("store", "import", turned, "--store", tmp_path / "target.sqlite")
+    assert (status, "line 2: not in the order of keys" in err) == (2, True)

@@ -106,6 +106,9 @@ def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:
         built, fates = study.folder / f"built{shards}.jsonl", study.folder / f"fates{shards}.jsonl"
         files = [*each("drafts", drafts), *each("reviews", reviews)]
         said, err = study.run("assemble", *files, *given(out=built, fates=fates))
+        whole = given(drafts=study.folder / f"drafts{shards}.jsonl")  # under the name that all shards were written by
+        again = given(out=study.folder / "again.jsonl", fates=study.folder / "again-fates.jsonl")
+        assert study.run("assemble", *whole, *each("reviews", reviews), *again) == (said, err)
         assert (said, err) == ("8 drafts: 4 accepted; inconsistent 1, not reasonable 1, wrong sum 2\n", "")
         assert {one.by for one in read_jsonl(fates, CvqaBuild) if one.fate == "accepted"} == {"model"}
         found.append((sorted(lines(built)), sorted(lines(fates)), sorted(everything(built.with_suffix("")))))

@@ -239,7 +239,7 @@ def test_records_that_are_none_are_named_by_their_line(study: Study) -> None:
     assert f"{torn}, line 3: Invalid JSON" in study.refused("score", *given(questions=questions, answers=torn, out=out))
     assert f"{gone}: no such file" in study.refused("score", *given(questions=questions, answers=gone, out=out))
     swapped = given(questions=answers, answers=questions, out=out)
-    assert f"{answers}, line 1: " in study.refused("score", *swapped)
+    assert f"{questions}, line 1: " in study.refused("score", *swapped)
     assert f"{gone}: no such file" in study.refused("export", gone, *given(out=out))
     assert f"{gone}: no such file" in study.refused("answer", *given(questions=gone, answerer=RANDOM, seed=1, out=out))
     checked = given(drafts=questions, checker=SCENE, seed=1, out=out)
@@ -253,7 +253,7 @@ def test_answers_of_another_set_are_refused_even_where_the_ids_are_the_same(stud
     [second] = study.questions(study.puzzles(count=2, seed=2, name="p2"), name="second")
     other = study.answer(second, RANDOM)
     line = study.refused("score", *given(questions=questions, answers=other, out=out))
-    assert "an answer to 'abs_counting_000001-00001', which is no pair of this set; answer the set's own" in line
+    assert "no record of 'abs_counting_000001-00001'; give the files of one and the same run" in line
     line = study.refused("score", *given(questions=first, answers=other, out=out))
     assert "the original question of 'abs_counting_000001-00001', but to another one ('How many" in line
 
@@ -268,7 +268,7 @@ def test_answers_of_another_set_are_refused_even_where_the_ids_are_the_same(stud
         (",,,,\n", ",maybe,,,\n", "line 2: accept must be yes, no, or empty, but got 'maybe'"),
         (",,,,\n", ",no,,3,\n", "line 2: a correction counts only where accept is yes"),
         (",,,,\n", ",yes,,three,\n", "line 2: the answer to a direct question is digits, but got 'three'"),
-        (",,,,\n", ",yes,\n", "line 2: not as many cells as the first line has columns"),
+        (",,,,\n", ",yes,\n", "line 2: 15 columns, and the header has 17"),
     ],
     ids=lambda value: str(value)[:40],
 )

@@ -75,6 +75,14 @@ def test_calls_are_pairs_times_sides_times_orders(cfeval: Run, study: dict[str, 
     assert calls(found, "answers", "local") == []
 
 
+def test_questions_without_options_are_asked_once_whatever_the_orders(
+    cfeval: Run, study: dict[str, Any], tmp_path: Path
+) -> None:
+    study["cvqa"]["arms"] = [{"set": ["real", "puzzles", "built"], "answerer": ["m"], "orders": 3}]
+    found = estimated(cfeval, tmp_path, study)
+    assert calls(found, "answers", "m") == [12 * 2, 5 * 2 * 3, 7 * 2]
+
+
 def test_a_build_takes_a_draft_and_a_review_of_every_original(
     cfeval: Run, study: dict[str, Any], tmp_path: Path
 ) -> None:

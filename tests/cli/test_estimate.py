@@ -1,6 +1,7 @@
 """`cfeval estimate`: the numbers of a small study, worked out by hand."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,18 @@ def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str
     assert "the price of flux-unheard-of is not known: copy src/cfeval/calls/prices.yaml, add it" in out
     assert "stops the run before its first call to flux-unheard-of" in out
     assert "?" in next(line for line in out.splitlines() if line.startswith("counterfactuals"))
+    assert re.search(r"^all .*\d\.\d\d to \d+\.\d\d \+ \? ", out, re.MULTILINE), "the sum of what is known, and more"
+
+
+def test_where_no_price_is_known_there_is_no_total(
+    estimated: Any, cfeval: Run, study: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "prices.yaml").write_text("date: 2026-01-02\nmodels: {}\n")
+    assert estimated(study)["usd"] == {"typical": None, "most": None}
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    total = next(line for line in out.splitlines() if line.startswith("all "))
+    assert "0.00 " not in total
+    assert " ? " in total
 
 
 def test_what_the_store_holds_is_counted_and_left_out_of_the_budget(

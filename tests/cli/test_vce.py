@@ -151,6 +151,8 @@ def test_two_shards_give_what_one_gives(study: Study, mode: str) -> None:
         told = {one.id: one for file in scores for one in read_jsonl(file, VceScore)}
         assert len(told) == 9
         found.append((told, study.group(images, made, scores, f"--{mode}").read_bytes()))
+        whole = study.folder / f"images{shards}.jsonl"  # the name under which all shards were written
+        assert study.group([whole], made, scores, f"--{mode}").read_bytes() == found[-1][1]
     assert found[0] == found[1]
 
 

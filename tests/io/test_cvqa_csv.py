@@ -39,7 +39,7 @@ def written(folder: Path, text: str) -> Path:
 def test_a_file_that_is_read_and_written_has_the_same_bytes(tmp_path: Path, own: bool) -> None:
     path = written(tmp_path, OWN) if own else published(tmp_path)
     read = read_questions(path)
-    write_questions(tmp_path / "again.csv", read.rows)
+    write_questions(tmp_path / "again.csv", read)
     assert not read.faults
     assert (tmp_path / "again.csv").read_bytes() == path.read_bytes()
 
@@ -47,7 +47,7 @@ def test_a_file_that_is_read_and_written_has_the_same_bytes(tmp_path: Path, own:
 def test_cells_are_those_that_the_csv_module_reads(tmp_path: Path) -> None:
     path = published(tmp_path)
     _, *expected = csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
-    rows = read_questions(path).rows
+    rows = list(read_questions(path))
     ours = [
         [r.img_path, r.original.question, r.original.answer, r.counterfactual.question, r.counterfactual.answer, r.type]
         for r in rows
@@ -84,7 +84,7 @@ BAD = {
 def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(tmp_path: Path, line: str) -> None:
     path = written(tmp_path, "\n".join([HEADER, GOOD, line, GOOD, '"b.jpg",Is it?,no,"Is it, if?",yes,boolean', ""]))
     read = read_questions(path)
-    assert [row.number for row in read.rows] == [1, 3, 4]
+    assert [row.number for row in read] == [1, 3, 4]
     (fault,) = read.faults
     assert fault.startswith(f"{path}, line 3: ")
     assert "\n" not in fault
@@ -94,16 +94,22 @@ def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(tmp_path: Path, 
 def test_many_bad_rows_are_each_told_and_empty_lines_do_not_count(tmp_path: Path) -> None:
     path = written(tmp_path, "\n".join([HEADER, GOOD, "", "x", 'y"', GOOD, 'z"', ""]))
     read = read_questions(path)
-    assert [row.number for row in read.rows] == [1, 4]
+    assert [row.number for row in read] == [1, 4]
     assert [fault.split(": ")[0].rsplit(" ", 1)[1] for fault in read.faults] == ["4", "5", "7"]
 
 
 def test_columns_may_stand_in_another_order_beside_others_and_with_windows_line_ends(tmp_path: Path) -> None:
     text = "\ufefftype,prog,img_path,new answer,new query,answer,query\r\ndirect,x,a.jpg,3,How many if?,2,How many?\r\n"
     read = read_questions(written(tmp_path, text))
+    write_questions(tmp_path / "again.csv", read)
     assert not read.faults
-    write_questions(tmp_path / "again.csv", read.rows)
     assert (tmp_path / "again.csv").read_text() == f"{HEADER}\n{GOOD}\n"
+
+
+def test_a_spreadsheet_may_write_semicolons_between_cells(tmp_path: Path) -> None:
+    text = HEADER.replace(",", ";") + '\r\na.jpg;How many, now?;2;"How many; if?";3;direct\r\n'
+    write_questions(tmp_path / "again.csv", read_questions(written(tmp_path, text)))
+    assert (tmp_path / "again.csv").read_text() == f'{HEADER}\na.jpg,"How many, now?",2,How many; if?,3,direct\n'
 
 
 @pytest.mark.parametrize(
@@ -125,16 +131,16 @@ def test_a_missing_file_is_one_line() -> None:
 
 
 def test_published_results_are_read_and_written_with_replies_over_several_lines(tmp_path: Path) -> None:
-    rows = read_questions(written(tmp_path, OWN)).rows
+    rows = list(read_questions(written(tmp_path, OWN)))
     replies = ["2", 'He said "two",\nthen left', "", " A \n\n"]
     results = [CvqaResult(row, reply, reply[::-1]) for row, reply in zip(rows, replies, strict=True)]
     path = tmp_path / "direct_responses.csv"
     write_results(path, results)
     assert path.read_text().startswith(f"{HEADER},response,new_response\n")
     read = read_results(path)
+    assert [one.response for one in read] == replies
+    assert list(read) == results
     assert not read.faults
-    assert [one.response for one in read.rows] == replies
-    assert read.rows == tuple(results)
     with path.open(encoding="utf-8", newline="") as stream:
         assert [row["new_response"] for row in csv.DictReader(stream)] == [reply[::-1] for reply in replies]
 
@@ -147,6 +153,6 @@ def test_a_file_of_questions_is_no_file_of_results(tmp_path: Path) -> None:
 def test_a_bad_row_over_several_lines_is_told_once_by_its_first_line(tmp_path: Path) -> None:
     lines = [f"{HEADER},response,new_response", 'a.jpg,How many?,2,How many if?,3,other,"one\ntwo",3', f"{GOOD},2,3"]
     read = read_results(written(tmp_path, "\n".join([*lines, ""])))
-    assert [one.row.number for one in read.rows] == [2]
+    assert [one.row.number for one in read] == [2]
     (fault,) = read.faults
     assert "line 2: unknown type" in fault

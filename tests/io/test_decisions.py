@@ -77,7 +77,7 @@ def test_no_cell_is_taken_for_a_formula(written: Path) -> None:
 
 
 def test_an_untouched_file_decides_nothing(written: Path) -> None:
-    assert read_decisions(written, BY_ID) == {item: Decision(id=item) for item in ("a", "b")}
+    assert read_decisions(written, BY_ID) == {}
 
 
 def test_what_is_filled_in_is_read(written: Path) -> None:
@@ -103,6 +103,7 @@ def test_a_spreadsheet_may_write_semicolons_and_leave_columns_out(tmp_path: Path
         ({"accept": "yes", "answer": "six"}, "line 2: the answer to a direct question is digits, but got 'six'"),
         ({"accept": "yes", "answer": "06"}, "line 2: the answer to a direct question"),
         ({"accept": "yes", "answer": "no"}, "line 2: the answer to a direct question"),
+        ({"accept": "yes", "question": "How many birds?"}, "line 2: the question supposes nothing: it has no 'if'"),
         ({"answer": "6"}, "line 2: a correction counts only where accept is yes"),
         ({"accept": "no", "question": "How many?"}, "line 2: a correction counts only where accept is yes"),
         ({"new_answer": "6"}, "line 2: new_answer is there to be read; write the correction in the column 'answer'"),
@@ -124,8 +125,8 @@ def test_a_wrong_cell_is_refused_with_its_line(written: Path, cells: dict[str, s
         ("id,question,answer,comment\n", "column 'accept' is missing"),
         ("id,accept,question,answer,comment,mood\n", "column 'mood' is unknown"),
         ("id,accept,question,answer,comment,comment\n", "column 'comment' is unknown or there twice"),
-        ("id,accept,question,answer,comment\na,yes\n", "line 2: not as many cells"),
-        ("id,accept,question,answer,comment\na,yes,,,,x\n", "line 2: not as many cells"),
+        ("id,accept,question,answer,comment\na,yes\n", "line 2: 2 columns, and the header has 5"),
+        ("id,accept,question,answer,comment\na,yes,,,,x\n", "line 2: 6 columns, and the header has 5"),
         ("id,accept,question,answer,comment\na,yes,,,\na,no,,,\n", "line 3: 'a' is decided a second time"),
     ],
 )

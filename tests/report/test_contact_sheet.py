@@ -12,7 +12,7 @@ from cfeval.io.pictures import Picture, folder_of
 from cfeval.io.records import read_jsonl, write_jsonl
 from cfeval.records.common import Status
 from cfeval.records.vce import SheetRecord, SourceImage, VceRecord, VceScore
-from cfeval.report.contact_items import Lane, file_name, groups, sheet_of
+from cfeval.report.contact_items import Lane, file_name, sheet_of
 from cfeval.report.contact_sheet import ContactSheet, Shot, Strip, contact_sheet, difference
 from tests.conftest import Run
 
@@ -118,7 +118,6 @@ def test_large_and_unequal_images_fit() -> None:
 
 def test_a_sheet_is_called_by_its_group() -> None:
     assert file_name(("red circle", "tench, Tinca tinca/x")) == "red-circle--tench-Tinca-tinca-x.png"
-    assert groups([lane("m", [record(0), record(1)])]) == [GROUP]
 
 
 def test_nothing_to_show_is_refused() -> None:

@@ -1,6 +1,7 @@
 """A small study of scripted models in a folder of its own, with git, DVC and a copy of the project's workflow."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore",
 STUDIES = ("edct", "vce", "cvqa")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
+_SHARD = re.compile(r"/\d{3}(?=[./])")
 
 PARAMS: dict[str, Any] = {
     "shards": 4,
@@ -175,6 +177,14 @@ class Study:
         files = sorted(path for path in (self.root / beneath).rglob("*") if path.is_file())
         return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
 
+    def merged(self) -> dict[str, list[bytes]]:
+        """The sorted lines of every result whatever shards it is cut into, and pictures; a CSV without its header."""
+        found: dict[str, list[bytes]] = {}
+        for name, content in self.results().items():
+            lines = content.splitlines()[name.endswith(".csv") :] if name.endswith(("jsonl", "csv")) else [content]
+            found.setdefault(_SHARD.sub("", name), []).extend(lines)
+        return {name: sorted(lines) for name, lines in found.items() if "provenance" not in name}
+
     def copy(self, to: Path) -> "Study":
         """The same study in another folder, times preserved."""
         subprocess.run(["cp", "-a", str(self.root), str(to)], check=True)
@@ -205,7 +215,8 @@ def stages_of(params: dict[str, Any]) -> str:
     content["stages"] = {name: stage for name, stage in content["stages"].items() if not name.startswith(left_out)}
     trained = content["stages"]["train"]["outs"]
     content["stages"]["train"]["outs"] = [file for file in trained if Path(next(iter(file))).stem in WEIGHTS]
-    content["metrics"] = [file for file in content["metrics"] if not Path(file).name.startswith(left_out)]
+    for kind in ("metrics", "plots"):
+        content[kind] = [file for file in content[kind] if not Path(file).name.startswith(left_out)]
     return yaml.safe_dump(content, sort_keys=False)
 
 

@@ -118,6 +118,20 @@ def test_a_changed_prompt_of_the_judge_asks_the_judge_alone(finished: Study, ser
     assert not set(jobs) & {"baseline", "instruct", "edit", "requery", "check"}
 
 
+def test_what_an_experiment_in_a_copy_paid_for_is_not_paid_again(finished: Study, server: Loopback) -> None:
+    study = finished.copy(finished.root.parent / "experiment")
+    hotter = "edct.judges.j.model.temperature=0.2"
+    with asked(server) as models:
+        study.run("dvc", "exp", "run", "--temp", "--set-param", hotter, "edct_judge", **KEYS)
+    assert models == {"lab/judge": 12}
+    params = study.params()
+    params["edct"]["judges"]["j"]["model"]["temperature"] = 0.2
+    study.set_params(params)
+    with asked(server) as models:
+        assert study.jobs("snakemake", "--", "edct_judge") == {"judge": 1, "score": 1}
+    assert not models
+
+
 def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Study, server: Loopback) -> None:
     study = finished.copy(finished.root.parent / "protocol")
     edct = study.params()["edct"]

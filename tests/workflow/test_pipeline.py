@@ -1,5 +1,7 @@
 """Snakemake and DVC together: which jobs run, and every way in which a stale file could end up in a sealed table."""
 
+import csv
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from tests.workflow.conftest import Copy
 from tests.workflow.study import EVERY_TABLE, EVERYTHING, FILLED_TABLES, Study
 
 NO_JOBS: dict[str, int] = {}
+SCORES = "results/edct/scores/mine"
 TABLES_ALONE = {name: number for name, number in FILLED_TABLES.items() if name != "report"}
 JUDGED_AND_TABLES = {"judge": 16, "score": 16} | TABLES_ALONE
 
@@ -21,6 +24,16 @@ class Step:
     study: Study
     jobs: dict[str, int]
     table: str
+
+
+def _scores(text: bytes) -> dict[tuple[str, ...], list[str]]:
+    """The scores in a file by arm and item."""
+    rows = csv.DictReader(text.decode().splitlines())
+    names = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
+    return {
+        (*(row[name] for name in names), f"{row['id']} edit {row['edit']}"): [row["pcs"], row["ncc"], row["ccs"]]
+        for row in rows
+    }
 
 
 def test_the_first_run_runs_all(finished: Study, first_jobs: dict[str, int]) -> None:
@@ -74,7 +87,27 @@ class TestAnExperimentAndBack:
         assert "threshold" in study.run("dvc", "params", "diff")
         assert "ccs" in study.run("dvc", "metrics", "diff")
         assert "edct.judges.j.threshold" in study.run("dvc", "exp", "show", "--csv")
-        assert "index.html" in study.run("dvc", "plots", "show")
+
+    def test_the_plots_of_both_sides_stand_on_a_page_that_needs_no_network(self, experiment: Step) -> None:
+        study = experiment.study
+        study.run("dvc", "plots", "diff", "HEAD", "--out", "plots")
+        page = (study.root / "plots/index.html").read_text()
+        assert "//" not in page.replace("<!-- ", "")
+        assert all(f"static/{side}_results_figures_edct_forest.svg" in page for side in ("HEAD", "workspace"))
+        study.run("rm", "-r", "plots")
+
+    def test_cfeval_tells_what_changed_and_which_items_flipped(self, experiment: Step, finished: Study) -> None:
+        study = experiment.study
+        told = study.run("cfeval", "diff", "HEAD", "--json", "--items", "100", PYTHONPATH=str(study.root / "src"))
+        said = json.loads(told)
+        of = said["studies"]["edct"]
+        old, new = ({file: _scores(text) for file, text in s.results(SCORES).items()} for s in (finished, study))
+        assert said["parameters"] == [{"name": "edct.judges.j.threshold", "before": 0.5, "after": 0.8}]
+        assert of["made"] == [{"rule": "edct_judge", "files": 16, "why": {"threshold 0.5 → 0.8": 16}}]
+        flipped = {key for file in old for key in old[file] if old[file][key] != new[file][key]}
+        found = {(*arm["names"], item["key"]) for arm in of["arms"] for item in arm["items"]}
+        assert found == flipped
+        assert flipped
 
     def test_back_at_head_nothing_runs(self, back: Step, finished: Study) -> None:
         assert back.jobs == NO_JOBS
@@ -257,28 +290,6 @@ def _small(study: Study, shards: int) -> None:
     arm = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
     params["edct"]["tables"] = {"table1": [arm], "table2": [arm], "bench": [arm], "controls": [arm]}
     study.set_params(params | {"shards": shards})
-
-
-def _merged(study: Study) -> dict[str, list[bytes]]:
-    """The lines of every stage, whatever files they are in, and the tables."""
-    merged: dict[str, list[bytes]] = {}
-    for name, content in study.results().items():
-        if name.endswith(("jsonl", "csv", ".md", ".tex")) and "provenance" not in name:
-            stage = "/".join(name.split("/")[:3])
-            merged.setdefault(stage, []).extend(content.splitlines())
-    return {stage: sorted(set(lines)) for stage, lines in merged.items()}
-
-
-def test_shards_change_no_byte(fresh: Study, copy: Copy) -> None:
-    tables = [f"results/tables/edct_{table}.csv" for table in ("table1", "table2", "bench", "controls")]
-    found = []
-    for shards in (1, 3, 7):
-        study = copy(fresh)
-        _small(study, shards)
-        study.run("snakemake", "--", *tables)
-        found.append(_merged(study))
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]["results/edct/samples"]) == 12
 
 
 def test_all_protocols_share_the_baseline(fresh: Study, copy: Copy) -> None:

@@ -1,15 +1,17 @@
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 import fingerprint
+import sources
+from sources import Sources
 
 Change = Callable[[str, str], None]
 
+MEMORY = "state/sources.json"
 FILES = {
     "pkg/__init__.py": '"""The package."""\n',
     "pkg/verb.py": 'from pkg.shared import twice\n\n\ndef run(x: int) -> int:\n    """Run."""\n    return twice(x)\n',
@@ -23,20 +25,25 @@ FILES = {
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Change:
-    """A small project; returns what rewrites one of its files."""
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
+    """A small project; returns what rewrites one of its files, after which it is read as a new process would."""
 
     def write(name: str, text: str) -> None:
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
+        path = tmp_path / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        for cached in (fingerprint._source, fingerprint._imports, fingerprint._tree_hash, fingerprint._parse):
-            cached.cache_clear()
+        begin_anew()
 
-    monkeypatch.setattr(fingerprint, "ROOT", tmp_path)
+    def begin_anew() -> None:
+        monkeypatch.setattr(
+            fingerprint, "PROJECT", Sources(tmp_path / "src", memory=tmp_path / "state" / "sources.json")
+        )
+        fingerprint.code.cache_clear()
+
     for name, text in FILES.items():
         write(name, text)
-    return write
+    yield write
+    fingerprint.code.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -89,6 +96,57 @@ def test_imports_in_a_ring_end(package: Change) -> None:
     assert fingerprint.code("pkg.ring_a") != before
 
 
+def test_sources_that_are_remembered_are_not_parsed(package: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint.code("pkg.verb", "pkg.lazy")
+    fingerprint.PROJECT.remember()
+    package("pkg/other.py", "X = 2\n")
+    parsed: list[str] = []
+    parse = sources.parsed
+    monkeypatch.setattr(sources, "parsed", lambda content, name: parsed.append(name) or parse(content, name))
+    fingerprint.PROJECT.remember()
+    assert fingerprint.code("pkg.verb", "pkg.lazy") == before
+    assert parsed == ["pkg/other.py"]
+
+
+def test_an_edited_source_counts_whatever_is_remembered(package: Change) -> None:
+    before = fingerprint.code("pkg.verb")
+    fingerprint.PROJECT.remember()
+    package("pkg/shared.py", FILES["pkg/shared.py"].replace("2", "3"))
+    assert fingerprint.code("pkg.verb") != before
+    package("pkg/shared.py", FILES["pkg/shared.py"])
+    assert fingerprint.code("pkg.verb") == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "swapped", "foreign", "folder", "of an older version"])
+def test_a_damaged_memory_changes_no_fingerprint(package: Change, tmp_path: Path, damage: str) -> None:
+    before = fingerprint.code("pkg.verb")
+    fingerprint.PROJECT.remember()
+    memory = tmp_path / MEMORY
+    text = memory.read_text()
+    tree = fingerprint.PROJECT["pkg.shared"].tree
+    if damage == "folder":
+        memory.unlink()
+        memory.mkdir()
+    else:
+        shown = {"cut": text[:-9], "swapped": text.replace(tree, "0" * 64), "foreign": "\x00\n{"}
+        memory.write_text(shown.get(damage, f"{'0' * 64}\n{text.partition(chr(10))[2]}"))
+    package("pkg/other.py", "X = 2\n")
+    fingerprint.PROJECT.remember()
+    assert fingerprint.code("pkg.verb") == before
+
+
+def test_a_broken_module_that_nothing_imports_is_no_concern(package: Change) -> None:
+    before = fingerprint.code("pkg.verb")
+    package("pkg/other.py", "def (\n")
+    fingerprint.PROJECT.remember()
+    assert fingerprint.code("pkg.verb") == before
+
+
+def test_a_process_that_compares_nothing_reads_nothing(package: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprint, "COMPARED", False)
+    assert fingerprint.code("pkg.verb") == fingerprint.texts("nowhere") == ""
+
+
 def test_an_unknown_module_is_an_error(package: Change) -> None:
     with pytest.raises(ModuleNotFoundError, match=r"pkg\.nowhere"):
         fingerprint.code("pkg.nowhere")
@@ -99,7 +157,7 @@ def test_the_order_of_modules_does_not_count(package: Change) -> None:
 
 
 def test_a_stage_depends_on_its_study_and_records() -> None:
-    reached = fingerprint._reachable(fingerprint.ROOT, ("cfeval.cli.edct.judge", "cfeval.backends.judges.scripted"))
+    reached = fingerprint.PROJECT.reached("cfeval.cli.edct.judge", "cfeval.backends.judges.scripted")
     assert {"cfeval.studies.edct.verdicts", "cfeval.records.edct", "cfeval.backends.judges.base"} <= reached
     assert "cfeval.cli.edct.edit" not in reached
 
@@ -120,8 +178,7 @@ def test_the_command_prints_a_fingerprint() -> None:
 
 
 def test_empty_fields_do_not_count() -> None:
-    text = dedent("def f(a, *, b=None):\n    return [a, None, ..., 'x']\n")
-    fields = "".join(fingerprint._serialized(fingerprint.ast.parse(text)))
+    fields = "".join(sources.serialized(sources.parsed(b"def f(a, *, b=None):\n    return [a, None, ..., 'x']\n")))
     assert "type_params" not in fields
     assert "decorator_list" not in fields
     assert "Constant()" in fields
@@ -133,11 +190,11 @@ MODEL_VERBS = ("generate", "baseline", "instruct", "edit", "requery", "judge", "
 
 @pytest.mark.parametrize("verb", MODEL_VERBS)
 def test_only_the_verbs_that_converse_have_the_conversation_in_their_fingerprint(verb: str) -> None:
-    reached = fingerprint._reachable(fingerprint.ROOT, (f"cfeval.cli.edct.{verb}",))
+    reached = fingerprint.PROJECT.reached(f"cfeval.cli.edct.{verb}")
     assert ("cfeval.studies.edct.conversation" in reached) == (verb in CONVERSING)
 
 
 @pytest.mark.parametrize("verb", MODEL_VERBS)
 def test_no_verb_of_the_study_has_how_calls_travel_in_its_fingerprint(verb: str) -> None:
-    reached = fingerprint._reachable(fingerprint.ROOT, (f"cfeval.cli.edct.{verb}",))
+    reached = fingerprint.PROJECT.reached(f"cfeval.cli.edct.{verb}")
     assert not {module for module in reached if module.startswith(("cfeval.calls", "cfeval.params"))}

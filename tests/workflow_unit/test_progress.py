@@ -52,6 +52,32 @@ def test_a_failed_job_says_why(logger: logging.Logger, capsys: pytest.CaptureFix
     assert f"failed: verdicts: cfeval: no such file ({log})\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [("CANCELLED", "Slurm says CANCELLED"), ("NODE_FAIL", "Slurm says NODE_FAIL"), ("FAILED", "cfeval: no")],
+)
+def test_a_job_that_a_cluster_ended_says_how(
+    logger: logging.Logger, capsys: pytest.CaptureFixture[str], tmp_path: Path, status: str, told: str
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("cfeval: no\n")
+    progress.follow(logger, dry=False)
+    begin(logger, 2, "verdicts")
+    said = f"SLURM-job '7' failed, SLURM status is: '{status}'. Detailed failure reason unavailable"
+    event(logger, "JOB_ERROR", jobid=2, rule_name="a_rule", rule_msg=said, log=[str(log)])
+    assert f"failed: verdicts: {told} ({log})\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "said", ["Auto-selected partition 'cpu' for job x", "Job 3 has been submitted with SLURM jobid 7 (log: x)."]
+)
+def test_what_a_cluster_does_with_each_job_is_not_told(logger: logging.Logger, usual: io.StringIO, said: str) -> None:
+    progress.follow(logger, dry=False)
+    logger.info(said)
+    logger.info("SLURM run ID: 7")
+    assert usual.getvalue() == "SLURM run ID: 7\n"
+
+
 def test_a_failed_job_without_a_log_still_shows(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
     progress.follow(logger, dry=False)
     event(logger, "JOB_ERROR", jobid=2, rule_name="a_rule", log=["nowhere"])

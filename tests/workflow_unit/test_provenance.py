@@ -249,6 +249,15 @@ def test_hashes_are_computed_once(finished: Journal, monkeypatch: pytest.MonkeyP
     assert journal().reconcile() == KEPT
 
 
+def test_the_memory_of_hashes_does_not_grow_with_the_pictures() -> None:
+    for number in range(100):
+        write(f"out/x/{number}.png")
+    hashes = provenance.Hashes(Path("hashes.json"))
+    hashes.folder("out/x")
+    hashes.remember()
+    assert len(json.loads(Path("hashes.json").read_text())) == 1
+
+
 def test_a_broken_memory_of_hashes_does_no_harm(finished: Journal) -> None:
     Path(".snakemake/hashes.json").write_text("{")
     assert journal().reconcile() == KEPT

@@ -80,14 +80,14 @@ def test_a_release_has_the_published_layout_and_is_the_same_for_any_number_of_pr
     assert re.fullmatch(rb"abs_counting_000001\.png,[^,\"]+,[A-D],[^,\"]+,[A-D],abs_counting_1", lines[1])
     read = read_questions(path)
     assert not read.faults
-    assert [row.img_path for row in read.rows] == [f"abs_counting_{number:06d}.png" for number in range(1, 33)]
-    assert [row.type for row in read.rows] == [
+    assert [row.img_path for row in list(read)] == [f"abs_counting_{number:06d}.png" for number in range(1, 33)]
+    assert [row.type for row in list(read)] == [
         kind for n, kind in zip((6, 6, 5, 5, 5, 5), PUZZLE_TYPES, strict=True) for _ in range(n)
     ]
 
 
 def test_the_truth_beside_each_picture_is_that_of_its_row(tmp_path: Path) -> None:
-    for row in read_questions(release(tmp_path / "set", 12, seed=3, size=224)).rows:
+    for row in read_questions(release(tmp_path / "set", 12, seed=3, size=224)):
         path = tmp_path / "set" / row.img_path
         truth = PuzzleTruth.model_validate_json(path.with_suffix(".json").read_text())
         choices = read_choices(row.original.question)
@@ -99,7 +99,7 @@ def test_the_truth_beside_each_picture_is_that_of_its_row(tmp_path: Path) -> Non
 
 
 def test_only_the_wanted_types_are_made_in_the_wanted_order(tmp_path: Path) -> None:
-    rows = read_questions(release(tmp_path / "set", 5, 1, types=("abs_counting_6", "abs_counting_2"))).rows
+    rows = read_questions(release(tmp_path / "set", 5, 1, types=("abs_counting_6", "abs_counting_2")))
     assert [row.type for row in rows] == ["abs_counting_6"] * 3 + ["abs_counting_2"] * 2
 
 

@@ -16,10 +16,12 @@ import provenance
 import surroundings
 from cfeval import tables
 from cfeval.backends import registry
+from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
-from cfeval.cli.check import check_params
 from cfeval.io.shards import shard_files
+from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
+from cfeval.params.vce import FAMILIES as VCE_FAMILIES
 from cfeval.preflight import locks
 from cfeval.protocols.rules import RULES
 from cfeval.report import figures
@@ -31,8 +33,16 @@ if RECORD_FORMAT_VERSION != provenance.FORMAT:
         f"workflow/provenance.py knows {provenance.FORMAT}; install the version that requirements.lock names"
     )
 
+fingerprint.COMPARED = workflow.is_main_process
+if workflow.is_main_process:
+    fingerprint.PROJECT.remember()
+
+if workflow.is_main_process:
+    from cfeval.cli.check import check_params
+else:  # one job on a cluster; every plug-in was checked before it was sent
+    check_params = study.parse
 PARAMS = checked(check_params, config)
-calls.use(PARAMS.calls)
+calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 EDCT = PARAMS.edct
 SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
 ARMS = [arm.model_dump() for arm in EDCT.arms()]
@@ -54,7 +64,8 @@ REPORT = "results/report/index.html"
 
 def made(template, arms=ARMS):
     """The files of a template for some arms and all shards, each once, in the order of the tables."""
-    return list(dict.fromkeys(path for arm in arms for path in expand(template, shard=SHARDS, **arm)))
+    paths = (template.format(shard=shard, **arm) for arm in arms for shard in SHARDS)
+    return list(dict.fromkeys(paths))
 
 
 def sealed(folder, *templates, **options):
@@ -81,6 +92,19 @@ SEALED = {
 }
 
 
+def once_an_arm(function):
+    """The same function of wildcards, called once for all shards of an arm, on which what it tells does not depend."""
+    known = {}
+
+    def found(wildcards):
+        arm = tuple((name, value) for name, value in wildcards.items() if name != "shard")
+        if arm not in known:
+            known[arm] = function(wildcards)
+        return known[arm]
+
+    return found
+
+
 def spec(section, field, wildcards):
     """The specification of the backend that a wildcard names; None where there is none or the protocol asks it nothing."""
     idle = section in ("writers", "editors", "verifiers") and RULES[wildcards.protocol].edits == "none"
@@ -90,6 +114,7 @@ def spec(section, field, wildcards):
 def backend(section, field):
     """For a rule's params: the specification of the backend that a wildcard names, as JSON; empty where there is none."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         return "" if named is None else json.dumps(named.plugin(), sort_keys=True, ensure_ascii=False)
@@ -106,6 +131,7 @@ def target_seed(wildcards):
 def code(verb, section=None, field=None):
     """For a rule's params: the fingerprint of a verb and of the backend that a wildcard names, where it has one."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards) if section else None
         plugin = [] if named is None else registry.modules(FAMILIES[section], named.plugin())
@@ -117,6 +143,7 @@ def code(verb, section=None, field=None):
 def model_files(section, field):
     """For a rule's input: the files (weights, prompts, own samples) that the backend's results depend on."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         if named is None:
@@ -131,6 +158,7 @@ def model_files(section, field):
 def gpus(section, field):
     """For a rule's resources: how many GPUs the backend holds."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         return 0 if named is None else registry.needs(FAMILIES[section], named.plugin()).gpu
@@ -138,9 +166,25 @@ def gpus(section, field):
     return found
 
 
+def memory(without, gpus):
+    """For a rule's resources: the host's memory in MB, with room for the weights on their way to each GPU."""
+    return lambda wildcards: max(without, 32000 * gpus(wildcards))
+
+
+def gpu_model(section, field):
+    """For a rule's resources: which GPU the backend wants, empty where it holds none or any will do."""
+
+    @once_an_arm
+    def found(wildcards):
+        return spec(section, field, wildcards).gpu_model if gpus(section, field)(wildcards) else ""
+
+    return found
+
+
 def api_slots(section, field):
     """For a rule's resources: 1 for a backend that calls a provider."""
 
+    @once_an_arm
     def found(wildcards):
         named = spec(section, field, wildcards)
         return 0 if named is None else int(registry.needs(FAMILIES[section], named.plugin()).api)
@@ -175,6 +219,7 @@ def one_of(names):
 def files_behind(backends):
     """For a rule's input: the files that the results of some backends depend on, given as (family, specification)."""
 
+    @once_an_arm
     def found(wildcards):
         files = [file for family, its in backends(wildcards) for file in registry.depends_on(family, its)]
         return [surroundings.relative(file) for file in dict.fromkeys(files)]
@@ -185,6 +230,7 @@ def files_behind(backends):
 def code_behind(verb, backends):
     """For a rule's params: the fingerprint of a verb (STUDY.VERB) and of these backends."""
 
+    @once_an_arm
     def found(wildcards):
         modules = [module for family, its in backends(wildcards) for module in registry.modules(family, its)]
         return fingerprint.code(f"cfeval.cli.{verb}", *dict.fromkeys(modules))
@@ -192,11 +238,37 @@ def code_behind(verb, backends):
     return found
 
 
+# Which GPU a backend wants that holds one, by family and specification, which do not say it themselves.
+GPU_MODELS = {
+    (family, as_json(its.plugin())): its.gpu_model
+    for study, families in ((PARAMS.vce, VCE_FAMILIES), (PARAMS.cvqa, CVQA_FAMILIES))
+    for section, family in families.items()
+    for its in getattr(study, section, {}).values()
+    if its.gpu_model and registry.needs(family, its.plugin()).gpu
+}
+
+
 def gpus_behind(backends):
     """For a rule's resources: how many GPUs these backends hold together."""
 
+    @once_an_arm
     def found(wildcards):
         return max((registry.needs(family, its).gpu for family, its in backends(wildcards)), default=0)
+
+    return found
+
+
+def gpu_model_behind(backends):
+    """For a rule's resources: which GPU those of these backends want that hold one; they share it."""
+
+    @once_an_arm
+    def found(wildcards):
+        wanted = {GPU_MODELS.get((family, as_json(its))) for family, its in backends(wildcards)} - {None}
+        if len(wanted) > 1:
+            stop(
+                f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
+            )
+        return next(iter(wanted), "")
 
     return found
 
@@ -204,6 +276,7 @@ def gpus_behind(backends):
 def slots_behind(backends):
     """For a rule's resources: 1 where one of these backends calls a provider."""
 
+    @once_an_arm
     def found(wildcards):
         return int(any(registry.needs(family, its).api for family, its in backends(wildcards)))
 

@@ -40,8 +40,9 @@ rule run_cvqa_questions:
         set=one_of(CVQA.sets) if CVQA else "-",
     resources:
         gpu=gpus_behind(cvqa_set),
+        gpu_model=gpu_model_behind(cvqa_set),
         api_slots=slots_behind(cvqa_set),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus_behind(cvqa_set)),
         runtime="1h",
     params:
         set=only(cvqa_set),
@@ -50,14 +51,14 @@ rule run_cvqa_questions:
         ),
         seed=CVQA.seed if CVQA else 0,
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(QUESTIONS, set=wildcards.set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output),
+        out=cvqa_all_shards(QUESTIONS),
+        before=cvqa_all_shards(QUESTIONS, ending=""),
         code=code_behind("cvqa.questions", cvqa_set),
     message:
         "questions of {wildcards.set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval cvqa questions \
             --set {params.set:q} \
             {params.n_items} \
@@ -82,8 +83,9 @@ rule run_cvqa_draft:
         set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=gpus_behind(cvqa_drafting),
+        gpu_model=gpu_model_behind(cvqa_drafting),
         api_slots=slots_behind(cvqa_drafting),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus_behind(cvqa_drafting)),
         runtime="8h",
     params:
         source=lambda wildcards: as_json(cvqa_drafting(wildcards)[0][1]),
@@ -91,14 +93,14 @@ rule run_cvqa_draft:
         n_items=lambda wildcards: CVQA.builds[wildcards.set].items,
         seed=CVQA.seed if CVQA else 0,
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(DRAFTS, set=wildcards.set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output),
+        out=cvqa_all_shards(DRAFTS),
+        before=cvqa_all_shards(DRAFTS, ending=""),
         code=code_behind("cvqa.draft", cvqa_drafting),
     message:
         "drafts of {wildcards.set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval cvqa draft \
             --source {params.source:q} \
             --builder {params.builder:q} \
@@ -125,8 +127,9 @@ rule run_cvqa_review:
         set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=gpus_behind(cvqa_checker),
+        gpu_model=gpu_model_behind(cvqa_checker),
         api_slots=slots_behind(cvqa_checker),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus_behind(cvqa_checker)),
         runtime="8h",
     params:
         checker=only(cvqa_checker),
@@ -162,26 +165,27 @@ rule run_cvqa_assemble:
         set=one_of(CVQA_BUILDS) or "-",
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="1h",
     params:
-        drafts=lambda wildcards, input: each("--drafts", input.drafts),
-        reviews=lambda wildcards, input: each("--reviews", input.reviews),
+        drafts=cvqa_all_shards(DRAFTS),
+        reviews=cvqa_all_shards(REVIEWS),
         decisions=lambda wildcards, input: each("--decisions", input.decisions),
         people=lambda wildcards: ["--people"] if CVQA.builds[wildcards.set].people else [],
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(QUESTIONS, set=wildcards.set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output.pairs),
+        out=cvqa_all_shards(QUESTIONS),
+        before=cvqa_all_shards(QUESTIONS, ending=""),
         code=fingerprint.code("cfeval.cli.cvqa.assemble"),
     message:
         "pairs of {wildcards.set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval cvqa assemble \
-            {params.drafts:q} \
-            {params.reviews:q} \
+            --drafts {params.drafts:q} \
+            --reviews {params.reviews:q} \
             {params.decisions:q} \
             {params.people} \
             --shards {params.shards} \
@@ -204,8 +208,9 @@ rule run_cvqa_answer:
         "benchmarks/cvqa/answers/{set}/{answerer}{shard}.tsv"
     resources:
         gpu=gpus_behind(cvqa_answerer),
+        gpu_model=gpu_model_behind(cvqa_answerer),
         api_slots=slots_behind(cvqa_answerer),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus_behind(cvqa_answerer)),
         runtime="24h",
     params:
         answerer=only(cvqa_answerer),
@@ -239,6 +244,7 @@ rule run_cvqa_score:
         "benchmarks/cvqa/scores/{set}/{answerer}{shard}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="1h",

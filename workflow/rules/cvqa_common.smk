@@ -5,6 +5,8 @@ Outputs: none.
 Steps: 1. name every file and phase. 2. name what jobs depend on.
 """
 
+from functools import cache
+
 from cfeval.preflight.answerers import answerer_facts, set_facts
 from cfeval.records.cvqa import CvqaArm
 
@@ -33,6 +35,14 @@ def cvqa_made(template, arms):
 def of_arms(template, arms=CVQA_ARMS):
     """The files of a template for some arms, by default all."""
     return cvqa_made(template, [arm.model_dump() for arm in arms])
+
+
+def cvqa_all_shards(template, ending=".jsonl"):
+    """For a rule's params: the name under which a verb writes and reads all shards of a set.
+
+    Without an ending it is the folder that holds the shards or, of one file, its pictures.
+    """
+    return lambda wildcards: expand(template, set=wildcards.set, shard="")[0].removesuffix(".jsonl") + ending
 
 
 def of_sets(template, names):
@@ -94,8 +104,12 @@ def only(backends):
     return lambda wildcards: as_json(backends(wildcards)[0][1])
 
 
-CVQA_FACTS = answerer_facts(CVQA) if CVQA else {}
-CVQA_PROGRAM_ARMS = [arm for arm in CVQA_ARMS if CVQA_FACTS[arm.answerer]["kind"] == "program"]
+@cache
+def cvqa_facts():
+    """What the tables say of the answerers; it takes all their plug-ins, so only a job of a table asks."""
+    return answerer_facts(CVQA)
+
+
 CVQA_SET_FACTS = {name: of for name, of in set_facts(CVQA).items() if name in CVQA_SETS} if CVQA else {}
 
 
@@ -104,7 +118,8 @@ def cvqa_made_from(wildcards):
     if wildcards.table in ("statistics", "answers"):
         return of_sets(QUESTIONS, CVQA_SETS)
     if wildcards.table == "programs":
-        return of_arms(ANSWERS, CVQA_PROGRAM_ARMS) + of_arms(CVQA_SCORES, CVQA_PROGRAM_ARMS)
+        programs = [arm for arm in CVQA_ARMS if cvqa_facts()[arm.answerer]["kind"] == "program"]
+        return of_arms(ANSWERS, programs) + of_arms(CVQA_SCORES, programs)
     if wildcards.table == "builds":
         return of_sets(FATES, CVQA_BUILDS)
     return of_arms(CVQA_SCORES)

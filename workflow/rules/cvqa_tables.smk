@@ -35,6 +35,7 @@ rule run_cvqa_table:
         "benchmarks/cvqa/tables/{table}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",
@@ -42,7 +43,7 @@ rule run_cvqa_table:
         shards=PARAMS.shards,
         arms=as_json([arm.model_dump() for arm in CVQA_ARMS]),
         sets=as_json(CVQA_SET_FACTS),
-        answerers=as_json(CVQA_FACTS),
+        answerers=lambda wildcards: as_json(cvqa_facts()),
         builds=each("--build", CVQA_BUILDS),
         interval=as_json(CVQA.interval.model_dump() if CVQA else {}),
         genders=lambda wildcards, input: each("--genders", input.genders),
@@ -79,6 +80,7 @@ rule run_cvqa_metrics:
         "benchmarks/cvqa/tables/metrics.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=1000,
         runtime="10m",
@@ -114,6 +116,7 @@ rule run_cvqa_figure:
         "benchmarks/cvqa/figures/{figure}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="10m",

@@ -25,8 +25,9 @@ rule run_edct_generate:
         "benchmarks/edct/samples/{dataset}.tsv"
     resources:
         gpu=gpus("datasets", "dataset"),
+        gpu_model=gpu_model("datasets", "dataset"),
         api_slots=api_slots("datasets", "dataset"),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus("datasets", "dataset")),
         runtime="1h",
     params:
         dataset=backend("datasets", "dataset"),

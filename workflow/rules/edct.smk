@@ -58,8 +58,9 @@ rule run_edct_baseline:
         "benchmarks/edct/baseline/{dataset}/{vlm}{shard}.tsv"
     resources:
         gpu=gpus("vlms", "vlm"),
+        gpu_model=gpu_model("vlms", "vlm"),
         api_slots=api_slots("vlms", "vlm"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("vlms", "vlm")),
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
@@ -95,8 +96,9 @@ rule run_edct_instruct:
         "benchmarks/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.tsv"
     resources:
         gpu=gpus("writers", "writer"),
+        gpu_model=gpu_model("writers", "writer"),
         api_slots=api_slots("writers", "writer"),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus("writers", "writer")),
         runtime="2h",
     params:
         writer=backend("writers", "writer"),
@@ -133,8 +135,9 @@ rule run_edct_edit:
         "benchmarks/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.tsv"
     resources:
         gpu=gpus("editors", "editor"),
+        gpu_model=gpu_model("editors", "editor"),
         api_slots=api_slots("editors", "editor"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("editors", "editor")),
         runtime="8h",
     params:
         editor=backend("editors", "editor"),
@@ -172,8 +175,9 @@ rule run_edct_check:
         "benchmarks/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.tsv"
     resources:
         gpu=gpus("verifiers", "dataset"),
+        gpu_model=gpu_model("verifiers", "dataset"),
         api_slots=api_slots("verifiers", "dataset"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("verifiers", "dataset")),
         runtime="2h",
     params:
         verifier=backend("verifiers", "dataset"),
@@ -211,8 +215,9 @@ rule run_edct_requery:
         "benchmarks/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.tsv"
     resources:
         gpu=gpus("vlms", "vlm"),
+        gpu_model=gpu_model("vlms", "vlm"),
         api_slots=api_slots("vlms", "vlm"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("vlms", "vlm")),
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
@@ -251,8 +256,9 @@ rule run_edct_judge:
         "benchmarks/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.tsv"
     resources:
         gpu=gpus("judges", "judge"),
+        gpu_model=gpu_model("judges", "judge"),
         api_slots=api_slots("judges", "judge"),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus("judges", "judge")),
         runtime="4h",
     params:
         judge=backend("judges", "judge"),
@@ -291,6 +297,7 @@ rule run_edct_score:
         "benchmarks/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=1000,
         runtime="30m",
@@ -325,6 +332,7 @@ rule run_edct_calls:
         "benchmarks/edct/calls.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",

@@ -6,15 +6,18 @@ Steps: 1. name the files of every phase. 2. set limits. 3. make Snakemake's reco
 wildcards can be.
 """
 
-# Of a study that params.yaml leaves out, every phase is empty.
-PHASES = dict.fromkeys((*VCE_PHASES, *CVQA_PHASES), []) | {
-    phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()
-}
+# Of a study that params.yaml leaves out, every phase is empty; a job process of a cluster makes none of them its target.
+PHASES = dict.fromkeys((*SEALED, *VCE_PHASES, *CVQA_PHASES), [])
+if workflow.is_main_process:
+    PHASES |= {phase: [path for part in parts for path in part.files] for phase, parts in SEALED.items()}
 
-# Limits that hold without any profile; --resources on the command line replaces only the names it gives.
-for _name, _limit in PARAMS.limits.model_dump().items():
-    if _name not in workflow.global_resources:
-        workflow.global_resources[_name] = Resource(_name, _limit)
+# Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a
+# cluster runs in a Snakemake of its own, which limits nothing.
+if workflow.is_main_process:
+    for _name, _limit in PARAMS.limits.model_dump().items():
+        if _name not in workflow.global_resources:
+            _limit = max(1, len(leases.visible())) if _limit == "all" else _limit
+            workflow.global_resources[_name] = Resource(_name, _limit)
 
 JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in parts))
 

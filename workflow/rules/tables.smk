@@ -56,6 +56,7 @@ rule run_edct_table:
         "benchmarks/edct/tables/{table}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",
@@ -103,6 +104,7 @@ rule run_edct_metrics:
         "benchmarks/edct/tables/metrics.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=1000,
         runtime="10m",
@@ -138,6 +140,7 @@ rule run_edct_figure:
         "benchmarks/edct/figures/{figure}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="10m",
@@ -176,6 +179,7 @@ rule run_edct_report:
         "benchmarks/edct/report.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=4000,
         runtime="1h",

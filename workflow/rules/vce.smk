@@ -44,6 +44,7 @@ rule run_vce_images:
         "benchmarks/vce/images/{image_set}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="1h",
@@ -54,14 +55,14 @@ rule run_vce_images:
         size=VCE.size if VCE else 0,
         seed=VCE.seed if VCE else 0,
         shards=PARAMS.shards,
-        out=lambda wildcards: expand(IMAGES, image_set=wildcards.image_set, shard="")[0],
-        pictures=lambda wildcards, output: pictures_of(output),
+        out=vce_all_shards(IMAGES),
+        before=vce_all_shards(IMAGES, ending=""),
         code=code_behind("vce.images", vce_source),
     message:
         "images of {wildcards.image_set}"
     shell:
         """
-        rm -rf {params.pictures:q}
+        rm -rf {params.before:q}
         cfeval vce images \
             --image-set {params.image_set:q} \
             {params.labels:q} \
@@ -87,9 +88,10 @@ rule run_vce_explain:
         "benchmarks/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.tsv"
     resources:
         gpu=gpus_behind(vce_backends),
+        gpu_model=gpu_model_behind(vce_backends),
         api_slots=0,
         compute=VCE_COMPUTE,
-        mem_mb=8000,
+        mem_mb=memory(8000, gpus_behind(vce_backends)),
         runtime="24h",
     params:
         denoiser=lambda wildcards: as_json(vce_spec("denoisers", wildcards.denoiser)),
@@ -140,9 +142,10 @@ rule run_vce_score:
         "benchmarks/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.tsv"
     resources:
         gpu=gpus_behind(vce_judges),
+        gpu_model=gpu_model_behind(vce_judges),
         api_slots=0,
         batch=VCE_BATCH,
-        mem_mb=8000,
+        mem_mb=memory(8000, gpus_behind(vce_judges)),
         runtime="8h",
     params:
         classifier=lambda wildcards: as_json(vce_spec("classifiers", wildcards.classifier)),
@@ -186,13 +189,15 @@ rule run_vce_group:
         "benchmarks/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.tsv"
     resources:
         gpu=gpus_behind(vce_comparing),
+        gpu_model=gpu_model_behind(vce_comparing),
         api_slots=0,
-        mem_mb=8000,
+        mem_mb=memory(8000, gpus_behind(vce_comparing)),
         runtime="4h",
     params:
         arm=lambda wildcards: as_json(vce_arm(wildcards).model_dump()),
-        images=lambda wildcards, input: each("--images", input.images),
-        counterfactuals=lambda wildcards, input: each("--counterfactuals", input.counterfactuals),
+        scores=vce_all_shards(VCE_SCORES),
+        images=vce_all_shards(IMAGES),
+        counterfactuals=vce_all_shards(EXPLAINED),
         perceptual=specs_as_json("perceptual"),
         features=specs_as_json("features"),
         targets=vce_targets,
@@ -204,10 +209,10 @@ rule run_vce_group:
     shell:
         """
         cfeval vce group \
-            {input.scores:q} \
+            {params.scores:q} \
             --arm {params.arm:q} \
-            {params.images:q} \
-            {params.counterfactuals:q} \
+            --images {params.images:q} \
+            --counterfactuals {params.counterfactuals:q} \
             --perceptual {params.perceptual:q} \
             --features {params.features:q} \
             {params.targets:q} \

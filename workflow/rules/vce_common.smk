@@ -27,6 +27,14 @@ def vce_made(template):
     return made(template, [arm.model_dump() for arm in VCE_ARMS])
 
 
+def vce_all_shards(template, ending=".jsonl"):
+    """For a rule's params: the name under which a verb writes and reads all shards of a file.
+
+    Without an ending it is the folder that holds the shards or, of one file, its pictures.
+    """
+    return lambda wildcards: expand(template, shard="", **wildcards)[0].removesuffix(".jsonl") + ending
+
+
 def vce_arm(wildcards):
     """The arm that the wildcards name."""
     return VceArm(**{name: wildcards[name] for name in VceArm.model_fields})

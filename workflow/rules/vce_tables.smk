@@ -35,6 +35,7 @@ rule run_vce_table:
         "benchmarks/vce/tables/{table}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",
@@ -75,6 +76,7 @@ rule run_vce_metrics:
         "benchmarks/vce/tables/metrics.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=1000,
         runtime="10m",
@@ -110,6 +112,7 @@ rule run_vce_figure:
         "benchmarks/vce/figures/{figure}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="10m",
@@ -141,6 +144,7 @@ rule run_vce_sheet:
         "benchmarks/vce/sheets/{image_set}/{denoiser}/{classifier}.tsv"
     resources:
         gpu=0,
+        gpu_model="",
         api_slots=0,
         mem_mb=2000,
         runtime="30m",

@@ -148,17 +148,28 @@ def parts(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Par
 def build(family: str, spec: Mapping[str, Any]) -> Any:
     """Build the plug-in that `spec` names: its key `backend` is the name, the other keys are its options.
 
+    Where it needs GPUs and this machine has several, the process first leases its own.
+
     Raises:
         ParamsError: unknown plug-in or option.
         BackendError: the plug-in needs a package that is not installed.
     """
     options = _options(family, spec, family)
+    _lease_gpus(family, spec)
     try:
         return _module(family, spec["backend"]).build(options)
     except ModuleNotFoundError as error:
         raise BackendError(
             f"{family} backend '{spec['backend']}' needs the package '{error.name}'; install it"
         ) from error
+
+
+def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
+    if gpus := needs(family, spec).gpu:
+        from cfeval.backends.local_models import leases
+
+        devices = {str(its.get("device", "")) for _, its in parts(family, spec)}
+        leases.take(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
 
 
 def modules(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:

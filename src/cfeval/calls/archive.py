@@ -6,10 +6,14 @@ another version of a compressor would give other bytes.
 
 import hashlib
 import json
+import shutil
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 from cfeval.calls.call import canonical
 from cfeval.calls.store import Store
@@ -35,6 +39,8 @@ _NO_ARCHIVE = (
 def export(store: Store, keys: Iterable[str], out: Path) -> int:
     """Write the calls of these keys; those that the store lacks are taken from the archive at `out`, if there is one.
 
+    Of the calls no more than the keys and the names of images are in memory.
+
     Returns:
         How many calls were written.
 
@@ -42,26 +48,67 @@ def export(store: Store, keys: Iterable[str], out: Path) -> int:
         InputError: some calls are in neither, or an image is lost.
     """
     wanted = sorted(set(keys))
-    rows = {call.key: call for call in store.calls(wanted)}
-    missing = set(wanted) - set(rows)
-    former = {call.key: (call, image) for call, image in read(out) if call.key in missing} if missing else {}
-    lost = sorted(missing - set(former))
+
+    def write(path: Path) -> None:
+        with tempfile.TemporaryFile(dir=path.parent) as index:
+            images = _write_index(store, wanted, out, index)
+            with ExitStack() as stack:
+                former = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
+                archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
+                _copy(index, archive)
+                for sha256 in sorted(images):
+                    name = f"images/{sha256}"
+                    found = former.read(name) if former and images[sha256] else _image(store, sha256)
+                    archive.writestr(_entry(name), found)
+
+    write_bytes_by(out, write)
+    return len(wanted)
+
+
+def _write_index(store: Store, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
+    """Write a line for each call; returns the images that they name, and whether the former archive has them."""
+    stored, former = _InOrder(store.calls(wanted)), _InOrder(call for call, _ in read(out))
+    images: dict[str, bool] = {}
+    lost: list[str] = []
+    for key in wanted:
+        own = stored.at(key)
+        call = own or former.at(key)
+        if call is None:
+            lost.append(key)
+        else:
+            index.write(f"{_line(call)}\n".encode())
+            if call.image:
+                images[call.image] = images.get(call.image, False) or own is None
     if lost:
         raise InputError(
             f"{store.path}: {len(lost)} of {len(wanted)} calls are not in the store (first: {lost[0][:12]}…); import "
             "the archive that has them with `cfeval store import`"
         )
-    rows |= {key: call for key, (call, _) in former.items()}
-    images = {call.image: image for call, image in former.values()}
+    return images
 
-    def write(path: Path) -> None:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(_entry(INDEX), "".join(f"{_line(rows[key])}\n" for key in wanted))
-            for sha256 in sorted({call.image for call in rows.values() if call.image}):
-                archive.writestr(_entry(f"images/{sha256}"), images.get(sha256) or _image(store, sha256))
 
-    write_bytes_by(out, write)
-    return len(wanted)
+class _InOrder:
+    """Calls that come in the order of their keys, looked up in that order; nothing is read before the first look."""
+
+    def __init__(self, calls: Iterator[StoredCall]) -> None:
+        self._calls = calls
+        self._next: StoredCall | None = None
+
+    def at(self, key: str) -> StoredCall | None:
+        """The call of a key that is not before the last one asked for."""
+        while self._next is None or self._next.key < key:
+            self._next = next(self._calls, None)
+            if self._next is None:
+                return None
+        return self._next if self._next.key == key else None
+
+
+def _copy(index: IO[bytes], archive: zipfile.ZipFile) -> None:
+    entry = _entry(INDEX)
+    entry.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
+    index.seek(0)
+    with archive.open(entry, "w") as stream:
+        shutil.copyfileobj(index, stream)
 
 
 def _line(call: StoredCall) -> str:
@@ -85,9 +132,16 @@ def read(path: Path) -> Iterator[tuple[StoredCall, bytes | None]]:
         return
     try:
         with zipfile.ZipFile(path) as archive:
-            lines = archive.read(INDEX).decode("utf-8").removesuffix("\n").split("\n")  # texts may hold other line ends
-            for number, line in enumerate(lines if lines != [""] else [], start=1):
-                yield _checked(f"{path}: {INDEX}, line {number}", line, archive)
+            last = ""
+            for number, line in enumerate(archive.open(INDEX), start=1):  # bytes: texts may hold other line ends
+                place = f"{path}: {INDEX}, line {number}"
+                call, image = _checked(place, line.decode("utf-8").removesuffix("\n"), archive)
+                if call.key <= last:
+                    raise InputError(
+                        f"{place}: not in the order of keys; take the archive from where it came from again"
+                    )
+                last = call.key
+                yield call, image
     except _NO_ARCHIVE as error:
         raise InputError(f"{path}: not an export of a response store ({' '.join(str(error).split())})") from None
 

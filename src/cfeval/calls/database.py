@@ -11,13 +11,18 @@ PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
 SYNCHRONOUS = "NORMAL"
 """A crash of the machine may lose the last calls, never more; a crash of the process loses none."""
+NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "gluster", "panfs", "weka", "afs", "pvfs", "9p")
+"""How the names of file systems begin, or go on after `fuse.`, that several machines may share."""
 _OURS = 0x63666576
 """SQLite's `application_id` of a response store: "cfev"."""
 _VERSION = 1
 
 
 def opened(path: Path, schema: str) -> sqlite3.Connection:
-    """Open the file, in WAL mode so that readers and a writer do not wait for each other; made where there is none.
+    """Open the file; made where there is none.
+
+    On a local disk it is in WAL mode, so that readers and a writer do not wait for each other. That mode keeps an index
+    in memory, which the jobs of several machines cannot share; so elsewhere it is in the mode of a rollback journal.
 
     Raises:
         InputError: the file is another database, or one of another version.
@@ -26,15 +31,25 @@ def opened(path: Path, schema: str) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
-        db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
+        db.execute(f"PRAGMA synchronous={'FULL' if shared(path) else SYNCHRONOUS}")
         if not _is_ours(db, path):
             with transaction(db):
                 _make(db, path, schema)
-        db.execute("PRAGMA journal_mode=WAL")
+        db.execute(f"PRAGMA journal_mode={'TRUNCATE' if shared(path) else 'WAL'}")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def shared(path: Path) -> bool:
+    """Whether a file lies where other machines may use it too."""
+    import psutil
+
+    there = path.resolve()
+    mounted = [part for part in psutil.disk_partitions(all=True) if there.is_relative_to(part.mountpoint)]
+    innermost = max(mounted, key=lambda part: len(part.mountpoint), default=None)
+    return innermost is not None and innermost.fstype.removeprefix("fuse.").startswith(NETWORK)
 
 
 def _make(db: sqlite3.Connection, path: Path, schema: str) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -12,15 +12,28 @@ from cfeval.backends import registry
 from cfeval.errors import InputError, nearest
 from cfeval.io import pictures
 from cfeval.io.atomic import ensure_writable
+from cfeval.io.following import Following
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import load_prompt
 from cfeval.io.records import read_jsonl
 from cfeval.protocols.rules import RULES
-from cfeval.records.edct import Baseline, Counterfactual, Instruction, Sample
+from cfeval.records.common import Record
+from cfeval.records.edct import Baseline, Check, Counterfactual, Instruction, Sample
+
+R = TypeVar("R", bound=Record)
 
 
 def _writable(path: Path) -> Path:
     ensure_writable(path)
+    return path
+
+
+def _file(path: Path) -> Path:
+    """Refuse what is not there before a model is loaded, and what can be read only once: files are read again."""
+    if not path.is_file():
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path}: a pipe, and it is read more than once; write it to a file and name that")
+        raise InputError(f"{path}: {'is a folder, a file is needed' if path.is_dir() else 'no such file'}")
     return path
 
 
@@ -33,14 +46,24 @@ def _known_protocol(name: str) -> str:
 PARAMS = Path("params.yaml")
 """The parameter file where none is named."""
 SamplesFile = Annotated[
-    Path, typer.Option("--samples", help="Samples (JSONL); their pictures lie in the folder beside.")
+    Path,
+    typer.Option("--samples", callback=_file, help="Samples (JSONL); their pictures lie in the folder beside."),
 ]
-BaselineFile = Annotated[Path, typer.Option("--baseline", help="Baseline conversations (JSONL).")]
-InstructionsFile = Annotated[Path, typer.Option("--instructions", help="Edit instructions (JSONL).")]
+BaselineFile = Annotated[Path, typer.Option("--baseline", callback=_file, help="Baseline conversations (JSONL).")]
+InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=_file, help="Edit instructions (JSONL).")]
 CounterfactualsFile = Annotated[
-    Path, typer.Option("--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder beside.")
+    Path,
+    typer.Option(
+        "--counterfactuals",
+        callback=_file,
+        help="Counterfactuals (JSONL); their pictures lie in the folder beside.",
+    ),
 ]
-RequeryFile = Annotated[Path, typer.Option("--requery", help="Conversations about the counterfactuals (JSONL).")]
+ChecksFile = Annotated[Path, typer.Option("--checks", callback=_file, help="Checks of the counterfactuals (JSONL).")]
+RequeryFile = Annotated[
+    Path, typer.Option("--requery", callback=_file, help="Conversations about the counterfactuals (JSONL).")
+]
+VerdictsFile = Annotated[Path, typer.Option("--verdicts", callback=_file, help="Verdicts (JSONL).")]
 Out = Annotated[Path, typer.Option("--out", callback=_writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 ParamsFiles = Annotated[
@@ -103,24 +126,34 @@ def conversation_prompts(folder: str) -> tuple[str, str]:
     return answer, explain
 
 
-def samples_by_id(path: Path) -> dict[str, Sample]:
+def sound(path: Path, kind: type[R]) -> int:
+    """How many records a file holds, each read once: a line that is none is told before any work is done."""
+    return sum(1 for _ in read_jsonl(path, kind))
+
+
+def samples_by_id(path: Path) -> Following[str, Sample]:
     """The samples of a file."""
-    return {sample.id: sample for sample in read_jsonl(path, Sample)}
+    return Following(path, Sample, lambda record: record.id)
 
 
-def baselines_by_id(path: Path) -> dict[str, Baseline]:
+def baselines_by_id(path: Path) -> Following[str, Baseline]:
     """The baseline conversations of a file."""
-    return {record.id: record for record in read_jsonl(path, Baseline)}
+    return Following(path, Baseline, lambda record: record.id)
 
 
-def instructions_by_edit(path: Path) -> dict[tuple[str, int], Instruction]:
+def instructions_by_edit(path: Path) -> Following[tuple[str, int], Instruction]:
     """The instructions of a file by item and edit."""
-    return {(record.id, record.edit): record for record in read_jsonl(path, Instruction)}
+    return Following(path, Instruction, lambda record: (record.id, record.edit))
 
 
-def made_by_edit(path: Path) -> dict[tuple[str, int], Counterfactual]:
+def made_by_edit(path: Path) -> Following[tuple[str, int], Counterfactual]:
     """The counterfactuals of a file by item and edit."""
-    return {(record.id, record.edit): record for record in read_jsonl(path, Counterfactual)}
+    return Following(path, Counterfactual, lambda record: (record.id, record.edit))
+
+
+def checks_by_edit(path: Path) -> Following[tuple[str, int], Check]:
+    """The checks of a file by item and edit."""
+    return Following(path, Check, lambda record: (record.id, record.edit))
 
 
 def originals(samples: Path) -> Callable[[Sample], Picture]:

@@ -17,7 +17,7 @@ from cfeval.calls.store import Store
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import CfevalError
 from cfeval.params.study import Params, load, named
-from cfeval.preflight.cvqa_workload import cvqa_lines
+from cfeval.preflight.cvqa_workload import Pairs, cvqa_lines
 from cfeval.preflight.estimate import Amount, Held, Line, ModelLine, added, budget, by_model, lines
 from cfeval.preflight.used import used_by_cvqa, used_by_edct
 from cfeval.preflight.workload import TYPICAL, UNKNOWN_LIMIT
@@ -78,14 +78,16 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     study, notes = params.cvqa, []
     if study is None or not any(use.needs.api for use in used_by_cvqa(study)):
         return [], []
-    counts = {name: build.items for name, build in study.builds_asked().items()}
+    counts = {name: Pairs(build.items) for name, build in study.builds_asked().items()}
     for name in dict.fromkeys(arm.set for arm in study.all_arms() if arm.set in study.sets):
         spec = study.sets[name]
         try:
-            counts[name] = registry.build("question_sets", spec.plugin()).count(spec.items)
+            found = registry.build("question_sets", spec.plugin())
+            counts[name] = Pairs(found.count(spec.items), found.with_options(spec.items))
         except CfevalError as error:
-            counts[name] = spec.items or 0
-            notes.append(f"cvqa.sets.{name} is taken to have {counts[name]} pairs, because it cannot be read: {error}")
+            taken = spec.items or 0
+            counts[name] = Pairs(taken, taken)
+            notes.append(f"cvqa.sets.{name} is taken to have {taken} pairs, because it cannot be read: {error}")
     return cvqa_lines(study, counts), notes
 
 
@@ -152,12 +154,11 @@ def _models(estimate: Estimate) -> Table:
     for one in estimate.models:
         held = f"{one.held.stored:,}", f"{one.held.spent_usd:.4f}"
         table.add_row(one.model, *_cells(one.typical, one.most), _usd(one, one.price), *held)
-    usd = [_total(estimate.models, most) for most in (False, True)]
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     spent = sum(one.held.spent_usd for one in estimate.models)
     held = f"{sum(one.held.stored for one in estimate.models):,}", f"{spent:.4f}"
-    table.add_row("all", *_cells(typical, most), _range(*(f"{each:,.2f}" for each in usd)), *held)
+    table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *held)
     return table
 
 
@@ -191,9 +192,17 @@ def _usd(line: Line | ModelLine, price: Any) -> str:
     return _range(*(f"{amount.usd(price):,.2f}" for amount in (line.typical, line.most)))
 
 
-def _total(models: list[ModelLine], most: bool) -> float:
-    """Of the models whose price is known."""
-    return sum((one.most if most else one.typical).usd(one.price) or 0.0 for one in models)
+def _total(models: list[ModelLine], most: bool) -> float | None:
+    """Of the models whose price is known; None where none is, and there are some."""
+    known = [usd for one in models if (usd := (one.most if most else one.typical).usd(one.price)) is not None]
+    return sum(known) if known or not models else None
+
+
+def _total_usd(models: list[ModelLine]) -> str:
+    """The total as it is shown: with `+ ?` where the price of some models is not known."""
+    usd = [total for most in (False, True) if (total := _total(models, most)) is not None]
+    unknown = any(one.price is None for one in models)
+    return " + ".join([*([_range(*(f"{each:,.2f}" for each in usd))] if usd else []), *(["?"] if unknown else [])])
 
 
 def _shared(estimate: Estimate) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cfeval.errors import OutputError, as_output_error
 
-_PIECE = 1 << 18
+PIECE = 1 << 18
 """Characters of a growing text that are kept before they are written."""
 
 
@@ -65,10 +65,10 @@ def write_text(path: Path, content: str) -> None:
 
 
 @contextmanager
-def growing_text(path: Path) -> Iterator[Callable[[str], None]]:
+def growing_text(path: Path, piece: int = PIECE) -> Iterator[Callable[[str], None]]:
     """Yields the function that adds UTF-8 text to a file; the file appears when the block ends well.
 
-    No more than a piece of the text is in memory, and no file is open in between: there may be many at once.
+    No more than a piece of so many characters is in memory, and no file is open in between: there may be many at once.
 
     Raises:
         OutputError: see `write_bytes`. What goes wrong in the block for another reason is not about this file.
@@ -89,7 +89,7 @@ def growing_text(path: Path) -> Iterator[Callable[[str], None]]:
         nonlocal size
         waiting.append(text)
         size += len(text)
-        if size >= _PIECE:
+        if size >= piece:
             flush()
 
     try:
@@ -106,14 +106,21 @@ def growing_text(path: Path) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def fresh_folder(path: Path) -> Iterator[Path]:
     """A temporary folder that replaces `path` when the block ends well and vanishes when it does not."""
+    with building_folder(path) as building:
+        building.chmod(0o777 & ~_umask())
+        yield building
+        if path.exists():
+            shutil.rmtree(path)
+        building.replace(path)
+
+
+@contextmanager
+def building_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path` that is gone when the block ends; what is to stay is moved out of it."""
     with _writing(path):
         building = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part"))
         try:
-            building.chmod(0o777 & ~_umask())
             yield building
-            if path.exists():
-                shutil.rmtree(path)
-            building.replace(path)
         finally:
             shutil.rmtree(building, ignore_errors=True)
 

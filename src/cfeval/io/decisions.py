@@ -3,16 +3,17 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from cfeval.errors import InputError, nearest
-from cfeval.io.atomic import write_text
-from cfeval.io.records import first_fault, read_lines
+from cfeval.io.atomic import growing_text
+from cfeval.io.csv_cells import CsvFile
+from cfeval.io.records import first_fault
 from cfeval.records.common import Status
-from cfeval.records.cvqa import Decision, Draft, Review, form_of
+from cfeval.records.cvqa import Decision, Draft, Review, form_of, supposes
 
 CONTEXT = (
     "image",
@@ -43,34 +44,42 @@ def write_decisions(path: Path, drafts: Iterable[Draft], reviews: Mapping[str, R
     UTF-8 with the mark by which spreadsheets know it; a text that one would take for a formula has an apostrophe in
     front.
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    writer.writerows(
-        [_cell(value) for value in _row(draft, reviews.get(draft.id))] for draft in drafts if draft.status == Status.OK
-    )
-    write_text(path, _BOM + text.getvalue())
+    with growing_text(path) as add:
+        add(_BOM + _line(_COLUMNS))
+        for draft in drafts:
+            if draft.status == Status.OK:
+                add(_line([_cell(value) for value in _row(draft, reviews.get(draft.id))]))
+
+
+def _line(cells: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()
 
 
 def read_decisions(path: Path, drafts: Mapping[str, Draft]) -> dict[str, Decision]:
-    """What was decided, by id; rows in which nothing was filled in are there with empty fields.
+    """What was decided, by id; rows in which nothing was filled in are left out.
 
     Args:
-        path: the file, filled in; spreadsheets of some countries write `;` between cells.
+        path: the file, filled in.
         drafts: what was to be decided about, by id.
 
     Raises:
         InputError: one line that names the line and what is wrong with it.
     """
     found: dict[str, Decision] = {}
+    seen: set[str] = set()
     for place, row in _rows(path):
         item = row["id"]
         draft = drafts.get(item)
         if draft is None:
             raise InputError(f"{place}: no draft '{item[:40]}'; {nearest(item, drafts) if drafts else 'there is none'}")
-        if item in found:
+        if item in seen:
             raise InputError(f"{place}: '{item}' is decided a second time; keep one row")
-        found[item] = _decision(place, row, draft)
+        seen.add(item)
+        decision = _decision(place, row, draft)
+        if decision != Decision(id=item):
+            found[item] = decision
     return found
 
 
@@ -104,22 +113,14 @@ def _bare(cell: str) -> str:
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """The rows with their places; InputError where the file is no such CSV."""
-    lines = list(read_lines(path))
-    table = csv.DictReader(lines, delimiter=";" if lines and ";" in lines[0] and "," not in lines[0] else ",")
-    try:
-        header = tuple(table.fieldnames or ())
-        if lacking := [name for name in ("id", *ASKED) if name not in header]:
-            raise InputError(f"{path}: column '{lacking[0]}' is missing; needed are id, {', '.join(ASKED)}")
-        for name in header:
-            if name not in _COLUMNS or header.count(name) > 1:
-                raise InputError(f"{path}: column '{name}' is unknown or there twice; {nearest(name, _COLUMNS)}")
-        for row in table:
-            place = f"{path}, line {table.line_num}"
-            if None in row or None in row.values():
-                raise InputError(f"{place}: not as many cells as the first line has columns")
-            yield place, {name: _bare(cell) for name, cell in row.items()}
-    except csv.Error as error:
-        raise InputError(f"{path}: not CSV ({error})") from None
+    table = CsvFile(path, ("id", *ASKED), lambda row: row)
+    for name in table.header:
+        if name not in _COLUMNS or table.header.count(name) > 1:
+            raise InputError(f"{path}: column '{name}' is unknown or there twice; {nearest(name, _COLUMNS)}")
+    for row in table:
+        yield f"{path}, line {row.line}", {name: _bare(cell) for name, cell in row.cells.items()}
+    if table.faults:
+        raise InputError(table.faults[0])
 
 
 def _decision(place: str, row: Mapping[str, str], draft: Draft) -> Decision:
@@ -132,6 +133,8 @@ def _decision(place: str, row: Mapping[str, str], draft: Draft) -> Decision:
             raise InputError(f"{place}: {name} is there to be read; write the correction in the column '{asked}'")
     if (question or answer) and accept != "yes":
         raise InputError(f"{place}: a correction counts only where accept is yes; write yes, or leave it empty")
+    if question and not supposes(question):
+        raise InputError(f"{place}: the question supposes nothing: it has no 'if'; write it as a counterfactual one")
     pattern, allowed = _ANSWERS[form_of(draft.type)]
     if answer and not re.fullmatch(pattern, answer):
         raise InputError(f"{place}: the answer to a {draft.type} question is {allowed}, but got {answer[:40]!r}")

@@ -14,6 +14,7 @@ from cfeval.io.atomic import growing_text
 from cfeval.records.common import Record
 
 R = TypeVar("R", bound=Record)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
@@ -24,7 +25,7 @@ def read_jsonl(path: Path, kind: type[R]) -> Iterator[R]:
     """
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
-            yield _parse(path, number, line, kind)
+            yield parse_line(path, number, line, kind)
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -49,7 +50,7 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> None:
 
 def record_line(record: Record) -> str:
     """One record as its JSONL line; the same record always gives the same bytes."""
-    return json.dumps(record.model_dump(mode="json"), ensure_ascii=False, sort_keys=True) + "\n"
+    return _JSON.encode(record.model_dump(mode="json")) + "\n"
 
 
 def count_records(path: Path) -> int:
@@ -102,7 +103,8 @@ def _cell(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _parse(path: Path, number: int, line: str, kind: type[R]) -> R:
+def parse_line(path: Path, number: int, line: str, kind: type[R]) -> R:
+    """One line as its record; InputError, naming the place, where it is none."""
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:

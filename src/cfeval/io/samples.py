@@ -1,16 +1,21 @@
-"""Filing samples: the record file or its shards, and their pictures named by content."""
+"""Filing samples and pairs of questions: the record file or its shards, and their pictures named by content."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from cfeval.errors import InputError
 from cfeval.io.pictures import Picture
+from cfeval.io.records import first_fault
 from cfeval.io.shards import file_pictured
+from cfeval.records.common import Record
 from cfeval.records.edct import Sample, Scoring
 from cfeval.records.world import Scene
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -27,29 +32,36 @@ class RawSample:
     scene: Scene | None = None
 
 
+class Raw(Protocol):
+    """What is filed with a picture, before it is: it has all fields of its record but the reference to the image."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def picture(self) -> Picture:
+        """Its picture."""
+
+
 def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None:
     """File every sample and its picture.
 
     Raises:
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
-    filed = ((as_sample(raw), raw.picture) for raw in raws)
+    filed = ((as_record(raw, Sample), raw.picture) for raw in raws)
     file_pictured(path, ((sample.id, sample, picture, sample.image.path) for sample, picture in filed), shards)
 
 
-def as_sample(raw: RawSample) -> Sample:
-    """The record of a sample whose picture is filed by its content; InputError where it cannot be one."""
+def as_record(raw: Raw, kind: type[R]) -> R:
+    """The record of what has a picture. The picture is named by its content, so that equal ones are one file.
+
+    Raises:
+        InputError: it cannot be one, such as where its id is no file name.
+    """
+    fields = {name: getattr(raw, name) for name in kind.model_fields if name != "image"}
     try:
-        return Sample(
-            id=raw.id,
-            image=raw.picture.ref(f"{raw.picture.sha256[:32]}.png"),
-            question=raw.question,
-            reference=raw.reference,
-            answers=raw.answers,
-            scoring=raw.scoring,
-            kind=raw.kind,
-            scene=raw.scene,
-        )
+        return kind.model_validate(fields | {"image": raw.picture.ref(f"{raw.picture.sha256[:32]}.png")})
     except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"sample {raw.id!r}: {first['loc'][0]}: {first['msg']}") from None
+        raise InputError(f"{kind.__name__.lower()} {raw.id!r}: {first_fault(error)}") from None

@@ -1,31 +1,25 @@
 """Record files that one or several shards make up: `X.jsonl`, or the folder `X/` with `000.jsonl`, `001.jsonl`, …"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from cfeval.errors import InputError
-from cfeval.io.records import read_jsonl
-from cfeval.records.common import Record
-
-R = TypeVar("R", bound=Record)
 
 
-def files_of(folder: Path, names: Iterable[str]) -> list[Path]:
-    """The files of FOLDER/NAME/…/NAME.jsonl, or of such a folder of shards, in order.
+def whole_or_shards(path: Path) -> list[Path]:
+    """The file `X.jsonl` itself, or in order its shards, where `--shards` cut it or the folder X is named.
 
     Raises:
-        InputError: there are none.
+        InputError: there is neither.
     """
-    place = folder.joinpath(*names)
-    whole = place.parent / f"{place.name}.jsonl"
-    found = [whole] if whole.is_file() else sorted(place.glob("*.jsonl"))
-    if not found:
-        raise InputError(f"{whole}: no such file; run the step that makes it, or leave its folder out")
-    return found
+    if path.is_file():
+        return [path]
+    folder = path if path.is_dir() else path.with_suffix("")
+    if found := sorted(folder.glob("[0-9][0-9][0-9].jsonl")):
+        return found
+    raise InputError(f"{path}: no such file; run the step that makes it")
 
 
-def records_of(folder: Path, names: Iterable[str], kind: type[R]) -> Iterator[R]:
-    """The records of these files; see `files_of`."""
-    for file in files_of(folder, names):
-        yield from read_jsonl(file, kind)
+def whole_or_shards_of_all(paths: Iterable[Path]) -> list[Path]:
+    """The same of several, one after the other."""
+    return [file for path in paths for file in whole_or_shards(path)]

@@ -1,13 +1,14 @@
 """Shards: a record file with its pictures, cut into several by a hash of the id."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from cfeval.errors import InputError
-from cfeval.io.gallery import gallery
+from cfeval.io.atomic import PIECE, building_folder
+from cfeval.io.gallery import ensure_own, gallery, move
 from cfeval.io.pictures import Picture
 from cfeval.io.records import read_jsonl
 from cfeval.records.common import ItemId, Record
@@ -15,6 +16,9 @@ from cfeval.records.common import ItemId, Record
 R = TypeVar("R", bound=Record)
 Filed = tuple[ItemId, Record, Picture, str]
 """An item's id, its record, its picture, and the path of the picture."""
+AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
+_WAITING = 32 * PIECE
+"""Characters of all shards together that wait to be written."""
 
 
 def shard_of(item: str, shards: int) -> int:
@@ -36,6 +40,25 @@ def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -
         yield from read_jsonl(file, kind)
 
 
+@contextmanager
+def sharded_gallery(path: Path, shards: int = 1) -> Iterator[AddTo]:
+    """Yields the function that adds an item's record and pictures to its shard; all appear when the block ends well.
+
+    Raises:
+        OutputError: see `gallery`; no shard is begun then.
+    """
+    files = shard_files(path, shards)
+    for file in files:
+        ensure_own(file)
+    with building_folder(path) as building:
+        built = [building / file.name for file in files]
+        with ExitStack() as stack:
+            add = [stack.enter_context(gallery(file, min(PIECE, _WAITING // shards))) for file in built]
+            yield lambda item, record, pictures: add[shard_of(item, shards)](record, pictures)
+        for here, there in zip(built, files, strict=True):
+            move(here, there)
+
+
 def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1) -> None:
     """File every record and its picture.
 
@@ -43,12 +66,11 @@ def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1) -> None:
         InputError: two records have the same id, or there is none.
     """
     seen: set[str] = set()
-    with ExitStack() as stack:
-        add = [stack.enter_context(gallery(file)) for file in shard_files(path, shards)]
+    with sharded_gallery(path, shards) as add:
         for item, record, picture, place in items:
             if item in seen:
                 raise InputError(f"two items have the id '{item}'; ids must differ")
             seen.add(item)
-            add[shard_of(item, shards)](record, {place: picture})
+            add(item, record, {place: picture})
         if not seen:
             raise InputError(f"{path}: there is no item to file; the data set is empty")

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
 from cfeval.errors import InputError
@@ -85,8 +86,8 @@ def read_annotations(path: Path, questions: Questions, wanted: Collection[str]) 
             item = _id(path, found)
             return _annotation(path, item, found) if item in wanted else Annotation(item, 0, (), (), "", "")
         if "answer" in found:
-            raw = _text(path, found, "raw_answer", blank=True) if "raw_answer" in found else None
-            return _Answer(_text(path, found, "answer", blank=True), raw)
+            raw = intern(_text(path, found, "raw_answer", blank=True)) if "raw_answer" in found else None
+            return _Answer(intern(_text(path, found, "answer", blank=True)), raw)  # most are the same few words
         return found
 
     content = _load(path, kept)

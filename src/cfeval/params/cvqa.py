@@ -25,20 +25,12 @@ class Set(Spec):
 
     items: int | None = Field(None, ge=1, description="Pairs taken from it; empty: all.")
 
-    def plugin(self) -> dict[str, Any]:
-        """What the plug-in is built from: its name and its options."""
-        return self.model_dump(exclude={"repeat", "items"})
-
 
 class Answerer(Spec):
     """Someone who answers."""
 
     paper: str = Field("", description="The model of the paper whose figures stand beside (data/reference/cvqa.csv).")
     llm: str = Field("", description="What tables call the language model that writes programs; empty: its own name.")
-
-    def plugin(self) -> dict[str, Any]:
-        """What the plug-in is built from: its name and its options."""
-        return self.model_dump(exclude={"repeat", "paper", "llm"})
 
 
 class Build(Section):

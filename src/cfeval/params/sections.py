@@ -1,6 +1,6 @@
 """What the sections of every study share: names, plug-ins with their options, limits, calls."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -22,15 +22,23 @@ class Spec(BaseModel):
     backend: Name = Field(description="Name of the plug-in: its file name without .py.")
     repeat: int = Field(1, ge=1, description="Which of several repetitions it is; each draws its own randomness.")
 
+    gpu_model: str = Field(
+        "",
+        pattern=r"^[A-Za-z0-9_.]*$",
+        description="Which GPU its jobs ask a cluster for, where they need one; nothing that is made depends on it.",
+    )
+
     def plugin(self) -> dict[str, Any]:
-        """What the plug-in is built from: its name and its options."""
-        return self.model_dump(exclude={"repeat"})
+        """What the plug-in is built from: its name and its options, without the keys that are the study's own."""
+        return self.model_dump(exclude=set(type(self).model_fields) - {"backend"})
 
 
 class Limits(Section):
     """How much of a resource all jobs together may hold on this machine."""
 
-    gpu: int = Field(1, ge=0, description="GPUs.")
+    gpu: Annotated[int, Field(ge=0)] | Literal["all"] = Field(
+        "all", description="GPUs; all: those that this machine shows."
+    )
     api_slots: int = Field(4, ge=1, description="Jobs that call a provider at the same time.")
 
 

@@ -2,18 +2,30 @@
 
 from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from cfeval.backends import registry
 from cfeval.backends.registry import Expected
 from cfeval.params.cvqa import Cvqa
 from cfeval.preflight.estimate import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+from cfeval.records.cvqa import SIDES
 
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
 """Typical lengths in tokens; with chain of thought an answer is as long as an explanation."""
 
 
-def cvqa_lines(study: Cvqa, pairs: Mapping[str, int]) -> list[Line]:
+class Pairs(NamedTuple):
+    """How many pairs a set has, and of how many the questions have options, which are asked in several orders."""
+
+    all: int
+    with_options: int = 0
+
+    def asked(self, orders: int) -> int:
+        """How many questions are put about them."""
+        return len(SIDES) * (self.all - self.with_options + self.with_options * orders)
+
+
+def cvqa_lines(study: Cvqa, pairs: Mapping[str, Pairs]) -> list[Line]:
     """What every backend that calls a provider takes at every stage; see `cfeval.preflight.estimate.Line`.
 
     Args:
@@ -23,10 +35,10 @@ def cvqa_lines(study: Cvqa, pairs: Mapping[str, int]) -> list[Line]:
     return [*_answers(study, pairs), *_builds(study)]
 
 
-def _answers(study: Cvqa, pairs: Mapping[str, int]) -> Iterator[Line]:
+def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
     for arm in study.all_arms():
         spec = study.answerers[arm.answerer].plugin()
-        asked = 2 * pairs[arm.set] * study.orders_of(arm)
+        asked = pairs[arm.set].asked(study.orders_of(arm))
         if "programmer" in spec:  # whoever writes programs sees no picture
             yield from _lines("answers", arm.answerer, "programmers", spec["programmer"], asked, QUESTION, PROGRAM, 0)
             yield from _lines("answers", arm.answerer, "vision", spec["vision"], asked, QUESTION, ANSWER)

@@ -1,5 +1,6 @@
 """Records of the cvqa study: pairs of questions, answers, scores; drafts of new questions and what was decided."""
 
+import re
 from typing import Literal
 
 from pydantic import Field
@@ -42,6 +43,11 @@ def form_of(kind: PairType) -> Form:
     if kind == "boolean":
         return "boolean"
     return "number" if kind in REAL else "choice"
+
+
+def supposes(question: str) -> bool:
+    """Whether a question is under a supposition: it has an *if*."""
+    return re.search(r"\bif\b", question, re.IGNORECASE) is not None
 
 
 class CvqaArm(Record):

@@ -24,11 +24,6 @@ class Lane:
     scores: Mapping[str, VceScore] = field(default_factory=dict)
 
 
-def groups(lanes: Sequence[Lane]) -> list[GroupNames]:
-    """The groups of all lanes, each once, in the order of the records."""
-    return list(dict.fromkeys((record.source, record.target) for lane in lanes for record in lane.records))
-
-
 def file_name(group: GroupNames) -> str:
     """What the sheet of a group is called: `red-circle--blue-circle.png`."""
     return "--".join(re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-") or "class" for name in group) + ".png"
@@ -100,10 +95,13 @@ def _subtitle(lanes: Sequence[Lane], of: Sequence[Sequence[VceRecord]], images: 
     """How many images, and of each lane how many hit the target and what became of the others."""
     told = [f"{images} {'image' if images == 1 else 'images'}"]
     for lane, records in zip(lanes, of, strict=True):
-        scores = [score for record in records if (score := lane.scores.get(record.id)) and score.status == Status.OK]
-        hits = sum(score.predicted == score.target for score in scores)
+        seen = Counter(
+            score.predicted == score.target
+            for record in records
+            if (score := lane.scores.get(record.id)) and score.status == Status.OK
+        )
         failed = Counter(record.status.value.replace("_", " ") for record in records if record.status != Status.OK)
-        parts = [f"{hits} of {len(scores)} seen as the target"] if scores else []
+        parts = [f"{seen[True]} of {seen.total()} seen as the target"] if seen else []
         parts += [f"{count} {status}" for status, count in sorted(failed.items())]
         told += [f"{lane.label}: {', '.join(parts)}"] if parts else []
     return "   ·   ".join(told)

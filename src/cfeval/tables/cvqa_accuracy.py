@@ -17,7 +17,8 @@ TEST_WORLD_NOTE = "† built-in answerer of the test world; it stands for no rea
 READING = (
     "Figures rest on the pairs with a score on both sides, as the released rules read the replies; difference: "
     "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by Holm "
-    "over the table. Robust: original → counterfactual by the better reader. What a reader cannot read counts as wrong."
+    "over the table. Robust: original → counterfactual by the better reader. What a reader cannot read counts as "
+    "wrong; unread: such replies by the released rules / by the better reader, of both sides together."
 )
 _HEADINGS = ("Original", "Counterfactual", "Difference", "p, Holm", "Robust", "Unread")
 Row = TypeVar("Row", bound=AccuracyRow)

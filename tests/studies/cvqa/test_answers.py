@@ -59,7 +59,7 @@ def test_in_four_orders_every_value_stands_once_at_every_letter() -> None:
 def test_who_always_says_the_same_letter_is_right_once_in_four_orders() -> None:
     puzzle = pair(1, "abs_counting_1")
     said = asked(puzzle, who=Remembering(lambda request: AnswerReply(request.question, "A")), orders=4)
-    found = list(scores([puzzle], said))
+    found = list(scores({puzzle.id: puzzle}, said))
     for side in ("original", "counterfactual"):
         of_side = [score for score in found if score.side == side]
         assert [score.read["robust"] for score in of_side] == ["A", "B", "C", "D"]
@@ -69,7 +69,7 @@ def test_who_always_says_the_same_letter_is_right_once_in_four_orders() -> None:
 @pytest.mark.parametrize(("orders", "of_options"), [(1, 2), (2, 4), (3, 6), (4, 8)])
 def test_questions_are_counted_before_they_are_asked_and_only_options_are_turned(orders: int, of_options: int) -> None:
     for one, count in ((pair(1), 2), (pair(2, "abs_counting_2"), of_options)):
-        assert asked_in_all(one, orders) == len(asked(one, orders=orders)) == count
+        assert asked_in_all([one], orders) == len(asked(one, orders=orders)) == count
 
 
 def seeds(*pairs: Pair, seed: int = 1) -> dict[tuple[str, str, str], int]:
@@ -109,7 +109,7 @@ def test_a_failed_call_is_a_status_at_this_stage_and_the_others_are_answered() -
     broken, fine = asked(pair(1), who=Remembering(say))
     assert (broken.status, broken.stage, broken.reason, broken.text) == (Status.REFUSED, "answers", "will not say", "")
     assert (broken.calls, fine.calls, fine.status, fine.stage) == (("c1",), ("c2",), Status.OK, "")
-    assert [score.correct for score in scores([pair(1)], [broken, fine])] == [{}, {"reference": 1, "robust": 1}]
+    assert [score.correct for score in scores({"p1": pair(1)}, [broken, fine])] == [{}, {"reference": 1, "robust": 1}]
 
 
 def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> None:
@@ -118,7 +118,7 @@ def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> 
     said = asked(pair(1), who=Remembering(lambda request: AnswerReply(request.question, run.result, program=run)))
     assert said[0].program == run
     assert Said.model_validate_json(said[0].model_dump_json()) == said[0]
-    first = next(scores([pair(1)], said))
+    first = next(scores({"p1": pair(1)}, said))
     assert (first.fallback, first.fault, first.correct["robust"]) == (True, run.fault, 1)
 
 

@@ -29,7 +29,7 @@ RECORDS = [
 
 def measured(records: list[VceRecord], **oracles: Colors) -> list[VceScore]:
     measures = Measures(Colors("red", "green", "blue"), oracles, {"apart": Apart()}, cout_steps=0)
-    return list(scores(records, views(PICTURES), measures))
+    return list(scores([records], views(PICTURES), measures))
 
 
 def grouped(found: list[VceScore], **changes: object) -> list[GroupScore]:

@@ -33,7 +33,7 @@ def measures(**changes: object) -> Measures:
 
 
 def scored(**changes: object) -> list[VceScore]:
-    return list(scores(RECORDS, views(PICTURES), measures(**changes), batch=2))
+    return list(scores([RECORDS], views(PICTURES), measures(**changes), batch=2))
 
 
 def test_every_field_says_what_it_should() -> None:
@@ -63,16 +63,16 @@ def test_every_field_says_what_it_should() -> None:
 
 def test_a_failure_keeps_its_status_and_nobody_looks_at_its_image() -> None:
     failed = record("a", "green", 1, status=Status.REJECTED, stage="counterfactuals", reason="not in the target class")
-    one, two = scores([failed, RECORDS[0]], views(PICTURES), measures())
+    one, two = scores([[failed, RECORDS[0]]], views(PICTURES), measures())
     assert (one.status, one.stage, one.reason) == (Status.REJECTED, "counterfactuals", "not in the target class")
     assert one.predicted is one.p_target is one.before is None
     assert one.distances == one.others == one.oracles == {}
     assert two.status == Status.OK
-    assert [score.status for score in scores([failed], views({}), measures())] == [Status.REJECTED]
+    assert [score.status for score in scores([[failed]], views({}), measures())] == [Status.REJECTED]
 
 
 def test_batches_do_not_matter() -> None:
-    by_batch = [list(scores(RECORDS, views(PICTURES), measures(), batch=size)) for size in (1, 2, 64)]
+    by_batch = [list(scores([RECORDS], views(PICTURES), measures(), batch=size)) for size in (1, 2, 64)]
     assert by_batch[0] == by_batch[1] == by_batch[2]
 
 
@@ -109,12 +109,13 @@ def test_without_the_source_class_there_is_no_p_source_and_no_cout() -> None:
 def test_an_image_of_another_size_is_named(bad: str) -> None:
     pictures = PICTURES | {bad: plain(1, 2, 3, side=5)}
     with pytest.raises(InputError, match=f"{bad}: an image of 5 × 5 pixels among images of 4 × 4"):
-        list(scores(RECORDS, views(pictures), measures()))
+        list(scores([RECORDS], views(pictures), measures()))
 
 
 def reference(records: list, shift: float, measured: Measures) -> list[VceScore]:
     samples = {name: as_sample(picture, shift) for name, picture in PICTURES.items() if "-" in name}
-    return list(scores(records, views(PICTURES, samples), measured, batch=1))
+    groups = [[one for one in records if one.target == target] for target in ("green", "blue")]
+    return list(scores(groups, views(PICTURES, samples), measured, batch=1))
 
 
 def test_the_reference_evaluation_takes_samples_as_they_are() -> None:
@@ -151,7 +152,7 @@ def test_pictures_are_asked_for_batch_by_batch() -> None:
         asked.append(name)
         return PICTURES[name]
 
-    stream = scores(RECORDS, views(PICTURES).__class__(original, PICTURES.__getitem__), measures(), batch=1)
+    stream = scores([RECORDS], views(PICTURES).__class__(original, PICTURES.__getitem__), measures(), batch=1)
     next(stream)
     assert asked == ["a"]
 
@@ -165,14 +166,3 @@ def test_memory_that_runs_out_is_an_error_of_one_line() -> None:
         BackendError, match="out of memory while scoring 2 counterfactuals at once; set a smaller batch"
     ):
         scored(distances={"full": Full()})
-
-
-def test_the_reference_evaluation_finds_the_groups_in_any_order() -> None:
-    together = [record(name, target, 0) for target in ("green", "blue") for name in ("a", "b")][:4]
-    pictures = PICTURES | {"a-blue-0": plain(9, 9, 200)}
-    samples = {name: as_sample(picture) for name, picture in pictures.items() if "-" in name}
-
-    def found(records: list) -> dict[str, VceScore]:
-        return {one.id: one for one in scores(records, views(pictures, samples), measures(), batch=1)}
-
-    assert found(together) == found([together[place] for place in (0, 2, 1, 3)])

@@ -1,8 +1,10 @@
-"""Loaded by every Python that the suite starts: notes each stage command, and breaks those that a test wants broken."""
+"""Loaded by every Python that the suite starts: notes each stage command, and breaks or stalls those that a test wants
+broken or stalled."""
 
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 _command = " ".join(sys.orig_argv[1:])
@@ -12,3 +14,5 @@ if _verb and "CFEVAL_LEDGER" in os.environ:
         _ledger.write(f"{_verb[1]}\n")
     if re.search(os.environ.get("CFEVAL_BREAK", "$^"), _command):
         os._exit(1)
+    if re.search(os.environ.get("CFEVAL_STALL", "$^"), _command):
+        time.sleep(3600)

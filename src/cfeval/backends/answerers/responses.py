@@ -11,7 +11,9 @@ from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
 from cfeval.backends.question_sets.csv import id_of
 from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.errors import CfevalError
-from cfeval.io.cvqa_csv import CvqaFile, CvqaResult, read_results
+from cfeval.io.csv_cells import CsvFile
+from cfeval.io.cvqa_csv import CvqaResult, read_results
+from cfeval.io.following import Window
 from cfeval.records.common import Status
 
 
@@ -35,12 +37,11 @@ def examine(options: Options) -> Iterator[Finding]:
         return
     try:
         found = read_results(Path(options.path))
+        count = sum(1 for _ in found)
     except CfevalError as error:
         yield Finding(False, str(error))
         return
-    yield Finding(
-        not found.faults, f"{options.path}: {len(found.rows)} responses, and {len(found.faults)} rows cannot be used"
-    )
+    yield Finding(not found.faults, f"{options.path}: {count} responses, and {len(found.faults)} rows cannot be used")
 
 
 def build(options: Options) -> Answerer:
@@ -55,17 +56,18 @@ def build(options: Options) -> Answerer:
 class Responses:
     """Gives to each question what was responded to it."""
 
-    def __init__(self, options: Options, results: CvqaFile[CvqaResult]) -> None:
+    def __init__(self, options: Options, results: CsvFile[CvqaResult]) -> None:
         self.options = options
         self.model = options.model or Path(options.path).stem
-        self._rows = {id_of(result.row): result for result in results.rows}
+        self._known = frozenset(map(_id, results))
+        self._results = Window(results, _id)
 
     def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
         """The recorded response to every question; one that the file does not have is `rejected`."""
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: AnswerRequest) -> AnswerReply:
-        reply = self._rows.get(request.item)
+        reply = self._results.find(request.item) if request.item in self._known else None
         if reply is None:
             return self._none(request, f"no such question: {self.options.path} has no row for '{request.item}'")
         first = request.side == "original"
@@ -81,3 +83,7 @@ class Responses:
 
     def _none(self, request: AnswerRequest, reason: str) -> AnswerReply:
         return AnswerReply(request.question, "", self.model, Status.REJECTED, reason)
+
+
+def _id(result: CvqaResult) -> str:
+    return id_of(result.row)

@@ -108,8 +108,12 @@ def one_request(request: ChatRequest) -> Dialogue[ChatReply]:
     return (yield request)
 
 
+def _without_thoughts(reply: ChatReply) -> ChatReply:
+    return replace(reply, text=_THOUGHTS.sub("", reply.text)) if "</think>" in reply.text else reply
+
+
 def _advance(dialogue: Dialogue[T], reply: ChatReply | None = None) -> ChatRequest | _Ended[T]:
     try:
-        return next(dialogue) if reply is None else dialogue.send(replace(reply, text=_THOUGHTS.sub("", reply.text)))
+        return next(dialogue) if reply is None else dialogue.send(_without_thoughts(reply))
     except StopIteration as end:
         return _Ended(end.value)

@@ -47,6 +47,8 @@ class Options(loading.LoadingOptions):
             raise ValueError("min_pixels is more than max_pixels")
         if self.device_map and self.device != "auto":
             raise ValueError("device and device_map exclude each other; leave one out")
+        if self.gpus > 1 and not self.device_map:
+            raise ValueError("a model uses several gpus only where device_map spreads it; set device_map: auto")
         return self
 
     @property
@@ -56,8 +58,8 @@ class Options(loading.LoadingOptions):
 
 
 def needs(options: Options) -> Needs:
-    """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    """GPUs, unless the processor is asked for."""
+    return Needs(gpu=0 if options.device == "cpu" else options.gpus)
 
 
 def files(options: Options) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.checkpoint import Checkpoint
 from cfeval.backends.local_models.lines import first_line
@@ -29,7 +31,10 @@ class LoadingOptions(LocalOptions):
     dtype: devices.Dtype = "auto"
     """Type of the weights and of the arithmetic; auto is the type in which they are stored."""
     device_map: Literal["auto", "balanced", "sequential"] | None = None
-    """Spreads the layers over all GPUs and, where they do not suffice, the host's memory; instead of `device`."""
+    """Spreads the layers over the GPUs of the job and, where they do not suffice, the host's memory; instead of
+    `device`."""
+    gpus: int = Field(1, ge=1, le=64)
+    """GPUs that the job holds; more than one with `device_map`."""
     attention: Literal["auto", "sdpa", "eager", "flash_attention_2"] = "auto"
     """Implementation of attention; auto is transformers' choice for the model."""
     template: dict[str, Any] = {}

@@ -38,6 +38,10 @@ class QuestionSet(Protocol):
         """How many pairs `pairs` gives at most; no image is opened or drawn."""
         ...
 
+    def with_options(self, items: int | None) -> int:
+        """How many of these have questions with options, which can be asked in several orders; of a draw about."""
+        ...
+
     @property
     def skipped(self) -> tuple[str, ...]:
         """One line for each row that `pairs` left out, after it is exhausted."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -12,7 +13,7 @@ from cfeval.errors import CfevalError, InputError
 from cfeval.io.cvqa_csv import CvqaRow, read_questions
 from cfeval.io.pictures import import_image
 from cfeval.io.selection import drawn
-from cfeval.records.cvqa import PairType
+from cfeval.records.cvqa import PairType, form_of
 
 _COCO = re.compile(r"COCO_(?P<split>\w+)_(?P<image>\d{12})\.jpg")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -44,11 +45,11 @@ def examine(options: Options) -> Iterator[Finding]:
         return
     try:
         found = CsvQuestions(options)
-        rows = found.rows()
+        rows = found.places()
     except CfevalError as error:
         yield Finding(False, str(error))
         return
-    there = sum(found.image_of(row) is not None for row in rows)
+    there = sum(found.image_of(row) is not None for row in rows.values())
     yield Finding(not found.faults, f"{options.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used")
     yield Finding(there == len(rows), f"{options.images}: images for {there} of {len(rows)} rows")
 
@@ -62,13 +63,29 @@ def build(options: Options) -> QuestionSet:
     return CsvQuestions(options)
 
 
+class Place(NamedTuple):
+    """What of a row is kept: where it stands, the name of its image, and whether its questions have options."""
+
+    number: int
+    line: int
+    img_path: str
+    options: bool
+
+
 class CsvQuestions:
-    """Reads the file once; images are opened as they come."""
+    """Reads the file to see which rows there are, and once more to give them; images are opened as they come."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        read = read_questions(Path(options.questions))
-        self._rows, self.faults = read.rows, read.faults
+        self._file = read_questions(Path(options.questions))
+        names: dict[str, str] = {}  # each name once
+        self._places = {
+            id_of(row): Place(
+                row.number, row.line, names.setdefault(row.img_path, row.img_path), form_of(row.type) == "choice"
+            )
+            for row in self._wanted()
+        }
+        self.faults = tuple(self._file.faults)
         self._missing: list[str] = []
 
     @property
@@ -76,19 +93,22 @@ class CsvQuestions:
         """One line for each malformed row, then for each row without an image that can be read."""
         return (*self.faults, *self._missing)
 
-    def rows(self) -> list[CvqaRow]:
-        """The rows of the wanted types, in the file's order.
+    def _wanted(self) -> Iterator[CvqaRow]:
+        wanted = self.options.types
+        return (row for row in self._file if not wanted or row.type in wanted)
+
+    def places(self) -> dict[str, Place]:
+        """The rows of the wanted types by id, in the file's order.
 
         Raises:
             InputError: there are none.
         """
-        wanted = self.options.types
-        rows = [row for row in self._rows if not wanted or row.type in wanted]
-        if not rows:
+        if not self._places:
+            wanted = self.options.types
             which = f" of type {' or '.join(wanted)}" if wanted else ""
             first = f"; the first unusable row: {self.faults[0]}" if self.faults else ""
             raise InputError(f"{self.options.questions}: no row{which} that can be used{first}")
-        return rows
+        return self._places
 
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Rows in the file's order: of fewer than all, those that the seed draws.
@@ -99,9 +119,11 @@ class CsvQuestions:
         self._missing = []
         taken = self._taken(items, seed)
         given = 0
-        for row, path in taken:
+        for row in self._wanted():
+            if row.number not in taken:
+                continue
             try:
-                picture = import_image(path)
+                picture = import_image(taken[row.number])
             except InputError as error:
                 self._missing.append(f"{self.options.questions}, line {row.line}: {error}")
                 continue
@@ -121,21 +143,26 @@ class CsvQuestions:
 
     def count(self, items: int | None) -> int:
         """As many rows as are drawn, whether their images are there or not."""
-        drawn_rows = self._share(len(self.rows()))
+        drawn_rows = self._share(len(self.places()))
         return drawn_rows if items is None else min(items, drawn_rows)
 
-    def image_of(self, row: CvqaRow) -> Path | None:
+    def with_options(self, items: int | None) -> int:
+        """As many as the draw has on average."""
+        share = sum(row.options for row in self.places().values()) / len(self.places())
+        return round(share * self.count(items))
+
+    def image_of(self, row: Place) -> Path | None:
         """The file of a row's image; None where it is missing."""
         folder = Path(self.options.images)
         coco = _COCO.fullmatch(row.img_path)
         places = (folder, folder / coco["split"]) if coco else (folder,)
         return next((place / row.img_path for place in places if (place / row.img_path).is_file()), None)
 
-    def _taken(self, items: int | None, seed: int) -> list[tuple[CvqaRow, Path]]:
-        """At most `items` drawn rows with their images, in the file's order; missing images are noted."""
-        rows = {id_of(row): row for row in self.rows()}
+    def _taken(self, items: int | None, seed: int) -> dict[int, Path]:
+        """The images of at most `items` drawn rows, by the rows' numbers; missing images are noted."""
+        rows = self.places()
         order = drawn(rows, seed, self._share(len(rows)))
-        taken: list[tuple[CvqaRow, Path]] = []
+        taken: dict[int, Path] = {}
         for item in order:
             if items is not None and len(taken) >= items:
                 break
@@ -146,13 +173,13 @@ class CsvQuestions:
                     f"no image {rows[item].img_path} in {self.options.images}"
                 )
             else:
-                taken.append((rows[item], path))
+                taken[rows[item].number] = path
         if self._missing and not taken:
             raise InputError(
                 f"{self.options.images}: none of the {len(order)} images is there, such as "
                 f"{rows[order[0]].img_path}; set the option 'images' to the folder that holds them"
             )
-        return sorted(taken, key=lambda pair: pair[0].number)
+        return taken
 
     def _share(self, rows: int) -> int:
         return max(1, round(self.options.share * rows))

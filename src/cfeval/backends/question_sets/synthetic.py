@@ -72,6 +72,10 @@ class Synthetic:
         """As many as are wanted."""
         return self.options.items if items is None else items
 
+    def with_options(self, items: int | None) -> int:
+        """All of them."""
+        return self.count(items)
+
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """Puzzles that differ by seed; the first ones stay the same when more are wanted."""
         options = self.options

@@ -47,6 +47,11 @@ class World:
         """As many as are wanted."""
         return self.options.items if items is None else items
 
+    def with_options(self, items: int | None) -> int:
+        """None of them."""
+        del items
+        return 0
+
     def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
         """The pairs, numbered from 1."""
         for number in range(1, self.count(items) + 1):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
 from cfeval.backends.registry import PluginOptions
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
@@ -89,12 +88,16 @@ def _region(scene: Scene, wanted: Scene) -> Mask:
 
 def _off_the_objects(scene: Scene) -> Mask:
     """Everything but the inside of the objects."""
+    from scipy import ndimage
+
     inside = coverage([scene])[0].max(axis=0) > 0.98
     return ~np.asarray(ndimage.binary_erosion(inside), dtype=np.bool_)
 
 
 def _around(scene: Scene, wanted: Scene) -> Mask:
     """The object before and after the edit, and a margin."""
+    from scipy import ndimage
+
     changed = [n for n, (old, new) in enumerate(zip(scene.slots, wanted.slots, strict=True)) if old != new]
     covered = coverage([scene, wanted])[:, changed].max(axis=(0, 1)) > 0
     return np.asarray(ndimage.binary_dilation(covered, iterations=MARGIN), dtype=np.bool_)

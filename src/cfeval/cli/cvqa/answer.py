@@ -7,8 +7,8 @@ import typer
 from cfeval.cli.common import Offline, Out, Seed, build, heed
 from cfeval.cli.cvqa.common import QuestionsFile, opener
 from cfeval.io.progress import track
-from cfeval.io.records import read_jsonl, write_jsonl
-from cfeval.records.cvqa import Pair
+from cfeval.io.records import count_records, read_jsonl, write_jsonl
+from cfeval.records.cvqa import SIDES, Pair
 from cfeval.studies.cvqa.answers import answers, asked_in_all
 
 
@@ -25,7 +25,7 @@ def run(
     """Have every question of a set answered, original and counterfactual, each in a fresh turn."""
     heed(offline)
     open_picture = opener(questions)
-    total = sum(asked_in_all(pair, orders) for pair in read_jsonl(questions, Pair))
+    total = asked_in_all(read_jsonl(questions, Pair), orders) if orders > 1 else len(SIDES) * count_records(questions)
     pairs = read_jsonl(questions, Pair)
     who = build("answerers", answerer, "--answerer")
     said = answers(pairs, lambda pair: open_picture(pair.image), who, orders, seed)

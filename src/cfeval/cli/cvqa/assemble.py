@@ -1,7 +1,7 @@
 """Let drafts into a set that every check and, where people decide, every person lets pass; say why others stay out."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +13,15 @@ from cfeval.cli.cvqa.common import DraftsFiles, ReviewsFiles
 from cfeval.cli.output import writable
 from cfeval.errors import InputError
 from cfeval.io import pictures
+from cfeval.io.atomic import growing_text
 from cfeval.io.decisions import read_decisions
 from cfeval.io.gallery import gallery
-from cfeval.io.pictures import Picture
-from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.io.indexed import Indexed
+from cfeval.io.records import read_jsonl, record_line
+from cfeval.io.sharded_files import whole_or_shards_of_all
 from cfeval.io.shards import shard_files, shard_of
-from cfeval.records.cvqa import CvqaBuild, Draft, Pair, Review
-from cfeval.studies.cvqa.assembling import assembled
+from cfeval.records.cvqa import CvqaBuild, Draft, Fate, Review
+from cfeval.studies.cvqa.assembling import Assembly, assembled
 
 
 def run(
@@ -39,16 +41,12 @@ def run(
 
     A set that nothing has entered yet is an empty file.
     """
-    _refuse_loss(out, fates, [*drafts, *(reviews or ()), *([decisions] if decisions else ())])
-    folder_of = {draft.id: file for file in drafts for draft in read_jsonl(file, Draft)}
-    known = {draft.id: draft for file in drafts for draft in read_jsonl(file, Draft)}
-    said = {review.id: review for file in reviews or () for review in read_jsonl(file, Review)}
+    files, reviewed = whole_or_shards_of_all(drafts), whole_or_shards_of_all(reviews or ())
+    _refuse_loss(out, fates, [*files, *reviewed, *([decisions] if decisions else ())])
+    known, said = Indexed(files, Draft), Indexed(reviewed, Review)
     decided = read_decisions(decisions, known) if decisions else {}
-    done = list(assembled(known.values(), said, decided, people))
-    taken = [one.pair for one in done if one.pair is not None]
-    _file(out, ((pair, _picture(folder_of[pair.id], pair)) for pair in taken), shards)
-    write_jsonl(fates, [one.build for one in done])
-    print(_counted([one.build for one in done]))
+    done = ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
+    print(_counted(Counter(build.fate for build in _filed(out, fates, done, shards))))
 
 
 def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
@@ -59,18 +57,22 @@ def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
             raise InputError(f"{option}: {file} is named twice; choose another name")
 
 
-def _picture(drafts: Path, pair: Pair) -> Picture:
-    return pictures.load(pictures.folder_of(drafts), pair.image)
+def _filed(out: Path, fates: Path, done: Iterable[tuple[Path, Assembly]], shards: int) -> Iterator[CvqaBuild]:
+    """Files the pairs with their pictures and what became of every draft, and passes that on.
 
-
-def _file(out: Path, taken: Iterable[tuple[Pair, Picture]], shards: int) -> None:
-    with ExitStack() as stack:
+    Args:
+        done: what came of the drafts, each with the file that it stands in.
+    """
+    with growing_text(fates) as add_fate, ExitStack() as stack:
         add = [stack.enter_context(gallery(file)) for file in shard_files(out, shards)]
-        for pair, picture in taken:
-            add[shard_of(pair.id, shards)](pair, {pair.image.path: picture})
+        for file, one in done:
+            if pair := one.pair:
+                picture = pictures.load(pictures.folder_of(file), pair.image)
+                add[shard_of(pair.id, shards)](pair, {pair.image.path: picture})
+            add_fate(record_line(one.build))
+            yield one.build
 
 
-def _counted(builds: list[CvqaBuild]) -> str:
-    fates = Counter(build.fate for build in builds)
+def _counted(fates: Counter[Fate]) -> str:
     left = ", ".join(f"{fate} {count}" for fate, count in sorted(fates.items()) if fate != "accepted")
-    return f"{len(builds)} drafts: {fates['accepted']} accepted" + (f"; {left}" if left else "")
+    return f"{fates.total()} drafts: {fates['accepted']} accepted" + (f"; {left}" if left else "")

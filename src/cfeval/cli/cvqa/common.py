@@ -1,19 +1,20 @@
 """What the verbs of the study share: options, opening the pictures that the stages pass on."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from cfeval.cli.output import writable
 from cfeval.errors import InputError
 from cfeval.io import pictures
-from cfeval.io.cvqa_csv import CvqaFile, R
+from cfeval.io.csv_cells import CsvFile
 from cfeval.io.pictures import Picture
 from cfeval.records.common import ImageRef
 
+R = TypeVar("R")
 QuestionsFile = Annotated[
     Path, typer.Option("--questions", help="Pairs of questions (JSONL); their pictures lie in the folder beside.")
 ]
@@ -22,10 +23,12 @@ DraftsFile = Annotated[
     Path, typer.Option("--drafts", help="Drafted questions (JSONL); their pictures lie in the folder beside.")
 ]
 DraftsFiles = Annotated[
-    list[Path], typer.Option("--drafts", help="Drafted questions (JSONL); once for each shard, pictures beside.")
+    list[Path],
+    typer.Option("--drafts", help="Drafted questions (JSONL) with all their shards, pictures beside; may be repeated."),
 ]
 ReviewsFiles = Annotated[
-    list[Path] | None, typer.Option("--reviews", help="Reviews of the drafts (JSONL); once for each shard.")
+    list[Path] | None,
+    typer.Option("--reviews", help="Reviews of the drafts (JSONL) with all their shards; may be repeated."),
 ]
 TableFile = Annotated[
     Path | None,
@@ -53,14 +56,17 @@ def name_unusable(lines: Sequence[str]) -> None:
         print(f"{len(lines)} row{'s' * (len(lines) > 1)} left out", file=sys.stderr)
 
 
-def usable(path: Path, found: CvqaFile[R]) -> tuple[R, ...]:
-    """The rows of a file that can be used; the others are named on stderr.
+def usable(found: CsvFile[R]) -> Iterator[R]:
+    """The rows of a file that can be used; behind the last the others are named on stderr.
 
     Raises:
         InputError: there is no row that can be used.
     """
-    if not found.rows:
+    none = True
+    for row in found:
+        none = False
+        yield row
+    if none:
         first = f"; the first unusable row: {found.faults[0]}" if found.faults else ""
-        raise InputError(f"{path}: no row that can be used{first}")
+        raise InputError(f"{found.path}: no row that can be used{first}")
     name_unusable(found.faults)
-    return found.rows

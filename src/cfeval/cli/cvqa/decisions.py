@@ -6,7 +6,9 @@ from cfeval.cli.common import Out
 from cfeval.cli.cvqa.common import DraftsFiles, ReviewsFiles
 from cfeval.errors import InputError
 from cfeval.io.decisions import write_decisions
+from cfeval.io.indexed import Indexed
 from cfeval.io.records import read_jsonl
+from cfeval.io.sharded_files import whole_or_shards_of_all
 from cfeval.records.cvqa import Draft, Review
 
 
@@ -19,6 +21,7 @@ def run(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -> None:
     """
     if out.exists():
         raise InputError(f"{out}: exists already, and may hold decisions; choose another name")
-    known = {one.id: one for file in reviews or () for one in read_jsonl(file, Review)}
-    write_decisions(out, chain.from_iterable(read_jsonl(file, Draft) for file in drafts), known)
+    known = Indexed(whole_or_shards_of_all(reviews or ()), Review)
+    files = whole_or_shards_of_all(drafts)
+    write_decisions(out, chain.from_iterable(read_jsonl(file, Draft) for file in files), known)
     print(f"{out}: fill in accept (yes or no) for every row")

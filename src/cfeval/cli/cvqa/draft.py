@@ -11,7 +11,7 @@ import typer
 from cfeval.cli.common import Offline, Out, Seed, Shards, build, heed
 from cfeval.io.pictures import Picture
 from cfeval.io.progress import track
-from cfeval.io.samples import RawSample, as_sample
+from cfeval.io.samples import RawSample, as_record
 from cfeval.io.shards import file_pictured
 from cfeval.io.vqa_json import read_questions
 from cfeval.records.cvqa import Draft
@@ -58,7 +58,7 @@ class _Kept:
     def __iter__(self) -> Iterator[Sample]:
         for raw in self.raws:
             self.pictures[raw.id] = raw.picture
-            yield as_sample(raw)
+            yield as_record(raw, Sample)
 
     def take(self, item: str) -> Picture:
         """The picture of a sample; those of samples before it, which were left out, are given up."""

@@ -6,8 +6,9 @@ import typer
 
 from cfeval.cli.common import Out, Seed, Shards, build
 from cfeval.cli.cvqa.common import name_unusable
+from cfeval.io.samples import as_record
 from cfeval.io.shards import file_pictured
-from cfeval.studies.cvqa.questions import questions
+from cfeval.records.cvqa import Pair
 
 
 def run(
@@ -23,6 +24,6 @@ def run(
     of those left out is told.
     """
     source = build("question_sets", set_, "--set")
-    filed = questions(source.pairs(items, seed))
+    filed = ((as_record(raw, Pair), raw.picture) for raw in source.pairs(items, seed))
     file_pictured(out, ((pair.id, pair, picture, pair.image.path) for pair, picture in filed), shards)
     name_unusable(source.skipped)

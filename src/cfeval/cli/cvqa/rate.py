@@ -37,8 +37,8 @@ def run(
     that its pair has no score.
     """
     how = from_json(interval, Interval, "--interval")
-    found = usable(results, read_results(results))
-    scored = scores(map(_pair, found), (said for one in found for said in _said(one)))
+    found = usable(read_results(results))
+    scored = (score for one in found for score in scores({id_of(one.row): _pair(one)}, _said(one)))
     arm = CvqaArm(set=results.stem, answerer=answerer)
     rows = rows_of(cvqa_material({arm: scored}, interval=how), "", [arm])
     sheet = _sheet(results, rows)

@@ -24,8 +24,8 @@ def run(
 
     Images are not needed. A row that cannot be used is named in one line and left out.
     """
-    found = usable(file, read_questions(file))
-    pairs = [QuestionPair(row.original, row.counterfactual, row.type, row.img_path) for row in found]
+    found = usable(read_questions(file))
+    pairs = (QuestionPair(row.original, row.counterfactual, row.type, row.img_path) for row in found)
     rows = cvqa_statistics.rows(CvqaMaterial({}, pairs={file.stem: pairs}))
     sheet = cvqa_statistics.sheet(rows)
     print(markdown(sheet), end="")

@@ -11,10 +11,11 @@ from cfeval.cli.common import (
     conversation_prompts,
     heed,
     originals,
-    samples_by_id,
+    sound,
 )
 from cfeval.io.progress import track
-from cfeval.io.records import write_jsonl
+from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.records.edct import Sample
 from cfeval.studies.edct.baseline import baseline
 from cfeval.studies.edct.conversation import Prompts
 
@@ -24,7 +25,9 @@ def run(
 ) -> None:
     """Ask a target model every question and, in the same conversation, the reason for its answer."""
     heed(offline)
-    asked = samples_by_id(samples).values()
+    total = sound(samples, Sample)
     model = build("chat", vlm, "--vlm")
-    said = baseline(asked, originals(samples), model, Prompts(*conversation_prompts(prompts)), seed)
-    write_jsonl(out, track(said, len(asked), "baseline"))
+    said = baseline(
+        read_jsonl(samples, Sample), originals(samples), model, Prompts(*conversation_prompts(prompts)), seed
+    )
+    write_jsonl(out, track(said, total, "baseline"))

@@ -19,9 +19,12 @@ from cfeval.cli.common import (
     made_by_edit,
     originals,
     samples_by_id,
+    sound,
 )
 from cfeval.io.gallery import gallery
 from cfeval.io.progress import track
+from cfeval.io.records import read_jsonl
+from cfeval.records.edct import Counterfactual
 from cfeval.studies.edct.chains import base_of
 from cfeval.studies.edct.checks import checks
 
@@ -40,17 +43,17 @@ def run(
 ) -> None:
     """Check every counterfactual: is the edit right, is the rest unchanged, how much of the image moved?"""
     heed(offline)
-    made, by_id, open_one = made_by_edit(counterfactuals), samples_by_id(samples), edited(counterfactuals)
+    total, by_id, open_one = sound(counterfactuals, Counterfactual), samples_by_id(samples), edited(counterfactuals)
     found = checks(
-        made.values(),
+        read_jsonl(counterfactuals, Counterfactual),
         by_id,
         instructions_by_edit(instructions),
-        base_of(made, by_id, originals(samples), open_one, protocol),
+        base_of(made_by_edit(counterfactuals), by_id, originals(samples), open_one, protocol),
         open_one,
         build("verifiers", verifier, "--verifier") if verifier else None,
         protocol,
         seed,
     )
     with gallery(out) as add:
-        for record, pictures in track(found, len(made), "checks"):
+        for record, pictures in track(found, total, "checks"):
             add(record, pictures)

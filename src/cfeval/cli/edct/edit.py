@@ -15,6 +15,7 @@ from cfeval.cli.common import (
     heed,
     originals,
     samples_by_id,
+    sound,
 )
 from cfeval.io.gallery import gallery
 from cfeval.io.progress import track
@@ -34,9 +35,9 @@ def run(
 ) -> None:
     """Let an editor apply every instruction to its original image."""
     heed(offline)
-    wanted = list(read_jsonl(instructions, Instruction))
+    total, wanted = sound(instructions, Instruction), read_jsonl(instructions, Instruction)
     model = build_if_asked("editors", editor, "--editor", protocol)
     made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
     with gallery(out) as add:
-        for record, pictures in track(made, len(wanted), "counterfactuals"):
+        for record, pictures in track(made, total, "counterfactuals"):
             add(record, pictures)

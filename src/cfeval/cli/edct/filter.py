@@ -1,15 +1,16 @@
 """Let a model decide which candidate questions are likely to draw an explanation that describes the image."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Offline, Out, PromptFolder, SamplesFile, Seed, build, heed, samples_by_id
+from cfeval.cli.common import Offline, Out, PromptFolder, SamplesFile, Seed, build, heed, sound
 from cfeval.io.progress import track
-from cfeval.io.records import write_jsonl
+from cfeval.io.records import read_jsonl, write_jsonl
 from cfeval.records.curation import Decision
+from cfeval.records.edct import Sample
 from cfeval.studies.edct.filtering import decisions
 
 
@@ -27,16 +28,22 @@ def run(
     at is undecided and says why. People may overrule it: see `cfeval edct select`.
     """
     heed(offline)
-    candidates = samples_by_id(samples).values()
-    chat = build("chat", model, "--model")
-    made = decisions(candidates, chat, prompts, seed)
-    decided = list(track(made, len(candidates), "filter"))
-    write_jsonl(out, decided)
-    print(f"{_counted(decided)}; decisions in {out}")
+    total, chat = sound(samples, Sample), build("chat", model, "--model")
+    made = decisions(read_jsonl(samples, Sample), chat, prompts, seed)
+    fates: Counter[tuple[int | None, str]] = Counter()
+    write_jsonl(out, _counting(track(made, total, "filter"), fates))
+    print(f"{_told(fates)}; decisions in {out}")
 
 
-def _counted(decided: Sequence[Decision]) -> str:
-    keep = Counter(decision.keep for decision in decided)
-    why = Counter(decision.status.value for decision in decided if decision.keep is None)
-    reasons = f" ({', '.join(f'{status} {n}' for status, n in sorted(why.items()))})" if why else ""
-    return f"{len(decided)} candidates: {keep[1]} kept, {keep[0]} left out, {keep[None]} undecided{reasons}"
+def _counting(decisions: Iterable[Decision], fates: Counter[tuple[int | None, str]]) -> Iterator[Decision]:
+    for decision in decisions:
+        fates[decision.keep, decision.status.value] += 1
+        yield decision
+
+
+def _told(fates: Counter[tuple[int | None, str]]) -> str:
+    kept, left = (sum(n for (keep, _), n in fates.items() if keep == fate) for fate in (1, 0))
+    why = {status: n for (keep, status), n in sorted(fates.items(), key=str) if keep is None}
+    reasons = f" ({', '.join(f'{status} {n}' for status, n in why.items())})" if why else ""
+    undecided = sum(why.values())
+    return f"{fates.total()} candidates: {kept} kept, {left} left out, {undecided} undecided{reasons}"

@@ -11,14 +11,15 @@ from cfeval.cli.common import (
     Protocol,
     SamplesFile,
     Seed,
-    baselines_by_id,
     build_if_asked,
     heed,
     originals,
     samples_by_id,
+    sound,
 )
 from cfeval.io.progress import track
-from cfeval.io.records import write_jsonl
+from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.records.edct import Baseline
 from cfeval.studies.edct.instructions import instructions
 
 
@@ -34,8 +35,7 @@ def run(
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
     heed(offline)
-    explained = baselines_by_id(baseline).values()
-    by_id = samples_by_id(samples)
+    total, explained, by_id = sound(baseline, Baseline), read_jsonl(baseline, Baseline), samples_by_id(samples)
     model = build_if_asked("writers", writer, "--writer", protocol)
     written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
-    write_jsonl(out, track(written, len(explained), "instructions"))
+    write_jsonl(out, track(written, total, "instructions"))

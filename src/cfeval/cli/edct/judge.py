@@ -19,6 +19,7 @@ from cfeval.cli.common import (
     heed,
     instructions_by_edit,
     made_by_edit,
+    sound,
 )
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl, write_jsonl
@@ -39,10 +40,10 @@ def run(
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
     heed(offline)
-    asked = list(read_jsonl(requery, Requery))
+    total = sound(requery, Requery)
     made, open_one = made_by_edit(counterfactuals), edited(counterfactuals)
     found = verdicts(
-        asked,
+        read_jsonl(requery, Requery),
         baselines_by_id(baseline),
         instructions_by_edit(instructions),
         lambda item, edit: open_one(made[item, edit]),
@@ -50,4 +51,4 @@ def run(
         protocol,
         seed,
     )
-    write_jsonl(out, track(found, len(asked), "verdicts"))
+    write_jsonl(out, track(found, total, "verdicts"))

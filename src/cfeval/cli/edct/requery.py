@@ -13,6 +13,7 @@ from cfeval.cli.common import (
     edited,
     heed,
     samples_by_id,
+    sound,
 )
 from cfeval.io.progress import track
 from cfeval.io.records import read_jsonl, write_jsonl
@@ -32,8 +33,8 @@ def run(
 ) -> None:
     """Ask the target model the same question and its reason again, about every counterfactual."""
     heed(offline)
-    made = list(read_jsonl(counterfactuals, Counterfactual))
+    total, made = sound(counterfactuals, Counterfactual), read_jsonl(counterfactuals, Counterfactual)
     model = build("chat", vlm, "--vlm")
     templates = Prompts(*conversation_prompts(prompts))
     said = requery(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed)
-    write_jsonl(out, track(said, len(made), "requery"))
+    write_jsonl(out, track(said, total, "requery"))

@@ -1,6 +1,5 @@
 """Bring verdicts, checks and right answers together: a row per item and edit, its status included."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,16 +7,19 @@ from pydantic import ValidationError
 
 from cfeval.cli.common import (
     BaselineFile,
+    ChecksFile,
     InstructionsFile,
     Out,
     SamplesFile,
+    VerdictsFile,
     baselines_by_id,
+    checks_by_edit,
     instructions_by_edit,
     samples_by_id,
 )
 from cfeval.errors import InputError
 from cfeval.io.records import read_jsonl, write_csv
-from cfeval.records.edct import Arm, Check, Score, Verdict
+from cfeval.records.edct import Arm, Score, Verdict
 from cfeval.studies.edct.scores import scores
 
 
@@ -26,8 +28,8 @@ def run(
     samples: SamplesFile,
     baseline: BaselineFile,
     instructions: InstructionsFile,
-    checks: Annotated[Path, typer.Option(help="Checks of the counterfactuals (JSONL).")],
-    verdicts: Annotated[Path, typer.Option(help="Verdicts (JSONL).")],
+    checks: ChecksFile,
+    verdicts: VerdictsFile,
     out: Out,
 ) -> None:
     """Bring verdicts, checks and right answers together: a row per item and edit, its status included."""
@@ -36,7 +38,7 @@ def run(
         samples_by_id(samples),
         baselines_by_id(baseline),
         instructions_by_edit(instructions),
-        {(row.id, row.edit): row for row in read_jsonl(checks, Check)},
+        checks_by_edit(checks),
         _arm(arm),
     )
     write_csv(out, Score, rows)

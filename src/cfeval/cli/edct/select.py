@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cfeval.cli.common import Out, SamplesFile, Seed, originals, samples_by_id
+from cfeval.cli.common import Out, SamplesFile, Seed, originals
 from cfeval.io.frozen import content_hash, write_set
 from cfeval.io.records import read_csv, read_jsonl
 from cfeval.records.curation import Decision, Override
+from cfeval.records.edct import Sample
 from cfeval.studies.edct.candidates import fates
 from cfeval.studies.edct.stratified import By, Plan, Stratum, select
 
@@ -46,7 +47,7 @@ def run(
     --per-image leaves free, and how many are taken. A stratum with fewer than its share gives all, the others make up
     for it. The order of files does not matter.
     """
-    candidates = samples_by_id(samples)
+    candidates = {sample.id: sample for sample in read_jsonl(samples, Sample)}
     said = None if decisions is None else read_jsonl(decisions, Decision)
     fate = fates(candidates, said, read_csv(overrides, Override) if overrides else ())
     taken, strata = select(candidates, fate, Plan(items, seed, by, equal, per_image))

@@ -1,5 +1,6 @@
 """Take the calls of an archive into the store; what is there already stays."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -20,5 +21,5 @@ def run(
     for _ in read(archive):
         pass  # all of it is checked before anything is taken
     held = opened(store, new=True)
-    new = [held.add(call, image) for call, image in read(archive)]
-    print(f"{sum(new)} new calls, {len(new) - sum(new)} known ones")
+    added = Counter(held.add(call, image) for call, image in read(archive))
+    print(f"{added[True]} new calls, {added[False]} known ones")

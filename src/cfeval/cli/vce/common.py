@@ -14,8 +14,8 @@ from cfeval.cli.common import build
 from cfeval.cli.output import from_json
 from cfeval.errors import InputError
 from cfeval.io import pictures
-from cfeval.io.records import read_jsonl
-from cfeval.records.common import ImageRef
+from cfeval.io.indexed import Indexed
+from cfeval.io.pictures import Picture
 from cfeval.records.vce import SourceImage, VceRecord
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ SAMPLE = ".npy"
 
 ImagesFile = Annotated[
     Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder beside.")
+]
+AllImages = Annotated[
+    list[Path],
+    typer.Option("--images", help="Source images (JSONL) with all their shards, pictures beside; may be repeated."),
 ]
 CounterfactualsFile = Annotated[
     Path, typer.Option("--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder beside.")
@@ -66,22 +70,27 @@ def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference:
     """How to open what is scored: pictures, and for the reference evaluation the sampler's own values beside them."""
     from cfeval.studies.vce.views import Views
 
-    originals = pictures_by_id(images, SourceImage)
-    made = pictures_by_id(counterfactuals, VceRecord)
+    originals, made = Indexed(images, SourceImage), Indexed(counterfactuals, VceRecord)
 
     def sample(name: str) -> npt.NDArray[np.float32]:
-        folder, _ = made[name]
-        path = folder / f"{name}{SAMPLE}"
+        file, _ = made.where(name)
+        path = pictures.folder_of(file) / f"{name}{SAMPLE}"
         try:
             return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
         except (OSError, ValueError):
             raise InputError(f"{path}: no sample; only methods with mode 'reference' keep them") from None
 
     return Views(
-        lambda name: pictures.load(*originals[name]),
-        lambda name: pictures.load(*made[name]),
+        lambda name: picture_in(*originals.where(name)),
+        lambda name: picture_in(*made.where(name)),
         sample if reference else None,
     )
+
+
+def picture_in(file: Path, record: SourceImage | VceRecord) -> Picture:
+    """The picture of a record that stands in a file."""
+    assert record.image is not None, "only what has a picture is opened"
+    return pictures.load(pictures.folder_of(file), record.image)
 
 
 def npy(values: "Tensor | None") -> bytes:
@@ -90,9 +99,3 @@ def npy(values: "Tensor | None") -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, values.float().cpu().numpy(), allow_pickle=False)
     return buffer.getvalue()
-
-
-def pictures_by_id(files: Sequence[Path], kind: type[SourceImage | VceRecord]) -> dict[str, tuple[Path, ImageRef]]:
-    """Where the picture of each record lies, and its reference, by id."""
-    found = ((pictures.folder_of(file), record) for file in files for record in read_jsonl(file, kind))
-    return {record.id: (folder, record.image) for folder, record in found if record.image is not None}

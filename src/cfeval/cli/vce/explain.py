@@ -1,6 +1,7 @@
 """Make counterfactuals of images towards the targets of their classes."""
 
 import re
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -46,13 +47,13 @@ def run(
     asked = from_json(groups, list[Group], "--groups")
     if not asked:
         raise InputError("--groups: the list is empty; name at least one source class with its target")
-    originals = list(read_jsonl(images, SourceImage))
-    tasks = list(wanted(originals, asked, repeats, seed, same_noise))
-    if not tasks and not re.fullmatch(r"[0-9]{3}", images.stem):  # a shard may hold no image of these classes
-        has = ", ".join(dict.fromkeys(image.label for image in originals))
-        raise InputError(f"--groups: no image is of a source class; {images} has {has or 'none'}")
+    has = Counter(image.label for image in read_jsonl(images, SourceImage))
+    total = repeats * sum(has[group.source] for group in asked)
+    if not total and not re.fullmatch(r"[0-9]{3}", images.stem):  # a shard may hold no image of these classes
+        raise InputError(f"--groups: no image is of a source class; {images} has {', '.join(has) or 'none'}")
+    tasks = wanted(read_jsonl(images, SourceImage), asked, repeats, seed, same_noise)
     made = counterfactuals(tasks, pixels_of(images), models, how, from_json(compute, Compute, "--compute"))
     with gallery(out) as add:
-        for one in track(made, len(tasks), "counterfactuals"):
+        for one in track(made, total, "counterfactuals"):
             sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}
             add(one.record, {**one.pictures, **sample})

@@ -8,19 +8,20 @@ import typer
 
 from cfeval.cli.common import Out, Seed, build
 from cfeval.cli.output import from_json
-from cfeval.cli.vce.common import Named, PerceptualSpecs, Reference, build_all, views_of
+from cfeval.cli.vce.common import AllImages, Named, PerceptualSpecs, Reference, build_all, views_of
 from cfeval.io.pictures import Picture
 from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.io.sharded_files import whole_or_shards_of_all
 from cfeval.records.vce import VceArm, VceScore
 from cfeval.seeds import derive
 
 
 def run(
-    scores: Annotated[list[Path], typer.Argument(help="Scores of the arm (JSONL); shards are joined.")],
+    scores: Annotated[list[Path], typer.Argument(help="Scores of the arm (JSONL) with all their shards.")],
     arm: Annotated[str, typer.Option(help="The arm's names, as JSON.")],
-    images: Annotated[list[Path], typer.Option(help="Source images (JSONL), pictures beside; once for each shard.")],
+    images: AllImages,
     counterfactuals: Annotated[
-        list[Path], typer.Option(help="Counterfactuals (JSONL), pictures beside; once for each shard.")
+        list[Path], typer.Option(help="Counterfactuals (JSONL) with all their shards, pictures beside.")
     ],
     seed: Seed,
     out: Out,
@@ -44,10 +45,10 @@ def run(
         return (found.picture for found in real.images([label], count, size, derive(seed, "targets")))
 
     distributions = Distributions(
-        views_of(images, counterfactuals, reference),
+        views_of(whole_or_shards_of_all(images), whole_or_shards_of_all(counterfactuals), reference),
         build_all("features", features, "--features"),
         targets if real else None,
     )
     distances = build_all("perceptual", perceptual, "--perceptual")
-    rows = (row for file in scores for row in read_jsonl(file, VceScore))
+    rows = (row for file in whole_or_shards_of_all(scores) for row in read_jsonl(file, VceScore))
     write_jsonl(out, group_scores(rows, from_json(arm, VceArm, "--arm"), distributions, distances, seed))

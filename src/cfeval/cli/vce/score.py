@@ -1,5 +1,7 @@
 """Score every counterfactual: what classifiers say of it, and how far it is from its original."""
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,8 +17,9 @@ from cfeval.cli.vce.common import (
     build_all,
     views_of,
 )
+from cfeval.io.indexed import Grouped
 from cfeval.io.progress import track
-from cfeval.io.records import read_jsonl, write_jsonl
+from cfeval.io.records import count_records, read_jsonl, write_jsonl
 from cfeval.records.vce import VceRecord
 
 
@@ -42,6 +45,15 @@ def run(
         build_all("features", embeddings, "--embeddings"),
         cout_steps,
     )
-    records = list(read_jsonl(counterfactuals, VceRecord))
-    found = scores(records, views_of([images], [counterfactuals], reference), measures, batch)
-    write_jsonl(out, track(found, len(records), "scores"))
+    views = views_of([images], [counterfactuals], reference)
+    found = scores(_groups(counterfactuals, reference), views, measures, batch)
+    write_jsonl(out, track(found, count_records(counterfactuals), "scores"))
+
+
+def _groups(counterfactuals: Path, reference: bool) -> Iterator[Iterable[VceRecord]]:
+    """Those of a group together for the reference evaluation, which needs that; else all as they come."""
+    if not reference:
+        yield read_jsonl(counterfactuals, VceRecord)
+        return
+    grouped = Grouped([counterfactuals], VceRecord, lambda record: (record.source, record.target))
+    yield from (grouped[key] for key in grouped)

@@ -7,21 +7,23 @@ from typing import Annotated
 import typer
 
 from cfeval.cli.common import Out
-from cfeval.cli.vce.common import pictures_by_id
+from cfeval.cli.vce.common import AllImages, picture_in
 from cfeval.errors import InputError
-from cfeval.io import pictures
 from cfeval.io.gallery import gallery
-from cfeval.io.records import read_jsonl
+from cfeval.io.indexed import Grouped, Indexed
+from cfeval.io.sharded_files import whole_or_shards_of_all
 from cfeval.records.vce import SheetRecord, SourceImage, VceRecord, VceScore
-from cfeval.report.contact_items import Lane, file_name, groups, sheet_of
+from cfeval.report.contact_items import GroupNames, Lane, file_name, sheet_of
 from cfeval.report.contact_sheet import contact_sheet
 
 
 def run(
-    images: Annotated[list[Path], typer.Option(help="Source images (JSONL), pictures beside; once for each shard.")],
+    images: AllImages,
     counterfactuals: Annotated[
         list[Path],
-        typer.Option(help="Counterfactuals (JSONL), pictures beside; may be repeated, a row for each label."),
+        typer.Option(
+            help="Counterfactuals (JSONL) with all their shards, pictures beside; may be repeated, a row a label."
+        ),
     ],
     out: Out,
     scores: Annotated[
@@ -42,13 +44,17 @@ def run(
         if given and len(given) != len(counterfactuals):
             raise InputError(f"{option}: {len(given)} for {len(counterfactuals)} --counterfactuals; give one each")
     names = label or [path.stem for path in counterfactuals]
-    lanes = [_lane(name, *_of(name, names, counterfactuals, scores or ())) for name in dict.fromkeys(names)]
-    originals = {source.id: source for file in images for source in read_jsonl(file, SourceImage)}
-    places = pictures_by_id(images, SourceImage)
-    _refuse_strangers(lanes, originals.keys(), images)
+    lanes = [_Files(name, *_of(name, names, counterfactuals, scores or ())) for name in dict.fromkeys(names)]
+    originals = Indexed(whole_or_shards_of_all(images), SourceImage)
     with gallery(out) as add:
-        for group in groups(lanes):
-            drawn = sheet_of(group, lanes, originals, lambda source: pictures.load(*places[source.id]), most)
+        for group in dict.fromkeys(group for files in lanes for group in files.groups):
+            drawn = sheet_of(
+                group,
+                [files.lane(group, originals) for files in lanes],
+                originals,
+                lambda source: picture_in(*originals.where(source.id)),
+                most,
+            )
             picture, path = contact_sheet(drawn, across), file_name(group)
             add(SheetRecord(source=group[0], target=group[1], image=picture.ref(path)), {path: picture})
 
@@ -58,22 +64,29 @@ def _of(
 ) -> tuple[list[Path], list[Path]]:
     """The files of a row."""
     chosen = [place for place, other in enumerate(names) if other == name]
-    return [counterfactuals[place] for place in chosen], [scores[place] for place in chosen if scores]
+    made, told = ([files[place] for place in chosen if files] for files in (counterfactuals, scores))
+    return whole_or_shards_of_all(made), whole_or_shards_of_all(told)
 
 
-def _lane(name: str, counterfactuals: Sequence[Path], scores: Sequence[Path]) -> Lane:
-    records = [record for file in counterfactuals for record in read_jsonl(file, VceRecord)]
-    places = pictures_by_id(counterfactuals, VceRecord)
-    told = {score.id: score for file in scores for score in read_jsonl(file, VceScore)}
-    return Lane(name, records, lambda record: pictures.load(*places[record.id]), told)
+class _Files:
+    """What the rows of one label are drawn from; the records of one group are held at a time."""
 
+    def __init__(self, label: str, counterfactuals: Sequence[Path], scores: Sequence[Path]) -> None:
+        self.label = label
+        self.groups = Grouped(counterfactuals, VceRecord, lambda record: (record.source, record.target))
+        self._made, self._scores = Indexed(counterfactuals, VceRecord), Indexed(scores, VceScore)
 
-def _refuse_strangers(lanes: Sequence[Lane], known: Collection[str], images: Sequence[Path]) -> None:
-    """InputError where a counterfactual is of an image that the sources do not have."""
-    for lane in lanes:
-        for record in lane.records:
-            if record.source_image not in known:
+    def lane(self, group: GroupNames, originals: Collection[str]) -> Lane:
+        """The rows of one group.
+
+        Raises:
+            InputError: a counterfactual is of an image that the originals do not have.
+        """
+        records = list(self.groups[group])
+        for record in records:
+            if record.source_image not in originals:
                 raise InputError(
-                    f"{lane.label}: the counterfactual {record.id} is of the image {record.source_image}, which "
-                    f"{' + '.join(map(str, images))} does not have; give the images that it was made from"
+                    f"{self.label}: the counterfactual {record.id} is of the image {record.source_image}, which "
+                    "--images does not have; give the images that it was made from"
                 )
+        return Lane(self.label, records, lambda record: picture_in(*self._made.where(record.id)), self._scores)

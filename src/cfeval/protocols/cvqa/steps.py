@@ -16,6 +16,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from cfeval.records.cvqa import supposes
+
 Wanted = Literal["direct", "boolean"]
 FIELDS = ("Original question", "Original answer", "Step1", "Step2", "New question", "New answer")
 LONGEST = 600
@@ -66,7 +68,7 @@ def read_steps(text: str, question: str, answer: str, kind: Wanted) -> Steps:
         raise StepsError(f"'New answer' must be {_ANSWERS[kind]}, but is {steps.answer[:40]!r}")
     if not steps.question.endswith("?"):
         raise StepsError("'New question' does not end in a question mark")
-    if not re.search(r"\bif\b", steps.question, re.IGNORECASE):
+    if not supposes(steps.question):
         raise StepsError("'New question' supposes nothing: it has no 'if'")
     return steps
 

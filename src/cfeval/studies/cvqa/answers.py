@@ -43,9 +43,10 @@ def answers(
         yield from (_said(put, reply) for put, reply in zip(puts, replies, strict=True))
 
 
-def asked_in_all(pair: Pair, orders: int) -> int:
-    """How many questions are put about a pair."""
-    return sum(1 for _ in _puts(pair, orders))
+def asked_in_all(pairs: Iterable[Pair], orders: int) -> int:
+    """How many questions are put about some pairs: only those with options are asked in several orders."""
+    asked = (pair.side(side).question for pair in pairs for side in SIDES)
+    return sum(orders if orders > 1 and read_choices(question) else 1 for question in asked)
 
 
 def _puts(pair: Pair, orders: int) -> Iterator[_Put]:

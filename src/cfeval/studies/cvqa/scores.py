@@ -1,41 +1,30 @@
 """Scores: each reply read by both readers and compared with the right answer (C-VQA, `calc_acc.py`: equal or not)."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from cfeval.errors import InputError
 from cfeval.io.choices import LETTERS, Choices, read_choices
 from cfeval.protocols.cvqa import reference, robust
-from cfeval.records.cvqa import CvqaScore, Form, Pair, PairType, Question, ReaderName, Said, Side, form_of
+from cfeval.records.cvqa import CvqaScore, Form, Pair, Question, ReaderName, Said, form_of
 from cfeval.records.outcomes import carried, failed
+from cfeval.streams import ByKey
 
 
-class _Asked(NamedTuple):
-    """What of a pair is needed to score what was said about it."""
-
-    type: PairType
-    image: str
-    coco: int | None
-    original: Question
-    counterfactual: Question
-
-    def side(self, side: Side) -> Question:
-        return self.original if side == "original" else self.counterfactual
-
-
-def scores(pairs: Iterable[Pair], said: Iterable[Said]) -> Iterator[CvqaScore]:
+def scores(pairs: ByKey[str, Pair], said: Iterable[Said]) -> Iterator[CvqaScore]:
     """Score everything that was said, in its order. A failed reply is a row without scores, never a wrong answer.
 
+    Args:
+        pairs: the questions, by id.
+        said: what was said.
+
     Raises:
-        InputError: something was said about a pair that is not among `pairs`, to another question of the same id, or
-            to options in an order that is none.
+        InputError: something was said to another question of the same id, or to options in an order that is none.
     """
-    known = {pair.id: _asked(pair) for pair in pairs}
     for reply in said:
-        if reply.id not in known:
-            raise InputError(f"an answer to '{reply.id}', which is no pair of this set; answer the set's own questions")
-        _refuse_other(known[reply.id].side(reply.side), reply)
-        yield _scored(known[reply.id], reply)
+        pair = pairs[reply.id]
+        _refuse_other(pair.side(reply.side), reply)
+        yield _scored(pair, reply)
 
 
 def read_both(
@@ -53,10 +42,6 @@ def read_both(
     }
 
 
-def _asked(pair: Pair) -> _Asked:
-    return _Asked(pair.type, pair.image.sha256, pair.coco, pair.original, pair.counterfactual)
-
-
 def _refuse_other(question: Question, said: Said) -> None:
     """Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question."""
     choices = read_choices(question.question)
@@ -69,9 +54,9 @@ def _refuse_other(question: Question, said: Said) -> None:
         raise InputError(f"an answer to {which} with options in the order {said.order[:8]!r}, which it cannot have")
 
 
-def _scored(pair: _Asked, said: Said) -> CvqaScore:
+def _scored(pair: Pair, said: Said) -> CvqaScore:
     asked = pair.side(said.side)
-    figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image, "coco": pair.coco}
+    figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
     figures |= carried(said) if failed(said) else _compared(asked, said, form_of(pair.type))
     if said.program is not None:
         figures |= {"fault": said.program.fault, "fallback": said.program.fallback}

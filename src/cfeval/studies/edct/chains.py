@@ -1,13 +1,14 @@
 """The edits of one item: what each one starts from, and what was done to the image before it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
 from cfeval.records.edct import Counterfactual, Instruction, Sample
+from cfeval.streams import ByKey
 
-ByEdit = Mapping[tuple[str, int], Instruction]
+ByEdit = ByKey[tuple[str, int], Instruction]
 
 
 def by_item(instructions: Iterable[Instruction]) -> Iterator[list[Instruction]]:
@@ -27,8 +28,8 @@ def positives(instructions: Sequence[Instruction]) -> tuple[str, ...]:
 
 
 def base_of(
-    made: Mapping[tuple[str, int], Counterfactual],
-    samples: Mapping[str, Sample],
+    made: ByKey[tuple[str, int], Counterfactual],
+    samples: ByKey[str, Sample],
     original_of: Callable[[Sample], Picture],
     edited_of: Callable[[Counterfactual], Picture],
     protocol: str,

@@ -9,6 +9,7 @@ from cfeval.protocols.rules import RULES
 from cfeval.records.edct import Check, Counterfactual, Sample
 from cfeval.records.outcomes import carried, work_through
 from cfeval.seeds import derive
+from cfeval.streams import ByKey
 from cfeval.studies.edct.chains import ByEdit, earlier, positives
 from cfeval.studies.edct.tries import DECIMALS, verification
 
@@ -19,7 +20,7 @@ Checked = tuple[Check, Mapping[str, Picture]]
 
 def checks(
     counterfactuals: Iterable[Counterfactual],
-    samples: Mapping[str, Sample],
+    samples: ByKey[str, Sample],
     instructions: ByEdit,
     base_of: PictureOf,
     edited_of: PictureOf,

@@ -15,7 +15,7 @@ from cfeval.records.common import Status
 from cfeval.records.edct import Counterfactual, Instruction, Sample
 from cfeval.records.outcomes import carried, ended, failed
 from cfeval.seeds import derive
-from cfeval.streams import batched
+from cfeval.streams import ByKey, batched
 from cfeval.studies.edct.chains import by_item, positives
 from cfeval.studies.edct.tries import attempts
 
@@ -27,7 +27,7 @@ Made = tuple[Counterfactual, Pictures]
 
 def counterfactuals(
     instructions: Iterable[Instruction],
-    samples: Mapping[str, Sample],
+    samples: ByKey[str, Sample],
     picture_of: Callable[[Sample], Picture],
     editor: Editor | None,
     protocol: str,

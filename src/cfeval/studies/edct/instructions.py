@@ -3,7 +3,7 @@
 The controls edit nothing (`null-edit`), or something that the explanation does not cite (`placebo-edit`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from cfeval.backends.writers.base import Writer, WriteReply, WriteRequest
@@ -13,6 +13,7 @@ from cfeval.records.common import Status
 from cfeval.records.edct import Baseline, Instruction, Sample
 from cfeval.records.outcomes import carried, ended, failed, work_through
 from cfeval.seeds import derive
+from cfeval.streams import ByKey
 
 BATCH = 256
 NO_EDIT = "Change nothing."
@@ -21,7 +22,7 @@ PictureOf = Callable[[Sample], Picture]
 
 def instructions(
     baselines: Iterable[Baseline],
-    samples: Mapping[str, Sample],
+    samples: ByKey[str, Sample],
     picture_of: PictureOf,
     writer: Writer | None,
     protocol: str,

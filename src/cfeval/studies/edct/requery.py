@@ -1,6 +1,6 @@
 """Stage 4a, re-query: the same two turns on the edited image, in a fresh conversation (EDCT 2025, Section 3)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cfeval.backends.chat.base import ChatModel
@@ -8,6 +8,7 @@ from cfeval.io.pictures import Picture
 from cfeval.records.edct import Counterfactual, Requery, Sample
 from cfeval.records.outcomes import carried, work_through
 from cfeval.seeds import derive
+from cfeval.streams import ByKey
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
 
 BATCH = 256
@@ -15,7 +16,7 @@ BATCH = 256
 
 def requery(
     counterfactuals: Iterable[Counterfactual],
-    samples: Mapping[str, Sample],
+    samples: ByKey[str, Sample],
     edited_of: Callable[[Counterfactual], Picture],
     model: ChatModel,
     prompts: Prompts,

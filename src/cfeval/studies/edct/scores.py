@@ -1,6 +1,6 @@
 """Scores: one row per item and edit, with its status (EDCT 2025, Section 3: CCS_i = PCS_i · NCC_i; 2026: AC · EF)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from cfeval.metrics.accuracy import answer_matches
 from cfeval.metrics.ccs import ccs
@@ -10,23 +10,25 @@ from cfeval.protocols.rules import CONTROLS, RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Baseline, Check, Sample, Score, Verdict
 from cfeval.records.outcomes import carried, failed
+from cfeval.streams import ByKey
 from cfeval.studies.edct.chains import ByEdit
 
 
 def scores(
     verdicts: Iterable[Verdict],
-    samples: Mapping[str, Sample],
-    baselines: Mapping[str, Baseline],
+    samples: ByKey[str, Sample],
+    baselines: ByKey[str, Baseline],
     instructions: ByEdit,
-    checks: Mapping[tuple[str, int], Check],
+    checks: ByKey[tuple[str, int], Check],
     arm: Arm,
 ) -> Iterator[Score]:
     """Score every verdict, in order. A failed item is a row without scores, never a 0."""
+    names = arm.model_dump()
     for verdict in verdicts:
         check = checks[verdict.id, verdict.edit]
         sample = samples[verdict.id]
         yield Score(
-            **arm.model_dump(),
+            **names,
             **_scored(verdict, arm.protocol),
             id=verdict.id,
             edit=verdict.edit,

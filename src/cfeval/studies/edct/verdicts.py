@@ -4,7 +4,7 @@ In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at 
 neither is the judge of a control: nothing that is cited was changed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from cfeval.backends.judges.base import Change, Judge, JudgeReply, JudgeRequest
@@ -14,6 +14,7 @@ from cfeval.records.common import Status
 from cfeval.records.edct import Baseline, Instruction, Requery, Verdict
 from cfeval.records.outcomes import carried, ended, work_through
 from cfeval.seeds import derive
+from cfeval.streams import ByKey
 from cfeval.studies.edct.chains import ByEdit, earlier
 
 BATCH = 256
@@ -21,7 +22,7 @@ BATCH = 256
 
 def verdicts(
     requeries: Iterable[Requery],
-    baselines: Mapping[str, Baseline],
+    baselines: ByKey[str, Baseline],
     instructions: ByEdit,
     edited_of: Callable[[str, int], Picture],
     judge: Judge,

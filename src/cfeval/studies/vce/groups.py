@@ -14,9 +14,12 @@
 | `<features>_target` | Fréchet distance to images of the target class |
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar, cast
 
 from cfeval.backends.local_models.memory import memory_errors
 from cfeval.backends.perceptual.base import PerceptualDistance
@@ -39,6 +42,28 @@ from cfeval.studies.vce.scores import DECIMALS, NORMS
 
 COMMITTEE = ("mean", "majority")
 """What the committee's figures are called, and no oracle may be."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The little of a score that its group needs, some 400 bytes; what is said is kept once for all members."""
+
+    id: str
+    source_image: str
+    repeat: int
+    status: Status
+    before: str
+    predicted: str
+    oracles: tuple[tuple[str, str], ...]
+    """What each oracle says, by its name."""
+    names: tuple[str, ...]
+    values: "array[float]"
+    """The names of what was measured, and the values."""
+
+    def value(self, name: str) -> float:
+        """What was measured under a name."""
+        return self.values[self.names.index(name)]
 
 
 def group_scores(
@@ -51,7 +76,7 @@ def group_scores(
     """Score the groups of an arm, source by source, the ideal target first.
 
     Args:
-        scores: of all counterfactuals of the arm, whatever became of them, in any order. They are kept, images are not.
+        scores: of all counterfactuals of the arm, whatever became of them, in any order. A `Member` of each is kept.
         arm: what made them.
         distributions: feature extractors by the names of their figures, and where the images come from.
         distances: perceptual distances by name, for the diversity of counterfactuals of one image.
@@ -61,17 +86,16 @@ def group_scores(
         InputError: an oracle has the name of a committee's figure, or sizes of images differ.
         BackendError: memory ran out.
     """
-    groups: dict[Group, list[VceScore]] = {}
-    for score in scores:
-        groups.setdefault(Group(source=score.source, target=score.target, pair=score.pair), []).append(score)
-    for group in sorted(groups, key=lambda group: (group.source, group.pair, group.target)):
-        members = sorted(groups[group], key=lambda score: (score.source_image, score.repeat))
-        ok = [score for score in members if score.status == Status.OK]
+    groups = _members(scores)
+    for source, pair, target in sorted(groups):
+        group = Group(source=source, target=target, pair=pair)
+        members = sorted(groups[source, pair, target], key=lambda one: (one.source_image, one.repeat))
+        ok = [one for one in members if one.status == Status.OK]
         drawn = derive(seed, group.source, group.target, "halves")
         figures: dict[str, float] = {}
         if ok:
             with memory_errors(f"scoring the group {group.source} → {group.target}", "set a smaller batch"):
-                figures |= said_figures(ok) | mean_figures(ok)
+                figures |= said_figures(ok, group) | mean_figures(ok)
                 figures |= batch_figures(ok) if distributions.views.reference else {}
                 figures |= diversity_figures(ok, distances, distributions)
                 figures |= distributions.figures(members, ok, group.target, drawn)
@@ -80,25 +104,52 @@ def group_scores(
             group=group,
             n=len(members),
             n_scored=len(ok),
-            missing=dict(Counter(str(score.status) for score in members if score.status != Status.OK)),
+            missing=dict(Counter(str(one.status) for one in members if one.status != Status.OK)),
             figures={name: round(value, DECIMALS) for name, value in figures.items()},
         )
 
 
-def said_figures(ok: Sequence[VceScore]) -> dict[str, float]:
+def _members(scores: Iterable[VceScore]) -> dict[tuple[str, str, str], list[Member]]:
+    """The members of every group, by its source, pair and target."""
+    same: dict[object, object] = {}
+
+    def once(value: T) -> T:
+        return cast(T, same.setdefault(value, value))
+
+    groups: dict[tuple[str, str, str], list[Member]] = {}
+    for score in scores:
+        figures = score.distances | score.others | {"p_target": score.p_target, "p_source": score.p_source}
+        measured = {name: value for name, value in figures.items() if value is not None}
+        member = Member(
+            id=score.id,
+            source_image=once(score.source_image),
+            repeat=score.repeat,
+            status=score.status,
+            before=once(score.before or ""),
+            predicted=once(score.predicted or ""),
+            oracles=once(tuple(score.oracles.items())),
+            names=once(tuple(measured)),
+            values=array("d", measured.values()),
+        )
+        groups.setdefault((score.source, score.pair, score.target), []).append(member)
+    return groups
+
+
+def said_figures(ok: Sequence[Member], group: Group) -> dict[str, float]:
     """What the explained classifier and the oracles say, of counterfactuals that have a result."""
-    predicted = [score.predicted or "" for score in ok]
-    targets = [score.target for score in ok]
+    predicted = [one.predicted for one in ok]
+    targets = [group.target] * len(ok)
     figures = {
         "ta": target_accuracy(predicted, targets),
-        "oa": original_accuracy(predicted, [score.source for score in ok]),
-        "fr": flip_rate([score.before or "" for score in ok], predicted),
+        "oa": original_accuracy(predicted, [group.source] * len(ok)),
+        "fr": flip_rate([one.before for one in ok], predicted),
     }
-    oracles = {name: [score.oracles[name] for score in ok] for name in ok[0].oracles}
-    for name, said in oracles.items():
+    said = [dict(one.oracles) for one in ok]
+    oracles = {name: [of[name] for of in said] for name in said[0]}
+    for name, told in oracles.items():
         if name in COMMITTEE:
             raise InputError(f"an oracle is called '{name}', which is the committee's name; give it another name")
-        figures |= {f"os_{name}": oracle_score(predicted, said), f"ota_{name}": oracle_target_accuracy(said, targets)}
+        figures |= {f"os_{name}": oracle_score(predicted, told), f"ota_{name}": oracle_target_accuracy(told, targets)}
     for kind, wanted in (("os", predicted), ("ota", targets)):
         if oracles:
             figures[f"{kind}_mean"] = committee_mean(oracles, wanted)
@@ -106,26 +157,27 @@ def said_figures(ok: Sequence[VceScore]) -> dict[str, float]:
     return figures
 
 
-def mean_figures(ok: Sequence[VceScore]) -> dict[str, float]:
+def mean_figures(ok: Sequence[Member]) -> dict[str, float]:
     """Means of what is measured of each counterfactual, over those that have it."""
-    rows = [{**score.distances, **score.others, "p_target": score.p_target, "p_source": score.p_source} for score in ok]
-    names = dict.fromkeys(name for row in rows for name in row)
-    told = {name: [value for row in rows if (value := row.get(name)) is not None] for name in names}
-    return {name: fmean(values) for name, values in told.items() if values}
+    measured: dict[str, list[float]] = {}
+    for one in ok:
+        for name, value in zip(one.names, one.values, strict=True):
+            measured.setdefault(name, []).append(value)
+    return {name: fmean(values) for name, values in measured.items()}
 
 
-def batch_figures(ok: Sequence[VceScore]) -> dict[str, float]:
+def batch_figures(ok: Sequence[Member]) -> dict[str, float]:
     """The distances of the reference code: one norm over all counterfactuals together."""
-    return {f"{name}_batch": batch_lp_distance([score.distances[name] for score in ok], p) for name, p in NORMS.items()}
+    return {f"{name}_batch": batch_lp_distance([one.value(name) for one in ok], p) for name, p in NORMS.items()}
 
 
 def diversity_figures(
-    ok: Sequence[VceScore], distances: Mapping[str, PerceptualDistance], distributions: Distributions
+    ok: Sequence[Member], distances: Mapping[str, PerceptualDistance], distributions: Distributions
 ) -> dict[str, float]:
     """How different counterfactuals of one image are; left out where no image has two."""
-    repeats: dict[str, list[VceScore]] = {}
-    for score in ok:
-        repeats.setdefault(score.source_image, []).append(score)
+    repeats: dict[str, list[Member]] = {}
+    for one in ok:
+        repeats.setdefault(one.source_image, []).append(one)
     several = [same for same in repeats.values() if len(same) > 1]
     if not several or not distances:
         return {}
@@ -135,7 +187,7 @@ def diversity_figures(
         for name, measure in distances.items():
             apart: list[float] = []
             for pairs in batched(repeat_pairs(len(same)), distributions.batch):
-                one, other = (list(side) for side in zip(*pairs, strict=True))
-                apart += perceptual(measure, images[one], images[other]).tolist()
+                first, second = (list(side) for side in zip(*pairs, strict=True))
+                apart += perceptual(measure, images[first], images[second]).tolist()
             found[name].append(apart)
     return {f"diversity_{name}": diversity(per_image) for name, per_image in found.items()}

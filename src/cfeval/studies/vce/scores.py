@@ -45,12 +45,14 @@ class Measures:
     cout_steps: int = 50
 
 
-def scores(records: Iterable[VceRecord], views: Views, measures: Measures, batch: int = 64) -> Iterator[VceScore]:
+def scores(
+    groups: Iterable[Iterable[VceRecord]], views: Views, measures: Measures, batch: int = 64
+) -> Iterator[VceScore]:
     """Score every counterfactual; what has none keeps its status and is not looked at.
 
     Args:
-        records: counterfactuals. For the reference evaluation they are scored group after group, because its
-            perceptual distance depends on the extremes of the whole group.
+        groups: counterfactuals. The reference evaluation goes through each group twice, because its perceptual distance
+            depends on the extremes of the whole group; else they may all be one.
         views: their images; they say whether the paper's definitions or the reference code's are followed.
         measures: what to measure.
         batch: how many counterfactuals to look at at once.
@@ -60,7 +62,7 @@ def scores(records: Iterable[VceRecord], views: Views, measures: Measures, batch
         BackendError: memory ran out.
     """
     before: dict[str, str] = {}
-    for some, extremes in _parts(records, views, batch):
+    for some, extremes in _parts(groups, views, batch):
         ok = [record for record in some if record.status == Status.OK]
         with memory_errors(f"scoring {len(ok)} counterfactuals at once", "set a smaller batch"):
             found = iter(list(_scored(ok, views, measures, extremes, before)) if ok else ())
@@ -68,20 +70,17 @@ def scores(records: Iterable[VceRecord], views: Views, measures: Measures, batch
             yield next(found) if record.status == Status.OK else _carried(record)
 
 
-def _parts(records: Iterable[VceRecord], views: Views, batch: int) -> Iterator[tuple[list[VceRecord], Extremes | None]]:
-    """Records in batches; for the reference evaluation of one group each, with the group's extremes."""
-    if not views.reference:
-        yield from ((some, None) for some in batched(records, batch))
-        return
-    groups: dict[tuple[str, str], list[VceRecord]] = {}
-    for record in records:
-        groups.setdefault((record.source, record.target), []).append(record)
-    for whole in groups.values():
-        extremes = _extremes([record for record in whole if record.status == Status.OK], views, batch)
-        yield from ((some, extremes) for some in batched(whole, batch))
+def _parts(
+    groups: Iterable[Iterable[VceRecord]], views: Views, batch: int
+) -> Iterator[tuple[list[VceRecord], Extremes | None]]:
+    """Records in batches of one group each; for the reference evaluation with the group's extremes."""
+    for group in groups:
+        sound = (record for record in group if record.status == Status.OK) if views.reference else ()
+        extremes = _extremes(sound, views, batch)
+        yield from ((some, extremes) for some in batched(group, batch))
 
 
-def _extremes(records: Sequence[VceRecord], views: Views, batch: int) -> Extremes | None:
+def _extremes(records: Iterable[VceRecord], views: Views, batch: int) -> Extremes | None:
     """The extremes of all originals and of all counterfactuals; None of no counterfactuals."""
     limits = np.array([[(side.min(), side.max()) for side in views.pairs(some)] for some in batched(records, batch)])
     if not len(limits):

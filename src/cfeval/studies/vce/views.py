@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,24 @@ import numpy.typing as npt
 from cfeval.errors import InputError
 from cfeval.io.pictures import Picture
 from cfeval.metrics.reference_images import wrapped_uint8
-from cfeval.records.vce import VceRecord, VceScore
 
 Images = npt.NDArray[np.float32]
 """(N, 3, H, W) in [−1, 1]; samples of a diffusion model may go a little beyond."""
 Bytes = npt.NDArray[np.uint8]
 """(N, 3, H, W)."""
 T = TypeVar("T", bound=np.generic)
-Shown = VceRecord | VceScore
-"""What has an id and a source image."""
+
+
+class Shown(Protocol):
+    """What has an id and a source image."""
+
+    @property
+    def id(self) -> str:
+        """The id of the counterfactual."""
+
+    @property
+    def source_image(self) -> str:
+        """The id of its original."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ FOLDER/abs_counting_000001.json …      the record (`cfeval.records.puzzles.Puz
 FOLDER/C-VQA-Synthetic_questions.csv
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +17,7 @@ from cfeval.errors import InputError
 from cfeval.io.atomic import ensure_writable, write_bytes, write_text
 from cfeval.io.cvqa_csv import CvqaRow, write_questions
 from cfeval.records.puzzles import PUZZLE_TYPES, Puzzle, PuzzleTruth, PuzzleType
+from cfeval.streams import batched
 from cfeval.world.puzzles.generate import make_puzzle
 from cfeval.world.puzzles.icons import Icons, icons_of
 from cfeval.world.puzzles.look import GREATEST_SIZE, LEAST_SIZE, SIZE
@@ -24,7 +25,9 @@ from cfeval.world.puzzles.questions import counterfactual_of, original_of
 from cfeval.world.puzzles.render import png_of
 
 QUESTIONS = "C-VQA-Synthetic_questions.csv"
-_CHUNK = 25
+_CHUNK, _AHEAD = 25, 20
+"""Puzzles that a process is given at once, and how often each process is given some before all are waited for."""
+_Chunk = Sequence[tuple[int, PuzzleType]]
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,9 @@ def release(
     _refuse_bad(folder, count, size, jobs, types)
     icons_of(icons)
     order = _Order(folder, seed, size, icons)
-    numbered = list(enumerate(blocks(count, types), start=1))
-    chunks = [numbered[start : start + _CHUNK] for start in range(0, count, _CHUNK)]
-    rows = list(chain.from_iterable(_written(order, chunks, min(jobs, len(chunks)))))
-    write_questions(folder / QUESTIONS, rows)
+    chunks = batched(enumerate(blocks(count, types), start=1), _CHUNK)
+    rows = _written(order, chunks, min(jobs, -(-count // _CHUNK)))
+    write_questions(folder / QUESTIONS, chain.from_iterable(rows))
     return folder / QUESTIONS
 
 
@@ -123,15 +125,16 @@ def _refuse_bad(folder: Path, count: int, size: int, jobs: int, types: Sequence[
         raise InputError(f"{folder}: is not empty; empty it or name a new folder")
 
 
-def _written(order: _Order, chunks: Sequence[Sequence[tuple[int, PuzzleType]]], jobs: int) -> Iterator[list[CvqaRow]]:
+def _written(order: _Order, chunks: Iterable[_Chunk], jobs: int) -> Iterator[list[CvqaRow]]:
     if jobs == 1:
         yield from (_write_chunk(order, chunk) for chunk in chunks)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_write_chunk, [order] * len(chunks), chunks)
+        for some in batched(chunks, jobs * _AHEAD):  # a pool takes all that it is given at once
+            yield from pool.map(_write_chunk, [order] * len(some), some)
 
 
-def _write_chunk(order: _Order, chunk: Sequence[tuple[int, PuzzleType]]) -> list[CvqaRow]:
+def _write_chunk(order: _Order, chunk: _Chunk) -> list[CvqaRow]:
     icons = _icons(order.icons)
     rows = []
     for number, kind in chunk:

@@ -3,8 +3,10 @@
 import math
 from functools import lru_cache
 
+import numpy as np
 from PIL import Image, ImageDraw
 
+from cfeval.io.pictures import Picture
 from cfeval.records.puzzles import DotScene, FlowerScene, Point, Polygon, Puzzle
 from cfeval.world.puzzles.canvas import Canvas
 from cfeval.world.puzzles.icons import DrawnIcons, Icons
@@ -20,7 +22,6 @@ from cfeval.world.puzzles.look import (
     scaled,
     tinted,
 )
-from cfeval.world.puzzles.png import encoded
 
 _FINER = 4
 
@@ -36,8 +37,8 @@ def draw_puzzle(puzzle: Puzzle, icons: Icons | None = None) -> Image.Image:
 
 
 def png_of(puzzle: Puzzle, icons: Icons | None = None) -> bytes:
-    """The picture as a PNG file."""
-    return encoded(draw_puzzle(puzzle, icons))
+    """The picture as a PNG file, packed as every other picture is."""
+    return Picture.from_pixels(np.asarray(draw_puzzle(puzzle, icons))).png
 
 
 def _draw_flowers(image: Image.Image, scene: FlowerScene, icons: Icons) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from cfeval.backends.question_sets.base import RawPair
 from cfeval.errors import InputError
-from cfeval.records.cvqa import Question
-from cfeval.studies.cvqa.questions import questions
+from cfeval.io.samples import as_record
+from cfeval.records.cvqa import Pair, Question
 from tests.conftest import picture
 
 RAW = RawPair(
@@ -23,8 +23,8 @@ RAW = RawPair(
 
 
 def test_a_pair_is_filed_with_all_that_is_known_of_it() -> None:
-    [(pair, shown)] = questions([RAW])
-    assert shown is RAW.picture
+    pair = as_record(RAW, Pair)
+    assert pair.image == RAW.picture.ref(f"{RAW.picture.sha256[:32]}.png")
     assert (pair.id, pair.type, pair.coco, pair.img_path) == ("p1", "direct", 7, RAW.img_path)
     assert (pair.original, pair.counterfactual, pair.counts) == (RAW.original, RAW.counterfactual, {"red dots": 3})
     assert pair.side("original") == RAW.original
@@ -32,8 +32,8 @@ def test_a_pair_is_filed_with_all_that_is_known_of_it() -> None:
 
 
 def test_pairs_about_one_picture_share_its_file() -> None:
-    three = questions([RAW, replace(RAW, id="p2"), replace(RAW, id="p3", picture=picture(2))])
-    first, second, third = (pair for pair, _ in three)
+    three = [RAW, replace(RAW, id="p2"), replace(RAW, id="p3", picture=picture(2))]
+    first, second, third = (as_record(raw, Pair) for raw in three)
     assert first.image == second.image != third.image
     assert first.image.sha256.startswith(first.image.path.removesuffix(".png"))
 
@@ -41,4 +41,4 @@ def test_pairs_about_one_picture_share_its_file() -> None:
 @pytest.mark.parametrize("name", ["a b", "../x", "", "é"])
 def test_an_id_that_is_no_file_name_is_named(name: str) -> None:
     with pytest.raises(InputError, match=r"pair '.*': id: String should match pattern"):
-        list(questions([RAW, replace(RAW, id=name)]))
+        as_record(replace(RAW, id=name), Pair)

@@ -1,0 +1,227 @@
+"""On a GPU: seconds per edit, tokens per second, and the floor
+
+A FLUX.1-Kontext-size and a Qwen2.5-VL-7B-size model with random weights, built from their published configurations
+(bench/checkpoints.py), through the `diffusers` editor and the `transformers` chat model as a study uses them. The floor
+of a part is the larger of its operations over what a large product of matrices reaches here, and of its bytes (weights
+once a call, and the cache of keys and values for a token) over what a large copy reaches here. Parts are timed with the
+GPU waited for before and after each, the whole without; "host" is what is left: pictures, tokens, sampling, Python.
+"""
+
+import gc
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench import checkpoints, meter
+from bench.checkpoints import FluxSize, QwenSize
+from bench.meter import Part, Peak, Probe
+from bench.table import Found, Table, machine
+from cfeval.backends import registry
+from cfeval.backends.chat.base import ChatRequest, Turn
+from cfeval.backends.editors.base import EditRequest
+from cfeval.io.pictures import Picture
+
+PROMPT_TOKENS = 512
+"""Of T5, to which the pipeline pads."""
+COLUMNS = ("part", "calls", "seconds", "share", "TFLOP", "GB", "floor, s", "times the floor")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a benchmark runs: a device, the type of its numbers as torch and as we call it, and what it reaches."""
+
+    device: str
+    dtype: torch.dtype
+    peak: Peak
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of a backend."""
+        return {"device": self.device, "dtype": str(self.dtype).removeprefix("torch.")}
+
+
+def tables() -> list[Table]:
+    """Those of both models; without a GPU, what was found last stays."""
+    if not torch.cuda.is_available():
+        print("bench: gpu: not measured, torch finds no CUDA GPU here", file=sys.stderr)
+        if Found.read("gpu") is None:
+            nothing = Table("Not measured", ("why",), [("torch finds no CUDA GPU on this machine",)])
+            Found(machine(), [nothing]).save("gpu")
+        sys.exit(0)
+    place = Place("cuda", torch.bfloat16, meter.peak("cuda", torch.bfloat16, 8192, 2**31))
+    edits = edit_tables(checkpoints.FLUX_KONTEXT, place, (1, 2, 4))
+    _release(place)
+    chats = chat_tables(checkpoints.QWEN_7B, place, (1, 2, 4, 8, 16, 32, 64), tokens=128)
+    return [*edits, *chats]
+
+
+def edit_tables(size: FluxSize, place: Place, batches: Sequence[int]) -> list[Table]:
+    """An edit part by part, and the transformer alone on several pictures at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = checkpoints.flux(size, Path(folder), place.device, place.dtype)
+        _release(place)
+        painted = {"steps": size.steps, "min_pixels": size.pixels**2, "max_pixels": size.pixels**2}
+        editor: Any = registry.build(
+            "editors", {"backend": "diffusers", "model": str(path), **painted, **place.options}
+        )
+    pipe = editor.pipe
+    request = EditRequest("one", picture(size.pixels), "Change the color of the circle to blue.", "", seed=1)
+
+    def edit() -> None:
+        (reply,) = editor.edit([request])
+        if reply.picture is None:
+            raise RuntimeError(f"no picture came back: {reply.reason}")
+
+    probes = [Probe(pipe.text_encoder, "forward", "CLIP"), Probe(pipe.text_encoder_2, "forward", "T5")]
+    probes += [Probe(pipe.vae, "encode", "VAE, encoding"), Probe(pipe.transformer, "forward", "transformer")]
+    probes += [Probe(pipe.vae, "decode", "VAE, decoding")]
+    networks = (pipe.text_encoder, pipe.text_encoder_2, pipe.vae.encoder, pipe.transformer, pipe.vae.decoder)
+    moved = {str(probe.part): meter.weight_bytes(network) for probe, network in zip(probes, networks, strict=True)}
+    counted = meter.watched(probes, place.device, edit, count=True)
+    timed = meter.watched(probes, place.device, edit, count=False)
+    whole = min(meter.seconds(place.device, edit) for _ in range(2))
+    title = f"FLUX.1-Kontext-size, {size.pixels} × {size.pixels} pixels, {size.steps} steps: {whole:.3g} s per edit"
+    bytes_ = {name: moved[name] * part.calls for name, part in counted.items() if name in moved}
+    parts = Table(title, COLUMNS, _rows(counted, timed, bytes_, whole, place.peak), [_about(place)])
+    swept = _transformer_alone(pipe, size, place, batches)
+    return [parts, swept]
+
+
+def _transformer_alone(pipe: Any, size: FluxSize, place: Place, batches: Sequence[int]) -> Table:
+    """One step for several pictures at once: what the editor, which takes one at a time, leaves lying."""
+    rows = []
+    for batch in batches:
+        inputs = _step_inputs(pipe, size, batch, place)
+        with torch.inference_mode():
+            work = lambda inputs=inputs: pipe.transformer(**inputs, return_dict=False)  # noqa: E731
+            probe = [Probe(pipe.transformer, "forward", "step")]
+            flops = meter.watched(probe, place.device, work, count=True)["step"].flops
+            spent = min(meter.seconds(place.device, work) for _ in range(3))
+        floor = place.peak.floor(flops, meter.weight_bytes(pipe.transformer))
+        cells = (spent / batch, floor / batch, spent / floor)
+        rows.append([str(batch), *(f"{cell:.3g}" for cell in cells)])
+    columns = ("pictures at once", "seconds per picture", "floor, s", "times the floor")
+    return Table("One step of the transformer, pictures at once", columns, rows)
+
+
+def _step_inputs(pipe: Any, size: FluxSize, batch: int, place: Place) -> dict[str, torch.Tensor]:
+    """What one step of an edit is given: the noise and the picture, side by side, and the prompt."""
+    config = pipe.transformer.config
+    places = 2 * (size.pixels // (2 * pipe.vae_scale_factor)) ** 2
+    here = {"device": place.device, "dtype": place.dtype}
+    return {
+        "hidden_states": torch.randn(batch, places, config.in_channels, **here),
+        "encoder_hidden_states": torch.randn(batch, PROMPT_TOKENS, config.joint_attention_dim, **here),
+        "pooled_projections": torch.randn(batch, config.pooled_projection_dim, **here),
+        "timestep": torch.full((batch,), 0.5, **here),
+        "guidance": torch.full((batch,), 2.5, **here),
+        "img_ids": torch.zeros(places, 3, **here),
+        "txt_ids": torch.zeros(PROMPT_TOKENS, 3, **here),
+    }
+
+
+def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: int) -> list[Table]:
+    """Tokens a second at each batch, and the parts at the largest that fits."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = checkpoints.qwen(size, Path(folder), place.device, place.dtype)
+        _release(place)
+        options = {"backend": "transformers", "model": str(path), "max_tokens": tokens, **place.options}
+        chat: Any = registry.build("chat", {**options, "batch": max(batches)})
+    rows: list[list[str]] = []
+    parts: list[list[str]] = []
+    at = 0
+    for batch in batches:
+        requests = [_request(number, size.pixels) for number in range(batch)]
+        work = partial(chat.chat, requests)
+        probes, moved = _chat_probes(chat._loaded.model), _chat_bytes(chat, requests, tokens)
+        counted = meter.watched(probes, place.device, work, count=True)
+        if counted["reading"].calls > 1:
+            rows.append([str(batch), "does not fit", "", "", ""])
+            break
+        timed = meter.watched(probes, place.device, work, count=False)
+        whole = min(meter.seconds(place.device, work) for _ in range(2))
+        at, parts = batch, _rows(counted, timed, moved, whole, place.peak)
+        said = batch * (counted["writing"].calls + 1)
+        floor = _floor(counted, moved, place.peak)
+        host = timed["host"].seconds / sum(part.seconds for part in timed.values())
+        cells = (f"{said / whole:.4g}", f"{said / floor:.4g}", f"{whole / floor:.3g}", f"{host:.0%}")
+        rows.append([str(batch), *cells])
+    columns = ("batch", "tokens/s", "tokens/s at the floor", "times the floor", "share of the host")
+    name = f"Qwen2.5-VL-7B-size, an image of {size.pixels} × {size.pixels}, {tokens} tokens of reply"
+    return [Table(name, columns, rows, [_about(place)]), Table(f"The same part by part, batch {at}", COLUMNS, parts)]
+
+
+def _chat_probes(model: Any) -> list[Probe]:
+    def phase(input_ids: torch.Tensor, **_: Any) -> str:
+        return "reading" if input_ids.shape[1] > 1 else "writing"
+
+    return [Probe(model.model.visual, "forward", "vision"), Probe(model, "forward", phase)]
+
+
+def _chat_bytes(chat: Any, requests: Sequence[ChatRequest], tokens: int) -> dict[str, float]:
+    """Bytes that each part must read at least: weights once a call, and for each new token the keys and values."""
+    model = chat._loaded.model
+    words = meter.weight_bytes(model.model.language_model.layers) + meter.weight_bytes(model.lm_head)
+    text = model.config.get_text_config()
+    width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    kept = 2 * text.num_hidden_layers * text.num_key_value_heads * width * model.dtype.itemsize
+    prompt = chat._conversations.encode(requests)["input_ids"].shape[1]
+    read = sum(len(requests) * (prompt + number) * kept for number in range(1, tokens))
+    return {
+        "vision": meter.weight_bytes(model.model.visual),
+        "reading": words,
+        "writing": (tokens - 1) * words + read,
+    }
+
+
+def _floor(counted: dict[str, Part], moved: dict[str, float], peak: Peak) -> float:
+    return sum(peak.floor(counted[name].flops, moved[name]) for name in moved)
+
+
+def _rows(
+    counted: dict[str, Part], timed: dict[str, Part], moved: dict[str, float], whole: float, peak: Peak
+) -> list[list[str]]:
+    """A row for each part, the host's, and the whole's, which was timed without waiting for the parts."""
+    watched = sum(part.seconds for part in timed.values())
+    rows = []
+    for name, bytes_ in moved.items():
+        part, spent = counted[name], timed[name].seconds
+        floor = peak.floor(part.flops, bytes_)
+        cells = (f"{spent:.3g}", f"{spent / watched:.1%}", f"{part.flops / 1e12:.3g}", f"{bytes_ / 1e9:.3g}")
+        rows.append([name, str(part.calls), *cells, f"{floor:.3g}", f"{spent / floor:.3g}"])
+    host = timed["host"].seconds
+    rows.append(["host", "", f"{host:.3g}", f"{host / watched:.1%}", "", "", "", ""])
+    floor = _floor(counted, moved, peak)
+    return [*rows, ["whole", "", f"{whole:.3g}", "", "", "", f"{floor:.3g}", f"{whole / floor:.3g}"]]
+
+
+def picture(side: int) -> Picture:
+    """A picture of noise."""
+    return Picture.from_pixels(np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8))
+
+
+def _request(number: int, side: int) -> ChatRequest:
+    return ChatRequest(
+        str(number), (Turn("user", "What is in the picture, and how do you know?", picture(side)),), number
+    )
+
+
+def _about(place: Place) -> str:
+    name = torch.cuda.get_device_name() if place.device == "cuda" else "a processor"
+    versions = ", ".join(f"{package} {version(package)}" for package in ("torch", "diffusers", "transformers"))
+    reached = f"{place.peak.flops / 1e12:.3g} TFLOP/s in products, {place.peak.bandwidth / 1e9:.4g} GB/s in copies"
+    return f"{name}, {place.options['dtype']}: {reached}. {versions}."
+
+
+def _release(place: Place) -> None:
+    gc.collect()
+    if place.device == "cuda":
+        torch.cuda.empty_cache()

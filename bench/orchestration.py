@@ -1,0 +1,90 @@
+"""Orchestration: many calls at once
+
+120 items, two calls each (a question about a 64 × 64 picture, then the reason in the same conversation), every call
+answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 s at best. Every tool is a process of
+its own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.processes import Ran, run
+from bench.remote import Remote, serving
+from bench.subjects import AT_ONCE, TWO_TURNS, Subject, environment, lay_out, not_run
+from bench.table import Table
+
+ITEMS, LATENCY, REPEATS = 120, 0.5, 3
+IDEAL = ITEMS * 2 / AT_ONCE * LATENCY
+COLUMNS = (
+    "",
+    "calls, s",
+    "over the ideal",
+    "whole process, s",
+    "CPU, s",
+    "of it starting",
+    "CPU a call, ms",
+    "peak, MiB",
+)
+NOTES = (
+    f"Medians of {REPEATS} runs. *calls*: from the first request that the server saw to its last answer. *starting*: "
+    "the CPU of the same command on one item. Aim: at most 1.10 of the ideal, CPU and memory below both frameworks'.",
+    "The ideal is that of a limit on calls. Where the limit is on items (the semaphore round each item, LangGraph's "
+    "`max_concurrency`, inspect-ai's default) the best is 8.0 s, 1.07 of it: the last round is half empty. What is "
+    "kept on disk meanwhile: every call (cfeval), every item (AsyncOpenAI), the state after every call (LangGraph with "
+    "checkpoints), every event (inspect-ai).",
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of the work: the seconds that the server was busy with it, and the process."""
+
+    calls: float
+    process: Ran
+
+
+def tables() -> list[Table]:
+    """Run all, in turn, so that a busy moment of the machine meets not one of them alone."""
+    found: dict[Subject, list[Measured]] = {subject: [] for subject in TWO_TURNS}
+    starting: dict[Subject, Ran] = {}
+    with serving() as server, tempfile.TemporaryDirectory() as scratch:
+        for subject in TWO_TURNS:
+            starting[subject] = measure(server, subject, Path(scratch) / f"{TWO_TURNS.index(subject)}-one", 1).process
+        for repeat in range(REPEATS):
+            for number, subject in enumerate(TWO_TURNS):
+                found[subject].append(measure(server, subject, Path(scratch) / f"{number}-{repeat}", ITEMS))
+    return [table(found, starting)]
+
+
+def measure(server: Remote, subject: Subject, folder: Path, items: int) -> Measured:
+    """The work on so many new items."""
+    if why := subject.missing():
+        return Measured(0, Ran(1, 0, 0, 0, why))
+    lay_out(folder, items)
+    server.steer("reset")
+    server.steer("latency", seconds=LATENCY)
+    ran = run(subject.command("turns", server.openrouter, folder, "out.jsonl"), environment(folder), folder)
+    log = server.log()
+    if ran.status == 0 and len(log) != 2 * items:
+        raise SystemExit(f"bench: {subject.name} sent {len(log)} calls, not {2 * items}")
+    return Measured(max(entry["ended"] for entry in log) - min(entry["began"] for entry in log) if log else 0, ran)
+
+
+def table(found: Mapping[Subject, Sequence[Measured]], starting: Mapping[Subject, Ran]) -> Table:
+    """A row each, medians."""
+    title = f"{ITEMS} items × 2 calls at {LATENCY} s, {AT_ONCE} at once: ideal {IDEAL} s"
+    return Table(title, COLUMNS, [_row(subject, runs, starting[subject]) for subject, runs in found.items()], NOTES)
+
+
+def _row(subject: Subject, runs: Sequence[Measured], start: Ran) -> list[str]:
+    failed = next((one.process for one in runs if one.process.status), None)
+    if failed is not None:
+        return not_run(subject.name, failed.said, COLUMNS)
+    calls = statistics.median(one.calls for one in runs)
+    wall, cpu, peak = (statistics.median(getattr(one.process, of) for one in runs) for of in ("wall", "cpu", "peak"))
+    each = 1000 * (cpu - start.cpu) / (2 * (ITEMS - 1))
+    figures = (f"{calls:.2f}", f"{calls / IDEAL:.3f}", f"{wall:.2f}", f"{cpu:.2f}", f"{start.cpu:.2f}", f"{each:.1f}")
+    return [subject.name, *figures, f"{peak:.0f}"]

@@ -1,0 +1,99 @@
+"""The whole of a comparison, study by study."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from cfeval.comparison.causes import Change, Made, changed_code, made, parameters
+from cfeval.comparison.cells import Row, changed_rows
+from cfeval.comparison.flips import Arm, changed_arms
+from cfeval.comparison.sides import NotAtHandError, Side
+from cfeval.errors import InputError
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OfStudy:
+    """What differs in one study: what files were made from, rows of tables, arms with their items.
+
+    `notes`: what could not be compared, and what to do about it.
+    """
+
+    made: tuple[Made, ...]
+    code: tuple[str, ...]
+    rows: tuple[Row, ...]
+    arms: tuple[Arm, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs between two sides, by their names."""
+
+    before: str
+    after: str
+    parameters: tuple[Change, ...]
+    studies: dict[str, OfStudy]
+
+
+def difference(before: Side, after: Side, studies: Sequence[str], arms: Sequence[str], items: int) -> Difference:
+    """What differs, and why.
+
+    Args:
+        before, after: the sides.
+        studies: which studies to look at; what neither side has is left out.
+        arms: patterns; rows and arms count only if each pattern is the name of one of their parts.
+        items: how many flipped items to show of each arm.
+
+    Raises:
+        InputError: a side has no results of these studies, or their content is not at hand.
+    """
+    for side in (before, after):
+        if not any(_there(side, study) for study in studies):
+            raise InputError(
+                f"{side.name} has no results of {', '.join(studies)}: run `dvc repro` there and commit dvc.lock and "
+                "results/tables"
+            )
+    there = [study for study in studies if any(_there(side, study) for side in (before, after))]
+    found = {study: _of_study(before, after, study, _wanted(arms), items) for study in there}
+    return Difference(before.name, after.name, tuple(parameters(before, after)), found)
+
+
+def _there(side: Side, study: str) -> bool:
+    return _tables(side, study) or bool(side.files(_scores(study)))
+
+
+def _tables(side: Side, study: str) -> bool:
+    return any(path.startswith(f"results/tables/{study}_") for path in side.files("results/tables"))
+
+
+def _scores(study: str) -> str:
+    return f"results/{study}/scores"
+
+
+def _wanted(arms: Sequence[str]) -> Callable[[Names], bool]:
+    return lambda names: all(any(fnmatchcase(name, pattern) for name in names) for pattern in arms)
+
+
+def _of_study(before: Side, after: Side, study: str, wanted: Callable[[Names], bool], items: int) -> OfStudy:
+    rows = tuple(row for row in changed_rows(before, after, study) if wanted(row.names))
+    try:
+        _ensure_scores(before, after, study)
+        causes = tuple(made(before, after, study))
+        arms = tuple(changed_arms(before, after, study, wanted, items))
+    except NotAtHandError as error:
+        return OfStudy((), (), rows, (), (str(error),))
+    coded = any(why == "code" for rule in causes for why in rule.why)
+    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, arms, ())
+
+
+def _ensure_scores(before: Side, after: Side, study: str) -> None:
+    """A side whose tables are in git and whose scores were never brought here has not lost its arms."""
+    there = [bool(side.files(_scores(study))) for side in (before, after)]
+    for side, found in zip((before, after), there, strict=True):
+        if any(there) and not found and _tables(side, study):
+            raise NotAtHandError(
+                f"{side.name} has tables of {study}, and not the scores behind them: `dvc pull` brings them to the "
+                "working folder, `dvc repro` and a commit of dvc.lock seal them"
+            )

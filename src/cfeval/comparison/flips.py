@@ -1,0 +1,121 @@
+"""Which items flipped: both sides' scores joined by key, in any order and any number of shards, in flat memory."""
+
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cfeval.comparison.kinds import KINDS, Kind, Outcomes, Story, arm_files
+from cfeval.comparison.sides import Side
+from cfeval.errors import InputError
+
+_SHARD = re.compile(r"[0-9]{3}")
+_BOTH = "SELECT a.key, b.outcomes, a.outcomes FROM after a JOIN before b USING (key)"
+_ALONE = "SELECT count(*) FROM {0} WHERE key NOT IN (SELECT key FROM {1})"
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item with another outcome: what became of each metric, and what each side asked and answered."""
+
+    key: str
+    became: dict[str, str]
+    before: Story = field(default_factory=dict)
+    after: Story = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm whose items differ: how many flipped, by metric and by what became of them; the first of them."""
+
+    names: tuple[str, ...]
+    what: Literal["new", "gone", "changed"]
+    both: int = 0
+    new: int = 0
+    gone: int = 0
+    flipped: int = 0
+    became: dict[str, dict[str, int]] = field(default_factory=dict)
+    items: tuple[Item, ...] = ()
+
+
+def changed_arms(
+    before: Side, after: Side, study: str, wanted: Callable[[tuple[str, ...]], bool], items: int
+) -> Iterator[Arm]:
+    """The arms of a study that differ, by name; of each the first `items` items that flipped."""
+    kind, folder = KINDS[study], f"results/{study}/scores"
+    old, new = before.files(folder), after.files(folder)
+    was, now = _arms(old, folder, kind), _arms(new, folder, kind)
+    for names in sorted(name for name in was | now if wanted(name)):
+        if names not in was or names not in now:
+            yield Arm(names, "new" if names in now else "gone")
+            continue
+        files = [arm_files(side, folder, names, kind.ending) for side in (old, new)]
+        if [before.mark(path) for path in files[0]] != [after.mark(path) for path in files[1]]:
+            found = _compared(kind, names, (before, files[0]), (after, files[1]), items)
+            if found.flipped or found.new or found.gone:
+                yield found
+
+
+def _arms(files: list[str], folder: str, kind: Kind) -> set[tuple[str, ...]]:
+    """The arms that files belong to; a shard's name is a number."""
+    found = set()
+    for path in (path for path in files if path.endswith(f".{kind.ending}")):
+        *names, last = path.removeprefix(f"{folder}/").removesuffix(f".{kind.ending}").split("/")
+        whole = len(names) == kind.names - 1
+        if whole or (len(names) == kind.names and _SHARD.fullmatch(last)):
+            found.add((*names, last) if whole else tuple(names))
+    return found
+
+
+def _compared(
+    kind: Kind, names: tuple[str, ...], before: tuple[Side, list[str]], after: tuple[Side, list[str]], items: int
+) -> Arm:
+    with closing(sqlite3.connect("")) as joined:  # a temporary file: memory does not grow with the items
+        for table, (side, files) in (("before", before), ("after", after)):
+            joined.execute(f"CREATE TABLE {table} (key TEXT PRIMARY KEY, outcomes TEXT) WITHOUT ROWID")
+            joined.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", _outcomes(kind, side, files))
+        [both] = joined.execute(f"SELECT count(*) FROM ({_BOTH})").fetchone()
+        [new] = joined.execute(_ALONE.format("after", "before")).fetchone()
+        [gone] = joined.execute(_ALONE.format("before", "after")).fetchone()
+        flipped, became, first = 0, dict[str, Counter[str]](), list[Item]()
+        for key, was, now in joined.execute(f"{_BOTH} WHERE a.outcomes != b.outcomes ORDER BY key"):
+            changes = _became(json.loads(was), json.loads(now))
+            flipped += 1
+            for metric, change in changes.items():
+                became.setdefault(metric, Counter())[change] += 1
+            if len(first) < items:
+                first.append(Item(key, changes))
+    counts = {metric: dict(sorted(of.items())) for metric, of in became.items()}
+    told = tuple(_told(kind, names, before[0], after[0], first))
+    return Arm(names, "changed", both, new, gone, flipped, counts, told)
+
+
+def _outcomes(kind: Kind, side: Side, files: list[str]) -> Iterator[tuple[str, str]]:
+    for path in files:
+        try:
+            for row in kind.rows(side.lines(path)):
+                yield kind.key(row), json.dumps(kind.outcomes(row), sort_keys=True)
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{path} of {side.name}: not a file of scores ({error})") from None
+
+
+def _became(was: Outcomes, now: Outcomes) -> dict[str, str]:
+    """What became of each metric; where a side has no score, its status stands for it."""
+    metrics = [name for name in dict.fromkeys([*was, *now]) if name] or [""]
+    changes = {name: (_of(was, name), _of(now, name)) for name in metrics}
+    return {name or "status": f"{old} → {new}" for name, (old, new) in changes.items() if old != new}
+
+
+def _of(outcomes: Outcomes, metric: str) -> str:
+    return outcomes.get(metric) or outcomes.get("", "none")
+
+
+def _told(kind: Kind, names: tuple[str, ...], before: Side, after: Side, first: list[Item]) -> Iterator[Item]:
+    keys = [item.key for item in first]
+    old, new = (kind.story(side, names, keys) if keys else {} for side in (before, after))
+    for item in first:
+        yield Item(item.key, item.became, old.get(item.key, {}), new.get(item.key, {}))

@@ -1,0 +1,195 @@
+"""The built-in study on a real Slurm of one node: a local run's tables, whatever happens to jobs and node meanwhile."""
+
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from cfeval.params.study import read
+from tests.slurm.cluster import Cluster
+from tests.slurm.conftest import SlurmStudy, laid_out
+from tests.workflow.study import PARAMS, PROJECT, Study
+
+PROFILE = {"SNAKEMAKE_PROFILE": "profiles/slurm"}
+TABLES = [f"results/tables/edct_{name}.csv" for name in ("table1", "comparisons", "agreement")]
+MADE = [*TABLES, "results/figures/edct_forest.png"]
+NEEDY = '''"""The target of the built-in world, which says that it needs a GPU and tells which one it sees."""
+
+import os
+import sys
+
+from cfeval.backends.chat import world
+from cfeval.backends.chat.world import Options, files
+from cfeval.backends.registry import Needs
+
+
+def needs(options: Options) -> Needs:
+    return Needs(gpu=1)
+
+
+def build(options: Options):
+    print("GPU", os.environ.get("CUDA_VISIBLE_DEVICES"), file=sys.stderr)
+    return world.build(options)
+'''
+CALLING = '''"""A scripted target, which says that it calls a provider and notes when it begins and ends."""
+
+import atexit
+import time
+
+from cfeval.backends.chat import scripted
+from cfeval.backends.chat.scripted import Options
+from cfeval.backends.registry import Needs
+
+
+def needs(options: Options) -> Needs:
+    return Needs(api=True)
+
+
+def build(options: Options):
+    note("begins")
+    atexit.register(note, "ends")
+    time.sleep(5)
+    return scripted.build(options)
+
+
+def note(what: str) -> None:
+    with open("calling.txt", "a") as notes:
+        notes.write(what + "\\n")
+'''
+
+
+def built_in() -> dict[str, Any]:
+    """A small part of the study of params.yaml: a target that needs no GPU and one that does."""
+    params = read(PROJECT / "params.yaml")
+    edct = params["edct"]
+    arms = {"dataset": ["world"], "vlm": ["grounded", "needy"], "writer": ["grammar"], "editor": ["scene"]}
+    edct |= {"items": 4, "tables": {"table1": [arms | {"judge": ["grammar"]}]}, "known": {}, "judge_error": []}
+    edct["vlms"]["needy"] = {"backend": "needy", "persona": "confabulating", "gpu_model": "h200"}
+    return {name: content for name, content in params.items() if name not in ("vce", "cvqa")}
+
+
+def interrupted(study: SlurmStudy, verb: str, jobs: int, meddle: Callable[[], object]) -> list[str]:
+    """The lines about failed jobs of a run, all of whose jobs of a verb hang until something befalls them."""
+    where = study.environment | PROFILE | {"CFEVAL_STALL": f"edct {verb}"}
+    before = study.counted()[verb]
+    log = study.root.parent / f"{verb}.txt"
+    with (
+        log.open("w") as output,
+        subprocess.Popen(["snakemake", *MADE], cwd=study.root, env=where, stdout=output, stderr=output) as run,
+    ):
+        while study.counted()[verb] < before + jobs:
+            assert run.poll() is None, log.read_text()
+            time.sleep(0.2)
+        meddle()
+        assert run.wait() == 1, log.read_text()
+    return sorted(line for line in log.read_text().splitlines() if line.startswith("failed: "))
+
+
+@dataclass
+class Through:
+    """A study that came through: what was said on the way, and the same study run without a cluster."""
+
+    study: SlurmStudy
+    local: Study
+    cancelled: list[str]
+    lost: list[str]
+    last_jobs: Counter[str]
+
+    def jobs(self, rule: str) -> list[dict[str, str]]:
+        """What Slurm knows about the study's jobs of a rule."""
+        lines = self.study.cluster.ask("scontrol", "show", "job", "--detail", "--oneliner").splitlines()
+        jobs = [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in lines]
+        return [job for job in jobs if job["WorkDir"] == str(self.study.root) and f"rule_{rule}" in job["Comment"]]
+
+
+@pytest.fixture(scope="module")
+def through(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Through:
+    """Part of the built-in study: a job is cancelled, its phase run by DVC; the node dies and comes back; the rest."""
+    study = laid_out(tmp_path_factory.mktemp("built-in"), built_in(), cluster)
+    study.plug_in("chat", "needy", NEEDY)
+    local = study.copy(study.root.parent / "local")
+    local.run("snakemake", "--cores", "2", *MADE)
+    cancelled = interrupted(study, "generate", 1, lambda: cluster.ask("scancel", "--state=RUNNING", "--me"))
+    study.run("dvc", "repro", "edct_samples", **PROFILE)
+    lost = interrupted(study, "baseline", 2, cluster.kill_node)
+    cluster.start_node()
+    with study.counting() as jobs:
+        study.run("snakemake", *MADE, "--set-resources", "run_edct_instruct:mem_mb=1234", **PROFILE)
+    return Through(study, local, cancelled, lost, jobs)
+
+
+def test_its_tables_and_all_they_rest_on_are_those_of_a_local_run_byte_for_byte(through: Through) -> None:
+    here, there = (one.results() for one in (through.study, through.local))
+    assert {*MADE, "results/edct/samples/.provenance.json"} < set(here)
+    assert set(here) == set(there)
+    assert {name for name in here if here[name] != there[name] and "provenance" not in name} == set()
+
+
+def test_a_cancelled_job_is_told_in_one_line(through: Through) -> None:
+    [line] = through.cancelled
+    assert line.startswith("failed: samples of world: Slurm says CANCELLED (")
+
+
+def test_jobs_that_die_with_their_node_are_told_in_a_line_each(through: Through) -> None:
+    told = [line.split(" (")[0] for line in through.lost]
+    assert told == [f"failed: baseline of {vlm} on world: Slurm says NODE_FAIL" for vlm in ("grounded", "needy")]
+
+
+def test_the_next_run_does_what_is_missing_and_nothing_twice(through: Through) -> None:
+    stages = ("generate", "baseline", "instruct", "edit", "check", "requery", "judge", "score")
+    assert [through.last_jobs[verb] for verb in stages] == [0, 2, 2, 2, 2, 2, 2, 2]
+    assert "Nothing to be done" in through.study.run("snakemake", "--dry-run", *MADE)
+
+
+@pytest.mark.parametrize("rule", ["run_edct_baseline", "run_edct_requery"])
+def test_a_job_holds_a_gpu_where_its_model_needs_one_and_of_the_kind_that_it_wants(through: Through, rule: str) -> None:
+    for job in through.jobs(rule):
+        needy = "needy" in job["Comment"]
+        assert (job["Partition"], job.get("TresPerJob")) == (("gpu", "gres:gpu:h200:1") if needy else ("cpu", None))
+
+
+def test_a_job_with_a_gpu_sees_the_one_that_slurm_gave_it(through: Through) -> None:
+    told = (through.study.root / "logs/edct/requery/world/needy/grammar/edct-2025/scene.log").read_text()
+    assert re.search(r"^GPU [01]$", told, re.MULTILINE)
+
+
+def test_jobs_without_a_model_hold_no_gpu(through: Through) -> None:
+    others = [job for rule in ("run_edct_check", "run_edct_judge", "edct_") for job in through.jobs(rule)]
+    assert len(others) >= 6
+    assert {(job["Partition"], job.get("TresPerJob")) for job in others} == {("cpu", None)}
+
+
+def test_tables_and_figures_are_one_job(through: Through) -> None:
+    assert len(through.jobs("edct_tables")) == 1
+
+
+def test_resources_can_be_set_for_a_run(through: Through) -> None:
+    assert {job["MinMemoryNode"] for job in through.jobs("run_edct_instruct")} == {"1234M"}
+
+
+def test_what_slurm_says_of_a_job_lies_with_the_other_logs(through: Through) -> None:
+    kept = {path.parent.parent.name for path in (through.study.root / "logs/slurm").rglob("*.log")}
+    assert kept == {"rule_run_edct_generate", "rule_run_edct_baseline"}, "those of jobs that failed"
+    assert not (through.study.root / ".snakemake/slurm_logs").exists()
+
+
+def test_no_more_jobs_call_a_provider_than_there_are_slots(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    params = deepcopy(PARAMS)
+    params["edct"]["vlms"]["ma"] = {"backend": "calling"}
+    study = laid_out(tmp_path_factory.mktemp("calling"), params, cluster)
+    study.plug_in("chat", "calling", CALLING)
+    wanted = [f"results/edct/baseline/mine/ma/{shard:03}.jsonl" for shard in range(4)]
+    study.run("snakemake", "--resources", "api_slots=2", "--", *wanted, **PROFILE)
+    at_once, most = 0, 0
+    for line in (study.root / "calling.txt").read_text().split():
+        at_once += 1 if line == "begins" else -1
+        most = max(most, at_once)
+    assert (study.counted()["baseline"], most) == (4, 2)

@@ -1,0 +1,104 @@
+"""The benchmarks of calls: what their tables say of given measurements, and how processes are measured."""
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from bench import calls, judge, orchestration, resume
+from bench.processes import Ran, run
+from bench.subjects import CFEVAL, TWO_TURNS, Subject, lay_out
+from bench.table import Table
+
+PEER = TWO_TURNS[-1]
+
+
+def cells(table: Table) -> dict[str, dict[str, str]]:
+    """A table's figures by row and column; every row is as wide as the head."""
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    return {row[0]: dict(zip(table.columns[1:], row[1:], strict=True)) for row in table.rows}
+
+
+def measured(seconds: float, cpu: float = 2.0, peak: float = 60.0, status: int = 0, said: str = "") -> object:
+    return orchestration.Measured(seconds, Ran(status, seconds + 1, cpu, peak, said))
+
+
+def test_orchestration_shows_medians_and_the_ratio_to_the_ideal() -> None:
+    found = {CFEVAL: [measured(9.0), measured(7.5), measured(7.8)]}
+    row = cells(orchestration.table(found, {CFEVAL: Ran(0, 1, 1.0, 50)}))["**cfeval**"]
+    assert row["calls, s"] == "7.80"
+    assert row["over the ideal"] == "1.040"
+    assert row["whole process, s"] == "8.80"
+    assert row["CPU a call, ms"] == "4.2"
+    assert row["peak, MiB"] == "60"
+
+
+def test_the_ideal_is_that_of_the_calls_at_once() -> None:
+    assert orchestration.IDEAL == 7.5
+
+
+def test_a_peer_that_does_not_run_is_told_of_beside_those_that_do() -> None:
+    broken = measured(0, status=1, said="ModuleNotFoundError: No module named 'inspect_ai'")
+    found = {CFEVAL: [measured(7.5)], PEER: [broken]}
+    rows = cells(orchestration.table(found, dict.fromkeys(found, Ran(0, 1, 1, 50))))
+    assert rows[PEER.name]["calls, s"] == "ModuleNotFoundError: No module named 'inspect_ai'"
+    assert rows["**cfeval**"]["over the ideal"] == "1.000"
+
+
+def test_a_peer_without_its_environment_names_the_target_that_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.subjects.PEERS", Path("nowhere"))
+    assert "make peers" in PEER.missing()
+    assert CFEVAL.missing() == ""
+
+
+def test_resume_counts_what_is_sent_again_beside_what_was_in_flight() -> None:
+    found = {CFEVAL: resume.Killed(128, 16, 15, equal=True), PEER: resume.Killed(failed="not installed")}
+    rows = cells(resume.table(found))
+    assert list(rows["**cfeval**"].values()) == ["128", "16", "15", "equal"]
+    assert list(rows[PEER.name].values()) == ["not installed", "", "", ""]
+
+
+def test_results_that_a_kill_changed_stand_out() -> None:
+    assert cells(resume.table({PEER: resume.Killed(128, 16, 20)}))[PEER.name][resume.COLUMNS[-1]] == "DIFFERENT"
+
+
+def test_a_changed_judge_shows_who_was_asked() -> None:
+    before = judge.Sent({"vlm": 480, "writer": 120, "judge": 120}, 60)
+    rows = cells(judge.table({"a": (before, judge.Sent({"judge": 120}, 9)), "b": (None, judge.Sent({}, 2))}))
+    assert list(rows["a"].values()) == ["720", "60.0", "120 (120 judge)", "9.0"]
+    assert list(rows["b"].values()) == ["", "", "0", "2.0"]
+
+
+def test_a_peer_that_fails_in_the_second_run_is_told_of() -> None:
+    rows = cells(judge.table({"a": (judge.Sent({"vlm": 1}, 1), judge.Sent({}, 1, "it broke"))}))
+    assert rows["a"][judge.COLUMNS[1]] == "it broke"
+
+
+def test_faults_count_recovered_recorded_and_silently_bad() -> None:
+    met = calls.Met({"http_500": 2, "refused": 1}, passing=2, recovered=2, standing=1, recorded=1)
+    ours, bare = calls.Ends(499, Counter(refused=1), 0), calls.Ends(490, {}, 10)
+    table = calls.table(met, ours, bare)
+    assert "3 of them (1%)" in table.title
+    rows = cells(table)
+    assert rows["passing faults recovered"]["**cfeval**"] == "2 of 2"
+    assert rows["failed, with a status or an exception"]["**cfeval**"] == "1 (1 refused)"
+    assert rows["silently bad"] == {"**cfeval**": "0", "bare `openai` client, 2 retries": "10"}
+
+
+def test_a_process_is_measured_from_outside(tmp_path: Path) -> None:
+    hungry = "import sys; b = bytearray(200 << 20); print('well', file=sys.stderr); sys.exit(3)"
+    ran = run([sys.executable, "-c", hungry], os.environ, tmp_path)
+    assert ran.status == 3
+    assert ran.said == "well"
+    assert 150 < ran.peak < 1000
+    assert 0 < ran.cpu < 60
+
+
+def test_every_tool_is_given_the_same_items(tmp_path: Path) -> None:
+    lay_out(tmp_path, 2)
+    command = Subject("plain", "plain.py").command("turns", "http://127.0.0.1:1/v1", tmp_path, "out.jsonl")
+    assert str(tmp_path / "items.jsonl") in command
+    assert str(tmp_path / "samples.jsonl") in CFEVAL.command("turns", "http://127.0.0.1:1/v1", tmp_path, "out.jsonl")
+    assert (tmp_path / "items.jsonl").read_text().count("i1.png") == 1
+    assert (tmp_path / "samples.jsonl").read_text().count("i1.png") == 1
