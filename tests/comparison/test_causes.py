@@ -14,7 +14,7 @@ JUDGE = "results/edct/verdicts/d/m/w/edct-2025/e/j.jsonl"
 def causes(tmp_path: Path, old: dict[str, object], new: dict[str, object]) -> list[Made]:
     for side, entries in (("old", old), ("new", new)):
         seal(tmp_path / side, "verdicts", entries)
-    return made(WorkingFolder(tmp_path / "old"), WorkingFolder(tmp_path / "new"), "edct")
+    return made(WorkingFolder(tmp_path / "old"), WorkingFolder(tmp_path / "new"), "edct", pytest.fail)
 
 
 def test_changed_values_are_named_by_their_place() -> None:

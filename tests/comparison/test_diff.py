@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "tag", "empty")
     for name, threshold, pcs in (("one", 0.5, 1), ("two", 0.8, 0)):
         lay(root, threshold, pcs)
-        repo.add([str(root / "results/edct")])
+        repo.add([str(root / "results/edct" / phase) for phase in ("baseline", "requery", "scores")])
         git(root, "add", "--all")
         git(root, "commit", "--quiet", "--message", name)
         git(root, "tag", name)

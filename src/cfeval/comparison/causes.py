@@ -3,13 +3,13 @@
 import ast
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from cfeval.comparison.sides import Side
+from cfeval.comparison.sides import NotAtHandError, Side, same
 from cfeval.errors import InputError
 
 ENDING = "provenance.json"
@@ -48,19 +48,34 @@ def changes(before: Any, after: Any) -> list[Change]:
     return [Change(name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
 
 
-def made(before: Side, after: Side, study: str) -> list[Made]:
+def made(before: Side, after: Side, study: str, lacking: Callable[[str], object]) -> list[Made]:
     """Which files of a study's results were made from something else, by rule and reason.
 
     What merely follows, an input that is a result itself, is left out: its own rule tells why.
+
+    Args:
+        lacking: told of every phase whose entries are not at hand on a side.
     """
-    old, new = _entries(before, study), _entries(after, study)
     why: dict[str, Counter[str]] = {}
     files: Counter[str] = Counter()
-    for path in [*new, *(path for path in old if path not in new)]:
-        rule = _rule((new if path in new else old)[path])
-        files[rule] += 1
-        why.setdefault(rule, Counter()).update(_reasons(old.get(path), new.get(path)))
+    for path in _provenance(before, after, study):
+        try:
+            old, new = (json.loads("".join(side.lines(path)) or "{}") for side in (before, after))
+        except NotAtHandError as error:
+            lacking(str(error))
+            continue
+        for file in [*new, *(file for file in old if file not in new)]:
+            rule = _rule((new if file in new else old)[file])
+            files[rule] += 1
+            why.setdefault(rule, Counter()).update(_reasons(old.get(file), new.get(file)))
     return [Made(rule, files[rule], dict(found)) for rule, found in why.items() if found]
+
+
+def _provenance(before: Side, after: Side, study: str) -> list[str]:
+    """The files with the entries of a study's phases; without the phases that are the same on both sides."""
+    phases = sorted({*before.folders(f"results/{study}"), *after.folders(f"results/{study}")})
+    own = [f"{phase}/.{ENDING}" for phase in phases if not same(before, after, phase)]
+    return [*own, *(f"results/{folder}/.{study}_{ENDING}" for folder in ("tables", "figures"))]
 
 
 def changed_code(before: Side, after: Side) -> list[str]:
@@ -88,16 +103,6 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(inner, f"{name}[{number}]")
     elif name and value is not None:
         yield name, value
-
-
-def _entries(side: Side, study: str) -> dict[str, Any]:
-    """The entries of all phases of a study, by the path of the file."""
-    own = [path for path in side.files(f"results/{study}") if path.rpartition("/")[2] == f".{ENDING}"]
-    shared = [f"results/{folder}/.{study}_{ENDING}" for folder in ("tables", "figures")]
-    found: dict[str, Any] = {}
-    for path in [*own, *shared]:
-        found |= json.loads("".join(side.lines(path)) or "{}")
-    return found
 
 
 def _rule(entry: Mapping[str, Any]) -> str:

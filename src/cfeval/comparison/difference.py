@@ -61,15 +61,15 @@ def difference(before: Side, after: Side, studies: Sequence[str], arms: Sequence
 
 
 def _there(side: Side, study: str) -> bool:
-    return _tables(side, study) or bool(side.files(_scores(study)))
+    return _tables(side, study) or _scores(side, study)
 
 
 def _tables(side: Side, study: str) -> bool:
     return any(path.startswith(f"results/tables/{study}_") for path in side.files("results/tables"))
 
 
-def _scores(study: str) -> str:
-    return f"results/{study}/scores"
+def _scores(side: Side, study: str) -> bool:
+    return f"results/{study}/scores" in side.folders(f"results/{study}")
 
 
 def _wanted(arms: Sequence[str]) -> Callable[[Names], bool]:
@@ -78,19 +78,21 @@ def _wanted(arms: Sequence[str]) -> Callable[[Names], bool]:
 
 def _of_study(before: Side, after: Side, study: str, wanted: Callable[[Names], bool], items: int) -> OfStudy:
     rows = tuple(row for row in changed_rows(before, after, study) if wanted(row.names))
+    notes: list[str] = []
+    causes = tuple(made(before, after, study, notes.append))
+    arms: tuple[Arm, ...] = ()
     try:
         _ensure_scores(before, after, study)
-        causes = tuple(made(before, after, study))
         arms = tuple(changed_arms(before, after, study, wanted, items))
     except NotAtHandError as error:
-        return OfStudy((), (), rows, (), (str(error),))
+        notes.append(str(error))
     coded = any(why == "code" for rule in causes for why in rule.why)
-    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, arms, ())
+    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, arms, tuple(notes))
 
 
 def _ensure_scores(before: Side, after: Side, study: str) -> None:
     """A side whose tables are in git and whose scores were never brought here has not lost its arms."""
-    there = [bool(side.files(_scores(study))) for side in (before, after)]
+    there = [_scores(side, study) for side in (before, after)]
     for side, found in zip((before, after), there, strict=True):
         if any(there) and not found and _tables(side, study):
             raise NotAtHandError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cfeval.comparison.kinds import KINDS, Kind, Outcomes, Story, arm_files
-from cfeval.comparison.sides import Side
+from cfeval.comparison.sides import Side, same
 from cfeval.errors import InputError
 
 _SHARD = re.compile(r"[0-9]{3}")
@@ -47,6 +47,8 @@ def changed_arms(
 ) -> Iterator[Arm]:
     """The arms of a study that differ, by name; of each the first `items` items that flipped."""
     kind, folder = KINDS[study], f"results/{study}/scores"
+    if same(before, after, folder):
+        return
     old, new = before.files(folder), after.files(folder)
     was, now = _arms(old, folder, kind), _arms(new, folder, kind)
     for names in sorted(name for name in was | now if wanted(name)):

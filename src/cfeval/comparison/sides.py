@@ -25,11 +25,17 @@ class Side(Protocol):
     def files(self, folder: str) -> list[str]:
         """The paths of all files beneath a folder, in order; none where there is no such folder."""
 
+    def folders(self, folder: str) -> list[str]:
+        """The paths of the folders in a folder, in order; none where there is no such folder."""
+
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a text file; none where there is no such file. NotAtHandError where its content is not here."""
 
     def mark(self, path: str) -> str:
-        """The MD5 of a file: files with equal marks need not be read."""
+        """A hash of a file: files with equal marks need not be read."""
+
+    def seal(self, folder: str) -> str:
+        """The hash under which DVC knows a folder; empty where it lies here and may have been changed."""
 
 
 def open_side(root: Path, revision: str) -> Side:
@@ -39,6 +45,11 @@ def open_side(root: Path, revision: str) -> Side:
         InputError: no such revision, or the folder is no project.
     """
     return WorkingFolder(root) if revision == WORKSPACE else _revision(root, revision)
+
+
+def same(before: Side, after: Side, folder: str) -> bool:
+    """Whether DVC knows a folder by the same hash on both sides, so that nothing in it need be read, or be here."""
+    return before.seal(folder) == after.seal(folder) != ""
 
 
 def project() -> Path:
@@ -65,6 +76,11 @@ class WorkingFolder:
         found = (path for path in (self._root / folder).rglob("*") if path.is_file())
         return sorted(path.relative_to(self._root).as_posix() for path in found)
 
+    def folders(self, folder: str) -> list[str]:
+        """See `Side`."""
+        found = (path for path in (self._root / folder).glob("*") if path.is_dir())
+        return sorted(path.relative_to(self._root).as_posix() for path in found)
+
     def lines(self, path: str) -> Iterator[str]:
         """See `Side`."""
         file = self._root / path
@@ -76,6 +92,10 @@ class WorkingFolder:
         """See `Side`."""
         with (self._root / path).open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+    def seal(self, folder: str) -> str:  # noqa: ARG002
+        """See `Side`."""
+        return ""
 
 
 class Revision:
@@ -89,9 +109,15 @@ class Revision:
         with self._reading(folder):
             return sorted(path.lstrip("/") for path in self._system.find(folder))
 
+    def folders(self, folder: str) -> list[str]:
+        """See `Side`."""
+        with self._reading(folder):
+            found = self._system.ls(folder, detail=True) if self._info(folder) else []
+        return sorted(entry["name"].lstrip("/") for entry in found if entry["type"] == "directory")
+
     def lines(self, path: str) -> Iterator[str]:
         """See `Side`."""
-        if not self._system.exists(path):
+        if not self._info(path):
             return
         with (
             self._reading(path),
@@ -102,8 +128,19 @@ class Revision:
 
     def mark(self, path: str) -> str:
         """See `Side`."""
-        known = self._system.info(path)
-        return str(known.get("dvc_info", {}).get("md5") or known.get("md5") or _digest(self.lines(path)))
+        return self.seal(path) or _digest(self.lines(path))
+
+    def seal(self, folder: str) -> str:
+        """See `Side`."""
+        return str(self._info(folder).get("dvc_info", {}).get("md5") or "")
+
+    def _info(self, path: str) -> Any:
+        """What DVC knows of a file or folder; nothing where there is none."""
+        with self._reading(path):
+            try:
+                return self._system.info(path)
+            except FileNotFoundError:
+                return {}
 
     @contextmanager
     def _reading(self, path: str) -> Iterator[None]:
