@@ -27,7 +27,7 @@ ITEMS = 12
 _SHARD = re.compile(r"/\d{3}(?=[./])")
 
 PARAMS: dict[str, Any] = {
-    "shards": 4,
+    "shards": 2,
     "edct": {
         "items": 1000,
         "seed": 7,
@@ -62,8 +62,9 @@ PARAMS: dict[str, Any] = {
 FILLED_TABLES = {"table": 6, "figure": 2, "metrics": 1, "report": 1}
 """Table 1 and 2, calibration, instrument, agreement and comparisons; the others have no arm in this study."""
 EVERY_TABLE = {"table": 10, "figure": 3, "metrics": 1, "report": 1}
-JUDGED = {"judge": 16, "score": 16} | EVERY_TABLE
-EVERYTHING = {"generate": 1, "baseline": 8, "instruct": 8, "edit": 16, "check": 16, "requery": 16} | JUDGED
+JUDGED = {"judge": 8, "score": 8} | EVERY_TABLE
+EVERYTHING = {"generate": 1, "baseline": 4, "instruct": 4, "edit": 8, "check": 8, "requery": 8} | JUDGED
+"""Two targets and two editors, each cut into two shards."""
 
 
 @dataclass
