@@ -87,6 +87,11 @@ include: "workflow/rules/cvqa.smk"
 include: "workflow/rules/cvqa_tables.smk"
 
 
+onstart:
+    # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
+    workflow.scheduler.job_rate_limiter = None
+
+
 onsuccess:
     JOURNAL.save()
 

@@ -54,14 +54,14 @@ def _by_stage() -> Table:
     of = study(WHOLE, 1)
     _run(of)
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for stage, seconds, memory in jobs_of(of):
-        found[stage].append((seconds, memory))
+    for stage, cpu, memory in jobs_of(of):
+        found[stage].append((cpu, memory))
     rows = [
-        [stage, f"{sum(s for s, _ in found[stage]):.0f}", f"{max(memory for _, memory in found[stage]):.0f}"]
+        [stage, f"{sum(cpu for cpu, _ in found[stage]):.0f}", f"{max(memory for _, memory in found[stage]):.0f}"]
         for stage in (*STAGES, *sorted(set(found) - set(STAGES)))
         if stage in found
     ]
-    return Table(f"By stage, {WHOLE:,} items in one file", ("stage", "s", "peak memory, MB"), rows)
+    return Table(f"By stage, {WHOLE:,} items in one file", ("stage", "CPU, s", "peak memory, MB"), rows)
 
 
 def _run(of: Study) -> Watched:

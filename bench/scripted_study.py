@@ -84,14 +84,19 @@ def _memory(process: psutil.Process) -> float:
 
 
 def jobs_of(of: Study) -> Sequence[tuple[str, float, float]]:
-    """Stage, seconds and peak memory in MB of every job, as Snakemake measured them (benchmarks/)."""
+    """Stage, CPU seconds and peak memory in MB of every job, as Snakemake measured them (benchmarks/)."""
     found = []
     for file in sorted((of.root / "benchmarks").rglob("*.tsv")):
         names, values = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()[:2])
         row = dict(zip(names, values, strict=True))
         stage = file.relative_to(of.root / "benchmarks/edct").with_suffix("").parts[0]
-        found.append((stage, float(row["s"]), float(row["max_rss"]) if row["max_rss"] != "-" else 0.0))
+        found.append((stage, _figure(row["cpu_time"]), _figure(row["max_rss"])))
     return found
+
+
+def _figure(text: str) -> float:
+    """A figure of Snakemake's; it has none of a job that ended before it looked."""
+    return 0.0 if text in ("-", "NA") else float(text)
 
 
 def bytes_of(folder: Path) -> int:

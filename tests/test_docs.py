@@ -18,6 +18,7 @@ from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
 from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
+from cfeval.params.sections import Spec
 from cfeval.params.study import merged, parse, read
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
 from cfeval.protocols.rules import RULES
@@ -184,7 +185,7 @@ def test_every_backend_in_the_docs_is_one(page: str, block: str) -> None:
     content = yaml.safe_load(block)
     found = list(specifications(content))
     assert found or "groups" in content
-    assert not [text for spec in found if (text := fault(spec))]
+    assert not [text for spec in found if (text := fault(Spec.model_validate(spec).plugin()))]
 
 
 @pytest.mark.parametrize("block", [block for name, block in YAML if name == "docs/vce.md"])
@@ -250,3 +251,30 @@ def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:
 
 def test_every_kind_of_example_is_in_the_docs() -> None:
     assert all(f"| `{teach}` |" in PAGES["docs/training-set.md"] for teach in get_args(Teach))
+
+
+def test_every_profile_is_in_the_docs_and_every_one_of_the_docs_is_there() -> None:
+    there = {path.name for path in (ROOT / "profiles").iterdir()}
+    assert {name for line in LINES for name in re.findall(r"profiles/(\w+)", line)} == there
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu_model", "mem_mb", "runtime", "api_slots"])
+def test_every_resource_of_a_job_is_in_the_docs(name: str) -> None:
+    assert row(f"`{name}` |", "docs/cluster.md")
+
+
+def test_every_rule_whose_resources_the_docs_set_is_one() -> None:
+    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    named = {word.split(":")[0] for line in LINES for word in line.split() if re.match(r"run_\w+:\w+=", word)}
+    assert named
+    assert all(f"rule {name}:" in rules for name in named)
+
+
+def test_limits_of_the_profiles_are_those_of_the_docs() -> None:
+    page, calls = PAGES["docs/cluster.md"], read(ROOT / "params.yaml")["calls"]["at_once"]
+    default = read(ROOT / "params.yaml")["limits"]["api_slots"]
+    slots = {name: read(ROOT / f"profiles/{name}/config.yaml")["resources"] for name in ("gpu", "slurm")}
+    assert f"{default} × {calls} by default" in page
+    assert f"{slots['gpu']['api_slots']} × {calls} in the profiles `gpu` and `slurm`" in page
+    assert f"In the Slurm profile {slots['slurm']['gpu']}." in page
+    assert slots["gpu"]["api_slots"] == slots["slurm"]["api_slots"]

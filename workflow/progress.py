@@ -31,7 +31,8 @@ def follow(logger: logging.Logger, dry: bool) -> None:
 
 def _matters(record: logging.LogRecord) -> bool:
     said = str(record.msg)
-    return _event(record) not in _NOISE and not said.startswith(_CHATTER) and " has been submitted with SLURM" not in said
+    chatter = said.startswith(_CHATTER) or " has been submitted with SLURM" in said
+    return _event(record) not in _NOISE and not chatter
 
 
 def _event(record: logging.LogRecord) -> str:

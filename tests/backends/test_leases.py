@@ -126,11 +126,12 @@ def test_a_number_after_a_lease_would_mean_another_device(monkeypatch: pytest.Mo
 def test_a_backend_that_needs_a_gpu_leases_it_before_torch_looks(
     start: Start, tmp_path: Path, device: str, sees: str
 ) -> None:
+    judge = {"backend": "chat", "model": {"backend": "transformers", "model": "m", "device": device}}
     source = (
         "import os, sys; from cfeval.backends import registry\n"
         "leased = lambda options: print('torch' in sys.modules, os.environ['CUDA_VISIBLE_DEVICES'])\n"
         "registry.import_module('cfeval.backends.chat.transformers').build = leased\n"
-        f"registry.build('judges', {{'backend': 'chat', 'model': {{'backend': 'transformers', 'model': 'm', 'device': '{device}'}}}})"
+        f"registry.build('judges', {judge})"
     )
     where = os.environ | {"CUDA_VISIBLE_DEVICES": "0,1", "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", source], env=where, text=True, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""A response store on a disk that several machines share: it asks for no shared memory, loses nothing, pays nothing twice."""
+"""A response store on a disk that several machines share: no shared memory, nothing lost, nothing paid twice."""
 
 import sqlite3
 import subprocess

@@ -324,7 +324,7 @@ def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None
         (["table", "table3", '--interval={"level": 2}'], "--interval: level: Input should be less than 1"),
         (
             ["table", "table3", '--arms=[{"set": "a", "answerer": "b"}]', "--results=gone"],
-            "gone/scores/a/b.jsonl: no such file; run the step that makes it",
+            "gone/scores/a/b.jsonl: no such file",
         ),
         (["table", "statistics", '--sets={"a": {}}', "--results=gone"], "gone/questions/a.jsonl: no such file"),
         (["table", "builds", "--build=a", "--results=gone"], "gone/fates/a.jsonl: no such file"),

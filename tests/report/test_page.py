@@ -1,12 +1,16 @@
 """The page as a file: what it shows, what it does not depend on, and that it is the same each time."""
 
 import re
+import tracemalloc
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from cfeval.report.figures import TABLE_OF
 from tests.conftest import Run
+from tests.report import study
 from tests.report.conftest import make_report
 from tests.report.study import ARMS, CARDS, arms_json, write_study
 
@@ -97,6 +101,24 @@ def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> Non
     assert cfeval("edct", "report", *args)[0] == 0
     assert f"{CARDS - 10 * len(ARMS)} further items" in out.read_text()
     assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
+
+
+def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
+    cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "ARMS", ARMS[:1])
+    peaks, pages = [], []
+    for items in (40, 40, 240):  # the first time things are loaded that stay
+        monkeypatch.setattr(study, "ITEMS", items)
+        write_study(tmp_path / f"{items}", shards=2)
+        given = ["--results", tmp_path / f"{items}", "--arms", arms_json(ARMS[:1]), "--shards", 2, "--per-arm", 10]
+        tracemalloc.start()
+        assert cfeval("edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        pages.append((tmp_path / "report" / "index.html").stat().st_size)
+    assert peaks[2] - peaks[1] < 200 * 1000
+    assert abs(pages[2] - pages[1]) < 1000
 
 
 def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:

@@ -63,8 +63,7 @@ PartitionName=cpu Nodes=localhost Default=YES MaxTime=2-0 State=UP
 PartitionName=gpu Nodes=localhost MaxTime=2-0 State=UP
 """
 _DEVICES = (
-    "AutoDetect=off\n"
-    "NodeName=localhost Name=gpu Type={model} Flags=nvidia_gpu_env File={folder}/nvidia[0-{last_gpu}]\n"
+    "AutoDetect=off\nNodeName=localhost Name=gpu Type={model} Flags=nvidia_gpu_env File={folder}/nvidia[0-{last_gpu}]\n"
 )
 _SRUN = '#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {srun} "$@"\n'
 """Snakemake's plugin takes SLURM_CONF out of the environment of its inner srun, which matters only where Slurm's

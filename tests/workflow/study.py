@@ -1,6 +1,7 @@
 """A small study of scripted models in a folder of its own, with git, DVC and a copy of the project's workflow."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,9 +24,10 @@ TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore",
 STUDIES = ("edct", "vce", "cvqa")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
+_SHARD = re.compile(r"/\d{3}(?=[./])")
 
 PARAMS: dict[str, Any] = {
-    "shards": 4,
+    "shards": 2,
     "edct": {
         "items": 1000,
         "seed": 7,
@@ -60,8 +62,9 @@ PARAMS: dict[str, Any] = {
 FILLED_TABLES = {"table": 6, "figure": 2, "metrics": 1, "report": 1}
 """Table 1 and 2, calibration, instrument, agreement and comparisons; the others have no arm in this study."""
 EVERY_TABLE = {"table": 10, "figure": 3, "metrics": 1, "report": 1}
-JUDGED = {"judge": 16, "score": 16} | EVERY_TABLE
-EVERYTHING = {"generate": 1, "baseline": 8, "instruct": 8, "edit": 16, "check": 16, "requery": 16} | JUDGED
+JUDGED = {"judge": 8, "score": 8} | EVERY_TABLE
+EVERYTHING = {"generate": 1, "baseline": 4, "instruct": 4, "edit": 8, "check": 8, "requery": 8} | JUDGED
+"""Two targets and two editors, each cut into two shards."""
 
 
 @dataclass
@@ -174,6 +177,14 @@ class Study:
         """Every result and its content."""
         files = sorted(path for path in (self.root / beneath).rglob("*") if path.is_file())
         return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
+
+    def merged(self) -> dict[str, list[bytes]]:
+        """The sorted lines of every result whatever shards it is cut into, and pictures; a CSV without its header."""
+        found: dict[str, list[bytes]] = {}
+        for name, content in self.results().items():
+            lines = content.splitlines()[name.endswith(".csv") :] if name.endswith(("jsonl", "csv")) else [content]
+            found.setdefault(_SHARD.sub("", name), []).extend(lines)
+        return {name: sorted(lines) for name, lines in found.items() if "provenance" not in name}
 
     def copy(self, to: Path) -> "Study":
         """The same study in another folder, times preserved."""

@@ -110,16 +110,6 @@ def test_what_the_tables_say_of_the_paper_makes_tables_run_alone(finished: Study
     assert set(ran) <= set(TABLES)
 
 
-def test_shards_change_no_figure(finished: Study, copy: Copy) -> None:
-    study = copy(finished)
-    study.set_params(study.params() | {"shards": 3})
-    study.run("snakemake", "--", "cvqa")
-    tables = [name for name in finished.results("results/tables") if "cvqa_" in name and "provenance" not in name]
-    assert tables
-    for name in tables:
-        assert (study.root / name).read_bytes() == (finished.root / name).read_bytes(), name
-
-
 def test_a_person_keeps_a_question_out(finished: Study, copy: Copy) -> None:
     study = copy(finished)
     taken = (study.root / "results/cvqa/questions/built.jsonl").read_text().splitlines()

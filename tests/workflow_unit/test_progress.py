@@ -53,7 +53,8 @@ def test_a_failed_job_says_why(logger: logging.Logger, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [("CANCELLED", "Slurm says CANCELLED"), ("NODE_FAIL", "Slurm says NODE_FAIL"), ("FAILED", "cfeval: no")]
+    ("status", "told"),
+    [("CANCELLED", "Slurm says CANCELLED"), ("NODE_FAIL", "Slurm says NODE_FAIL"), ("FAILED", "cfeval: no")],
 )
 def test_a_job_that_a_cluster_ended_says_how(
     logger: logging.Logger, capsys: pytest.CaptureFixture[str], tmp_path: Path, status: str, told: str

@@ -166,6 +166,11 @@ def gpus(section, field):
     return found
 
 
+def memory(without, gpus):
+    """For a rule's resources: the host's memory in MB, with room for the weights on their way to each GPU."""
+    return lambda wildcards: max(without, 32000 * gpus(wildcards))
+
+
 def gpu_model(section, field):
     """For a rule's resources: which GPU the backend wants, empty where it holds none or any will do."""
 

@@ -42,7 +42,7 @@ rule run_cvqa_questions:
         gpu=gpus_behind(cvqa_set),
         gpu_model=gpu_model_behind(cvqa_set),
         api_slots=slots_behind(cvqa_set),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus_behind(cvqa_set)),
         runtime="1h",
     params:
         set=only(cvqa_set),
@@ -85,7 +85,7 @@ rule run_cvqa_draft:
         gpu=gpus_behind(cvqa_drafting),
         gpu_model=gpu_model_behind(cvqa_drafting),
         api_slots=slots_behind(cvqa_drafting),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus_behind(cvqa_drafting)),
         runtime="8h",
     params:
         source=lambda wildcards: as_json(cvqa_drafting(wildcards)[0][1]),
@@ -129,7 +129,7 @@ rule run_cvqa_review:
         gpu=gpus_behind(cvqa_checker),
         gpu_model=gpu_model_behind(cvqa_checker),
         api_slots=slots_behind(cvqa_checker),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus_behind(cvqa_checker)),
         runtime="8h",
     params:
         checker=only(cvqa_checker),
@@ -210,7 +210,7 @@ rule run_cvqa_answer:
         gpu=gpus_behind(cvqa_answerer),
         gpu_model=gpu_model_behind(cvqa_answerer),
         api_slots=slots_behind(cvqa_answerer),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus_behind(cvqa_answerer)),
         runtime="24h",
     params:
         answerer=only(cvqa_answerer),

@@ -27,7 +27,7 @@ rule run_edct_generate:
         gpu=gpus("datasets", "dataset"),
         gpu_model=gpu_model("datasets", "dataset"),
         api_slots=api_slots("datasets", "dataset"),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus("datasets", "dataset")),
         runtime="1h",
     params:
         dataset=backend("datasets", "dataset"),

@@ -60,7 +60,7 @@ rule run_edct_baseline:
         gpu=gpus("vlms", "vlm"),
         gpu_model=gpu_model("vlms", "vlm"),
         api_slots=api_slots("vlms", "vlm"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("vlms", "vlm")),
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
@@ -98,7 +98,7 @@ rule run_edct_instruct:
         gpu=gpus("writers", "writer"),
         gpu_model=gpu_model("writers", "writer"),
         api_slots=api_slots("writers", "writer"),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus("writers", "writer")),
         runtime="2h",
     params:
         writer=backend("writers", "writer"),
@@ -137,7 +137,7 @@ rule run_edct_edit:
         gpu=gpus("editors", "editor"),
         gpu_model=gpu_model("editors", "editor"),
         api_slots=api_slots("editors", "editor"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("editors", "editor")),
         runtime="8h",
     params:
         editor=backend("editors", "editor"),
@@ -177,7 +177,7 @@ rule run_edct_check:
         gpu=gpus("verifiers", "dataset"),
         gpu_model=gpu_model("verifiers", "dataset"),
         api_slots=api_slots("verifiers", "dataset"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("verifiers", "dataset")),
         runtime="2h",
     params:
         verifier=backend("verifiers", "dataset"),
@@ -217,7 +217,7 @@ rule run_edct_requery:
         gpu=gpus("vlms", "vlm"),
         gpu_model=gpu_model("vlms", "vlm"),
         api_slots=api_slots("vlms", "vlm"),
-        mem_mb=4000,
+        mem_mb=memory(4000, gpus("vlms", "vlm")),
         runtime="4h",
     params:
         vlm=backend("vlms", "vlm"),
@@ -258,7 +258,7 @@ rule run_edct_judge:
         gpu=gpus("judges", "judge"),
         gpu_model=gpu_model("judges", "judge"),
         api_slots=api_slots("judges", "judge"),
-        mem_mb=2000,
+        mem_mb=memory(2000, gpus("judges", "judge")),
         runtime="4h",
     params:
         judge=backend("judges", "judge"),

@@ -91,7 +91,7 @@ rule run_vce_explain:
         gpu_model=gpu_model_behind(vce_backends),
         api_slots=0,
         compute=VCE_COMPUTE,
-        mem_mb=8000,
+        mem_mb=memory(8000, gpus_behind(vce_backends)),
         runtime="24h",
     params:
         denoiser=lambda wildcards: as_json(vce_spec("denoisers", wildcards.denoiser)),
@@ -145,7 +145,7 @@ rule run_vce_score:
         gpu_model=gpu_model_behind(vce_judges),
         api_slots=0,
         batch=VCE_BATCH,
-        mem_mb=8000,
+        mem_mb=memory(8000, gpus_behind(vce_judges)),
         runtime="8h",
     params:
         classifier=lambda wildcards: as_json(vce_spec("classifiers", wildcards.classifier)),
@@ -191,7 +191,7 @@ rule run_vce_group:
         gpu=gpus_behind(vce_comparing),
         gpu_model=gpu_model_behind(vce_comparing),
         api_slots=0,
-        mem_mb=8000,
+        mem_mb=memory(8000, gpus_behind(vce_comparing)),
         runtime="4h",
     params:
         arm=lambda wildcards: as_json(vce_arm(wildcards).model_dump()),

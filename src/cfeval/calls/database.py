@@ -35,7 +35,7 @@ def opened(path: Path, schema: str) -> sqlite3.Connection:
         if not _is_ours(db, path):
             with transaction(db):
                 _make(db, path, schema)
-        db.execute(f"PRAGMA journal_mode={'DELETE' if shared(path) else 'WAL'}")
+        db.execute(f"PRAGMA journal_mode={'TRUNCATE' if shared(path) else 'WAL'}")
     except BaseException:
         db.close()
         raise

@@ -125,9 +125,10 @@ class ArmFiles:
     def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
         files = stage_files(self._results, stage, self._arm, self._shards)
         for file in files:
+            folder = folder_of(file)
             for record in stage_records(stage, file):
                 if self._items is None or record.id in self._items:
-                    yield record, folder_of(file)
+                    yield record, folder
 
     def _by_edit(self, stage: str) -> dict[Key, Any]:
         return {(record.id, record.edit): record for record, _ in self._records(stage)}

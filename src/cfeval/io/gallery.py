@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cfeval.errors import OutputError
@@ -30,7 +30,7 @@ def gallery(path: Path, piece: int = PIECE) -> Iterator[Add]:
 
         def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
             for name, picture in pictures.items():
-                (building / name).write_bytes(picture.png if isinstance(picture, Picture) else picture)
+                _write_once(building / name, picture.png if isinstance(picture, Picture) else picture)
             add_line(record_line(record))
 
         yield add
@@ -56,3 +56,9 @@ def move(path: Path, to: Path) -> None:
         shutil.rmtree(folder_of(to))
     folder_of(path).replace(folder_of(to))
     path.replace(to)
+
+
+def _write_once(path: Path, content: bytes) -> None:
+    """A picture is named by its content or for its one record: what several share is written for the first."""
+    with suppress(FileExistsError), path.open("xb") as stream:
+        stream.write(content)

@@ -1,14 +1,9 @@
 """Record files that one or several shards make up: `X.jsonl`, or the folder `X/` with `000.jsonl`, `001.jsonl`, …"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from cfeval.errors import InputError
-from cfeval.io.records import read_jsonl
-from cfeval.records.common import Record
-
-R = TypeVar("R", bound=Record)
 
 
 def whole_or_shards(path: Path) -> list[Path]:
@@ -28,10 +23,3 @@ def whole_or_shards(path: Path) -> list[Path]:
 def whole_or_shards_of_all(paths: Iterable[Path]) -> list[Path]:
     """The same of several, one after the other."""
     return [file for path in paths for file in whole_or_shards(path)]
-
-
-def records_of(folder: Path, names: Iterable[str], kind: type[R]) -> Iterator[R]:
-    """The records of FOLDER/NAME/…/NAME.jsonl or of its shards; InputError where there are none."""
-    place = folder.joinpath(*names)
-    for file in whole_or_shards(place.parent / f"{place.name}.jsonl"):
-        yield from read_jsonl(file, kind)

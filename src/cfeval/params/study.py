@@ -78,7 +78,7 @@ def merged(base: Any, over: Any) -> Any:
 def read(path: Path) -> Any:
     """What a parameter file says, unchecked; ParamsError where it cannot be read."""
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _LOADER)  # noqa: S506
+        return yaml.load(path.read_text(encoding="utf-8"), _LOADER)
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such parameter file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

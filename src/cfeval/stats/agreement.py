@@ -105,7 +105,7 @@ def _estimate(
     value = float(statistic(totals.sum(axis=0)))
     if len(totals) < 2:
         return Estimate(value, n=n, note="a single cluster of items gives no interval")
-    drawn = resampled(totals, statistic, level, resamples, seed, "percentile").bootstrap_distribution
+    drawn = resampled(totals, statistic, level, resamples, seed).bootstrap_distribution
     defined = drawn[np.isfinite(drawn)]
     if np.ptp(defined) < 1e-12:
         return Estimate(value, n=n, note=f"no variation: the bootstrap gives no interval for {name}")

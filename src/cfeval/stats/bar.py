@@ -65,7 +65,7 @@ def against_bar(
         return _constant(found, totals, bar, level, bounds, clustered)
     if len(totals) < FEW:
         return _exact(found, totals, bar, level, bounds, clustered)
-    drawn = resampled(totals, ratio, level, resamples, seed, "percentile")
+    drawn = resampled(totals, ratio, level, resamples, seed)
     limits = drawn.confidence_interval
     excess = drawn.bootstrap_distribution - bar
     tail = min((excess <= 1e-12).sum(), (excess >= -1e-12).sum())

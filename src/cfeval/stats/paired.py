@@ -74,7 +74,7 @@ def _p_value(totals: Floats, resamples: int, seed: int) -> float | None:
     """The level at which the percentile interval begins to hold 0 (Davison and Hinkley 1997, Section 4.4)."""
     if no_variation(totals):
         return None if totals[:, 0].any() else 1.0
-    drawn = resampled(totals, ratio, 0.95, resamples, seed, "percentile").bootstrap_distribution
+    drawn = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
     tail = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
     return float(min(1.0, 2 * (1 + tail) / (1 + resamples)))
 

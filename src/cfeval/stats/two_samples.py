@@ -60,5 +60,5 @@ def _draws(totals: Floats, resamples: int, seed: int) -> Floats:
     """Means of so many resamples of clusters."""
     if no_variation(totals):
         return np.full(resamples, float(ratio(totals.sum(axis=0))))
-    found: Floats = resampled(totals, ratio, 0.95, resamples, seed, "percentile").bootstrap_distribution
+    found: Floats = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
     return found

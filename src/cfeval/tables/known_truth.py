@@ -7,6 +7,7 @@ sees the other's chance.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cfeval.records.edct import Arm
 from cfeval.seeds import derive
@@ -36,6 +37,11 @@ class Known:
     def targets(self, share: float) -> list[str]:
         """The targets of a known share."""
         return [vlm for vlm in self.arms if self.share(vlm) == share]
+
+    @cached_property
+    def half_error(self) -> JudgeError:
+        """The judge's error on the measuring half of the images."""
+        return error_of(self, half=True)
 
     @property
     def measured_on(self) -> list[str]:
@@ -85,4 +91,4 @@ def corrected_ccs(known: Known, vlm: str) -> Estimate:
     if not rest:
         return Estimate(None, note="no item is left for it")
     observed = share([float(value.value == 1) for value in rest], [value.group for value in rest])
-    return corrected(observed, error_of(known, half=True), known.material.how.level)
+    return corrected(observed, known.half_error, known.material.how.level)

@@ -1,6 +1,6 @@
 """Score rows in little memory: what tables need of a score, and what many rows share held once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from operator import attrgetter
 from sys import intern
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cfeval.errors import InputError
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Bit, Score
-from cfeval.tables.arms import arm_of, label
+from cfeval.tables.arms import NAMES, label
 
 
 class Told(NamedTuple):
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     told: Told
 
 
-_told = attrgetter(*Told._fields)
+_told, _names = attrgetter(*Told._fields), attrgetter(*NAMES)
 
 
 def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[Row]:
@@ -50,7 +50,7 @@ def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[
     Raises:
         InputError: a score is of another arm, or an item and edit appears twice.
     """
-    rows = [_row(arm, score, same) for score in scores]
+    rows = [_row(score, same) for score in _of(arm, scores)]
     rows.sort(key=attrgetter("id", "edit"))
     for one, other in pairwise(rows):
         if (one.id, one.edit) == (other.id, other.edit):
@@ -59,8 +59,14 @@ def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[
     return rows
 
 
-def _row(arm: Arm, score: Score, same: dict[Told, Told]) -> Row:
-    if label(score) != label(arm):
-        raise InputError(f"a score of {label(arm_of(score))} stands in the files of {label(arm)}; make these again")
+def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
+    names = _names(arm)
+    for score in scores:
+        if _names(score) != names:
+            raise InputError(f"a score of {label(score)} stands in the files of {label(arm)}; make these again")
+        yield score
+
+
+def _row(score: Score, same: dict[Told, Told]) -> Row:
     told = Told._make(_told(score))
     return Row(intern(score.id), score.edit, intern(score.group or score.id), same.setdefault(told, told))

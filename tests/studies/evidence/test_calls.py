@@ -88,7 +88,11 @@ def test_what_real_backends_record_is_what_they_asked_and_were_told(
     run_study(cfeval, server, results, protocol)
     assert ",ok," in results.file("scores", arm_of(protocol)).read_text()
     archive = results.folder / "calls" / "calls.zip"
-    assert cfeval("store", "export", "--out", archive, results.folder)[0] == 0
+    left = results.folder / "baseline" / "left-behind.jsonl"
+    left.write_text("what a former study left behind")
+    arms = json.dumps([arm_of(protocol, judge).model_dump() for judge in ("blind", "texts")])
+    assert cfeval("edct", "calls", "--results", results.folder, "--arms", arms, "--out", archive)[0] == 0
+    left.unlink()
     status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--limit", 500)
     assert status == 0, out
     assert "calls " in out

@@ -1,8 +1,8 @@
 """Which GPUs a process computes on: each process leases its own among those that this machine shows it.
 
-A lease is a lock on a file of the user's, named after the device. The system itself lets go of it when the process ends,
-however that comes about, and another process that waits gets the device. Nothing is leased where only one device is
-shown, as to a job of Slurm. Devices are counted without torch, which has to find the leased ones alone.
+A lease is a lock on a file of the user's, named after the device. The system itself lets go of it when the process
+ends, however that comes about, and another process that waits gets the device. Nothing is leased where only one device
+is shown, as to a job of Slurm. Devices are counted without torch, which has to find the leased ones alone.
 """
 
 import fcntl
@@ -51,8 +51,8 @@ def take(count: int, numbered: Sequence[int] = ()) -> None:
     """
     if numbered and _given:
         raise BackendError(
-            f"device 'cuda:{numbered[0]}': another model of the same job, whose device is auto, was given a GPU already; "
-            "number the devices of all models of a job, or of none"
+            f"device 'cuda:{numbered[0]}': another model of the same job, whose device is auto, was given a GPU "
+            "already; number the devices of all models of a job, or of none"
         )
     devices = visible()
     if _held or len(devices) < 2:
@@ -107,5 +107,7 @@ def _folder() -> Path:
         with suppress(FileExistsError):
             path.mkdir(mode=0o700)
         if path.stat().st_uid != user or path.is_symlink():
-            raise BackendError(f"{path}: not this user's folder, so no GPU can be leased there; remove it or set TMPDIR")
+            raise BackendError(
+                f"{path}: not this user's folder, so no GPU can be leased there; remove it or set TMPDIR"
+            )
     return folder

@@ -163,14 +163,15 @@ class CsvQuestions:
         rows = self.places()
         order = drawn(rows, seed, self._share(len(rows)))
         taken: dict[int, Path] = {}
+        looked_up: dict[str, Path | None] = {}  # several rows share an image
         for item in order:
             if items is not None and len(taken) >= items:
                 break
-            path = self.image_of(rows[item])
+            name = rows[item].img_path
+            path = looked_up[name] if name in looked_up else looked_up.setdefault(name, self.image_of(rows[item]))
             if path is None:
                 self._missing.append(
-                    f"{self.options.questions}, line {rows[item].line}: "
-                    f"no image {rows[item].img_path} in {self.options.images}"
+                    f"{self.options.questions}, line {rows[item].line}: no image {name} in {self.options.images}"
                 )
             else:
                 taken[rows[item].number] = path
