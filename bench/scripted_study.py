@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,27 @@ PLACE = Path(__file__).parent.parent / ".bench"
 TICK = 0.1
 """Seconds between two looks at the processes."""
 ARM = {"dataset": ["world"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
+
+
+@dataclass
+class Job:
+    """A process that a command started: what it was told to do, its CPU seconds, its largest resident set in MB."""
+
+    words: list[str]
+    cpu: float = 0.0
+    memory: float = 0.0
+
+    def look(self, process: psutil.Process) -> None:
+        """Note what it has taken by now."""
+        with suppress(psutil.Error), process.oneshot():
+            times = process.cpu_times()
+            self.cpu, self.memory = times.user + times.system, max(self.memory, process.memory_info().rss / 1e6)
+
+    @property
+    def verb(self) -> str:
+        """What `cfeval edct` was to do; empty for another process."""
+        place = next((n for n, word in enumerate(self.words) if word == "edct"), None)
+        return "" if place is None or place + 1 == len(self.words) else self.words[place + 1]
 
 
 @dataclass(frozen=True)
@@ -32,7 +53,12 @@ class Watched:
     cpu_jobs: float
     idle: float
     memory: float
-    memory_jobs: float
+    jobs: list[Job]
+
+    @property
+    def memory_jobs(self) -> float:
+        """Of the largest child."""
+        return max((job.memory for job in self.jobs), default=0.0)
 
 
 def study(items: int, shards: int) -> Study:
@@ -59,44 +85,35 @@ def watched(of: Study, *command: str) -> Watched:
     log = of.root.parent / "log"
     with log.open("ab") as stream:
         running = psutil.Popen(command, cwd=of.root, env=environment, stdout=stream, stderr=stream)
-    own, idle, memory, memory_jobs = 0.0, 0.0, 0.0, 0.0
+    own, idle, jobs = Job([]), 0.0, dict[int, Job]()
     while running.poll() is None:
-        try:
-            times, children = running.cpu_times(), running.children(recursive=True)
-            own, memory = times.user + times.system, max(memory, running.memory_info().rss)
-        except psutil.Error:
-            break
+        own.look(running)
+        children = _children(running)
         idle += 0 if children else TICK
-        memory_jobs = max(memory_jobs, *(_memory(child) for child in children), 0.0)
+        for child in children:
+            job = jobs.setdefault(child.pid, Job([]))
+            job.words = job.words if job.verb else _words(child)  # before its `exec` it still has its parent's
+            job.look(child)
         time.sleep(TICK)
     wall, after = time.monotonic() - start, os.times()
     if running.wait():
         raise SystemExit(f"bench: {' '.join(command)} failed; see {log}")
     spent = after.children_user + after.children_system - before.children_user - before.children_system
-    return Watched(wall, own, spent - own, idle, memory / 1e6, memory_jobs / 1e6)
+    return Watched(wall, own.cpu, spent - own.cpu, idle, own.memory, list(jobs.values()))
 
 
-def _memory(process: psutil.Process) -> float:
+def _children(process: psutil.Process) -> list[psutil.Process]:
     try:
-        return float(process.memory_info().rss)
+        return process.children(recursive=True)
     except psutil.Error:
-        return 0.0
+        return []
 
 
-def jobs_of(of: Study) -> Sequence[tuple[str, float, float]]:
-    """Stage, CPU seconds and peak memory in MB of every job, as Snakemake measured them (benchmarks/)."""
-    found = []
-    for file in sorted((of.root / "benchmarks").rglob("*.tsv")):
-        names, values = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()[:2])
-        row = dict(zip(names, values, strict=True))
-        stage = file.relative_to(of.root / "benchmarks/edct").with_suffix("").parts[0]
-        found.append((stage, _figure(row["cpu_time"]), _figure(row["max_rss"])))
-    return found
-
-
-def _figure(text: str) -> float:
-    """A figure of Snakemake's; it has none of a job that ended before it looked."""
-    return 0.0 if text in ("-", "NA") else float(text)
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 def bytes_of(folder: Path) -> int:
