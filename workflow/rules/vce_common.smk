@@ -40,21 +40,25 @@ def vce_arm(wildcards):
     return VceArm(**{name: wildcards[name] for name in VceArm.model_fields})
 
 
+def vce_on_sheet(wildcards):
+    """The arms that stand on one sheet: those of one classifier by every method."""
+    named = ("image_set", "denoiser", "classifier")
+    arms = [arm for arm in VCE_ARMS if all(getattr(arm, name) == wildcards[name] for name in named)]
+    return [arm.model_dump() for arm in arms]
+
+
 def vce_beside(template):
-    """For a rule's input: the files of the arms that stand on one sheet, those of one classifier by every method."""
-
-    def found(wildcards):
-        named = ("image_set", "denoiser", "classifier")
-        arms = [arm for arm in VCE_ARMS if all(getattr(arm, name) == wildcards[name] for name in named)]
-        return made(template, [arm.model_dump() for arm in arms])
-
-    return found
+    """For a rule's input: the files of the arms that stand on one sheet."""
+    return lambda wildcards: made(template, vce_on_sheet(wildcards))
 
 
-def vce_labels(wildcards, input):
-    """The rows of a sheet: the method of each file of counterfactuals."""
-    place = Path(EXPLAINED).parts.index("{method}{shard}.jsonl")
-    return each("--label", [Path(file).parts[place].removesuffix(".jsonl") for file in input.counterfactuals])
+def vce_rows(wildcards):
+    """For a rule's params: the options that name the rows of a sheet, an arm each, whatever its shards."""
+    rows = []
+    for arm in vce_on_sheet(wildcards):
+        rows += ["--counterfactuals", EXPLAINED.format(shard="", **arm), "--scores", VCE_SCORES.format(shard="", **arm)]
+        rows += ["--label", arm["method"]]
+    return rows
 
 
 def vce_robust(wildcards):

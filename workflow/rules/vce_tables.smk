@@ -149,10 +149,8 @@ rule run_vce_sheet:
         mem_mb=2000,
         runtime="30m",
     params:
-        images=lambda wildcards, input: each("--images", input.images),
-        counterfactuals=lambda wildcards, input: each("--counterfactuals", input.counterfactuals),
-        scores=lambda wildcards, input: each("--scores", input.scores),
-        labels=vce_labels,
+        images=lambda wildcards: IMAGES.format(shard="", image_set=wildcards.image_set),
+        rows=vce_rows,
         across=min(VCE.images, 8) if VCE else 1,
         pictures=lambda wildcards, output: pictures_of(output),
         code=fingerprint.code("cfeval.cli.vce.sheet"),
@@ -162,10 +160,8 @@ rule run_vce_sheet:
         """
         rm -rf {params.pictures:q}
         cfeval vce sheet \
-            {params.images:q} \
-            {params.counterfactuals:q} \
-            {params.scores:q} \
-            {params.labels:q} \
+            --images {params.images:q} \
+            {params.rows:q} \
             --across {params.across} \
             --out {output:q} \
             2>{log:q}
