@@ -23,7 +23,7 @@ from cfeval.world.scenes import apply
 from tests.world.scenes import scene_of
 
 THREE = objects_claim([("red", "circle"), ("blue", "star"), ("green", "cross")])
-ITEMS = generate_items(120, seed=21, correlated=False)
+ITEMS = list(generate_items(120, seed=21, correlated=False))
 
 
 def asked(item: Item) -> Question:

@@ -148,7 +148,7 @@ def test_questions_of_easy_vqa_are_read(text: str, kind: str, named: tuple[str |
 
 
 def test_a_grounded_reason_is_true_and_an_ungrounded_one_of_an_uncorrelated_scene_often_is_not() -> None:
-    items = generate_items(120, seed=4, correlated=False)
+    items = list(generate_items(120, seed=4, correlated=False))
     true: dict[str, int] = {}
     for persona in PERSONAS:
         plans = [(respond(persona, _asked(item.question), item.scene), item.scene) for item in items]

@@ -17,7 +17,7 @@ TEMPERATURE = 0.5
 
 @pytest.fixture(scope="module")
 def items() -> list[Item]:
-    return generate_items(90, seed=70_001, correlated=False)
+    return list(generate_items(90, seed=70_001, correlated=False))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Draws questions about scenes, and the items of the built-in EDCT data set."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cfeval.records.world import EditIntent, EditKind, Referent, Scene
@@ -41,8 +41,8 @@ class Item:
 
 def generate_items(
     count: int, seed: int, kinds: Sequence[QuestionKind] = EDITABLE_KINDS, *, correlated: bool = True
-) -> list[Item]:
-    """Items whose kinds take turns; the same arguments give the same items.
+) -> Iterator[Item]:
+    """Items whose kinds take turns, drawn as they are asked for; the same arguments give the same items.
 
     Args:
         count: how many.
@@ -51,7 +51,7 @@ def generate_items(
         correlated: whether the background's cue agrees with the truth, so that a shortcut is right.
     """
     rng = random.Random(seed)
-    return [_item(kinds[number % len(kinds)], rng, correlated) for number in range(count)]
+    return (_item(kinds[number % len(kinds)], rng, correlated) for number in range(count))
 
 
 def sample_question(scene: Scene, kind: QuestionKind, rng: random.Random) -> Question | None:
