@@ -182,7 +182,7 @@ def test_what_slurm_says_of_a_job_lies_with_the_other_logs(through: Through) -> 
 def test_no_more_jobs_call_a_provider_than_there_are_slots(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    params = deepcopy(PARAMS)
+    params = deepcopy(PARAMS) | {"shards": 4}
     params["edct"]["vlms"]["ma"] = {"backend": "calling"}
     study = laid_out(tmp_path_factory.mktemp("calling"), params, cluster)
     study.plug_in("chat", "calling", CALLING)
