@@ -39,7 +39,7 @@ BASELINES = [f"results/edct/baseline/mine/ma/{shard:03}.jsonl" for shard in rang
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     """A study whose target needs a GPU, in four shards."""
-    params = deepcopy(PARAMS)
+    params = deepcopy(PARAMS) | {"shards": 4}
     params["edct"]["vlms"]["ma"] = {"backend": "needy"}
     study = lay_out(tmp_path / "study", params)
     (study.root / "src/cfeval/backends/chat/needy.py").write_text(NEEDY)
