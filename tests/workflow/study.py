@@ -59,11 +59,15 @@ PARAMS: dict[str, Any] = {
         "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
     },
 }
-FILLED_TABLES = {"table": 6, "figure": 2, "metrics": 1, "report": 1}
+EXPORTED = {"calls": 1, "report": 1}
+"""What a run without a named phase makes beside the tables."""
+FILLED_TABLES = {"table": 6, "figure": 2, "metrics": 1}
 """Table 1 and 2, calibration, instrument, agreement and comparisons; the others have no arm in this study."""
-EVERY_TABLE = {"table": 10, "figure": 3, "metrics": 1, "report": 1}
-JUDGED = {"judge": 8, "score": 8} | EVERY_TABLE
-EVERYTHING = {"generate": 1, "baseline": 4, "instruct": 4, "edit": 8, "check": 8, "requery": 8} | JUDGED
+EVERY_TABLE = {"table": 10, "figure": 3, "metrics": 1}
+JUDGED = {"judge": 8, "score": 8}
+EVERYTHING = (
+    {"generate": 1, "baseline": 4, "instruct": 4, "edit": 8, "check": 8, "requery": 8} | JUDGED | EVERY_TABLE | EXPORTED
+)
 """Two targets and two editors, each cut into two shards."""
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.workflow.conftest import Copy
-from tests.workflow.study import EVERY_TABLE, EVERYTHING, FILLED_TABLES, Study
+from tests.workflow.study import EVERY_TABLE, EVERYTHING, EXPORTED, FILLED_TABLES, JUDGED, Study
 
 NO_JOBS: dict[str, int] = {}
 SCORES = "results/edct/scores/mine"
-TABLES_ALONE = {name: number for name, number in FILLED_TABLES.items() if name != "report"}
-JUDGED_AND_TABLES = {"judge": 8, "score": 8} | TABLES_ALONE
+JUDGED_AND_TABLES = JUDGED | FILLED_TABLES
 
 
 @dataclass
@@ -152,14 +151,14 @@ def test_an_added_model_runs_its_branch(finished: Study, copy: Copy) -> None:
     params["edct"]["tables"]["table1"][0]["vlm"].append("mc")
     study.set_params(params)
     branch = dict.fromkeys(["baseline", "instruct", "edit", "check", "requery", "judge", "score"], 2)
-    assert study.jobs("snakemake") == branch | {"table": 3, "figure": 1, "metrics": 1, "report": 1}
+    assert study.jobs("snakemake") == branch | {"table": 3, "figure": 1, "metrics": 1} | EXPORTED
 
 
 def test_an_added_sample_runs_its_shard(finished: Study, copy: Copy) -> None:
     study = copy(finished)
     study.import_samples(13)
     shard = {"generate": 1, "baseline": 2, "instruct": 2, "edit": 4, "check": 4, "requery": 4, "judge": 4, "score": 4}
-    assert study.jobs("dvc", "repro") == shard | FILLED_TABLES
+    assert study.jobs("dvc", "repro") == shard | FILLED_TABLES | EXPORTED
     assert study.table().count(",13,") == 4
 
 
@@ -170,7 +169,7 @@ def test_a_removed_target_is_not_sealed(finished: Study, copy: Copy) -> None:
     for table in params["edct"]["tables"].values():
         table[0]["vlm"].remove("mb")
     study.set_params(params)
-    assert study.jobs("snakemake") == FILLED_TABLES
+    assert study.jobs("snakemake") == FILLED_TABLES | EXPORTED
     assert any("/mb" in name for name in study.results())
     assert study.jobs("dvc", "repro") == NO_JOBS
     assert not any("/mb" in name for name in study.results())
@@ -216,7 +215,7 @@ class TestClones:
         params["edct"]["interval"]["level"] = 0.9
         clone.set_params(params)
         jobs = clone.jobs("dvc", "repro", "--pull", "--allow-missing", "edct_tables")
-        assert jobs == {name: number for name, number in EVERY_TABLE.items() if name != "report"}
+        assert jobs == EVERY_TABLE
         assert "90 %" in clone.table()
         assert not (clone.root / "results/edct/verdicts").exists()
 
@@ -260,7 +259,7 @@ def test_failed_jobs_do_not_take_the_others_with_them(finished: Study, copy: Cop
     assert failed.returncode == 1
     assert failed.stderr.count("failed: verdicts of j on mb") == 2
     assert tried == {"judge": 8, "score": 6}
-    assert study.jobs("dvc", "repro", "edct_tables") == {"judge": 2, "score": 2} | TABLES_ALONE
+    assert study.jobs("dvc", "repro", "edct_tables") == {"judge": 2, "score": 2} | FILLED_TABLES
     assert study.table() == truth
 
 
