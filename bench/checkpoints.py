@@ -63,8 +63,8 @@ QWEN_7B = QwenSize(
     },
     pixels=448,
 )
-# huggingface.co/black-forest-labs/FLUX.1-dev: transformer/, vae/, text_encoder_2/ and text_encoder/config.json, whose
-# networks FLUX.1-Kontext-dev has too (its paper, arXiv 2506.15742; diffusers' FluxKontextPipeline).
+# FLUX.1-dev, whose networks FLUX.1-Kontext-dev has too (diffusers' FluxKontextPipeline takes the same classes): its
+# transformer and autoencoder, the encoder of T5 v1.1 XXL, and the text half of CLIP ViT-L/14.
 FLUX_KONTEXT = FluxSize(
     transformer={
         "patch_size": 1,

@@ -3,6 +3,9 @@
 120 items, two calls each (a question about a 64 × 64 picture, then the reason in the same conversation), every call
 answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 s at best. Every tool is a process of
 its own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
+
+Providers answer some calls much later than others; so a second table has five hundred items, and one call in a hundred
+that takes ten times as long. Its ideal is all seconds that the server took over 16.
 """
 
 import statistics
@@ -18,6 +21,7 @@ from bench.table import Table
 
 ITEMS, LATENCY, REPEATS = 120, 0.5, 3
 IDEAL = ITEMS * 2 / AT_ONCE * LATENCY
+UNEVEN, QUICK, SLOW, ONE_IN = 500, 0.1, 1.0, 100
 COLUMNS = (
     "",
     "calls, s",
@@ -40,9 +44,10 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of the work: the seconds that the server was busy with it, and the process."""
+    """One run of the work: seconds from the first call to the last, all seconds that calls took, and the process."""
 
     calls: float
+    summed: float
     process: Ran
 
 
@@ -50,33 +55,57 @@ def tables() -> list[Table]:
     """Run all, in turn, so that a busy moment of the machine meets not one of them alone."""
     found: dict[Subject, list[Measured]] = {subject: [] for subject in TWO_TURNS}
     starting: dict[Subject, Ran] = {}
+    uneven: dict[Subject, list[Measured]] = {subject: [] for subject in TWO_TURNS}
     with serving() as server, tempfile.TemporaryDirectory() as scratch:
         for subject in TWO_TURNS:
             starting[subject] = measure(server, subject, Path(scratch) / f"{TWO_TURNS.index(subject)}-one", 1).process
         for repeat in range(REPEATS):
             for number, subject in enumerate(TWO_TURNS):
-                found[subject].append(measure(server, subject, Path(scratch) / f"{number}-{repeat}", ITEMS))
-    return [table(found, starting)]
+                folder = Path(scratch) / f"{number}-{repeat}"
+                found[subject].append(measure(server, subject, folder, ITEMS))
+                late = {"seconds": QUICK, "slow": SLOW, "one_in": ONE_IN}
+                uneven[subject].append(measure(server, subject, folder / "uneven", UNEVEN, late))
+    return [table(found, starting), table_of_uneven(uneven)]
 
 
-def measure(server: Remote, subject: Subject, folder: Path, items: int) -> Measured:
+def measure(
+    server: Remote, subject: Subject, folder: Path, items: int, latency: Mapping[str, float] | None = None
+) -> Measured:
     """The work on so many new items."""
     if why := subject.missing():
-        return Measured(0, Ran(1, 0, 0, 0, why))
+        return Measured(0, 0, Ran(1, 0, 0, 0, why))
     lay_out(folder, items)
     server.steer("reset")
-    server.steer("latency", seconds=LATENCY)
+    server.steer("latency", **(latency or {"seconds": LATENCY}))
     ran = run(subject.command("turns", server.openrouter, folder, "out.jsonl"), environment(folder), folder)
     log = server.log()
     if ran.status == 0 and len(log) != 2 * items:
         raise SystemExit(f"bench: {subject.name} sent {len(log)} calls, not {2 * items}")
-    return Measured(max(entry["ended"] for entry in log) - min(entry["began"] for entry in log) if log else 0, ran)
+    spans = [(entry["began"], entry["ended"]) for entry in log] or [(0.0, 0.0)]
+    first, last = min(began for began, _ in spans), max(ended for _, ended in spans)
+    return Measured(last - first, sum(ended - began for began, ended in spans), ran)
 
 
 def table(found: Mapping[Subject, Sequence[Measured]], starting: Mapping[Subject, Ran]) -> Table:
     """A row each, medians."""
     title = f"{ITEMS} items × 2 calls at {LATENCY} s, {AT_ONCE} at once: ideal {IDEAL} s"
     return Table(title, COLUMNS, [_row(subject, runs, starting[subject]) for subject, runs in found.items()], NOTES)
+
+
+def table_of_uneven(found: Mapping[Subject, Sequence[Measured]]) -> Table:
+    """The same where some calls take longer."""
+    title = f"{UNEVEN} items × 2 calls at {QUICK} s, one in {ONE_IN} at {SLOW:g} s, {AT_ONCE} at once"
+    columns = ("", "calls, s", "over the ideal")
+    rows = []
+    for subject, runs in found.items():
+        failed = next((one.process for one in runs if one.process.status), None)
+        if failed is not None:
+            rows.append(not_run(subject.name, failed.said, columns))
+            continue
+        calls = statistics.median(one.calls for one in runs)
+        over = statistics.median(one.calls / (one.summed / AT_ONCE) for one in runs)
+        rows.append([subject.name, f"{calls:.1f}", f"{over:.3f}"])
+    return Table(title, columns, rows, (f"Medians of {REPEATS} runs.",))
 
 
 def _row(subject: Subject, runs: Sequence[Measured], start: Ran) -> list[str]:

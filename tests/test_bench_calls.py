@@ -21,7 +21,7 @@ def cells(table: Table) -> dict[str, dict[str, str]]:
 
 
 def measured(seconds: float, cpu: float = 2.0, peak: float = 60.0, status: int = 0, said: str = "") -> object:
-    return orchestration.Measured(seconds, Ran(status, seconds + 1, cpu, peak, said))
+    return orchestration.Measured(seconds, 0, Ran(status, seconds + 1, cpu, peak, said))
 
 
 def test_orchestration_shows_medians_and_the_ratio_to_the_ideal() -> None:

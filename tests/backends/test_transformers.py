@@ -63,14 +63,17 @@ def one_at_a_time(chat: ChatModel, requests: Sequence[ChatRequest]) -> list[Chat
 
 @pytest.mark.parametrize("architecture", SEEING)
 def test_a_target_answers_and_explains_in_one_conversation(architecture: str) -> None:
-    questions = [Asked(f"i{n}", noise(n, size), f"What is in image {n}?", n) for n, size in enumerate(SIZES)]
-    held = converse(model(architecture, **SAMPLED), questions, Prompts("{question}", "Why?"), "baseline")
-    for conversation in held:
+    def ask(number: int) -> Asked:
+        return Asked(f"i{number}", noise(number, SIZES[number]), f"What is in image {number}?", number)
+
+    prompts = Prompts("{question}", "Why?")
+    held = dict(converse(model(architecture, **SAMPLED), range(len(SIZES)), ask, prompts, "baseline"))
+    for conversation in held.values():
         assert conversation["status"] == Status.OK, conversation["reason"]
         assert conversation["answer"]
         assert conversation["explanation"]
         assert conversation["model"] == f"tiny-{architecture}"
-    assert len({conversation["answer"] for conversation in held}) > 1
+    assert len({conversation["answer"] for conversation in held.values()}) > 1
 
 
 @pytest.mark.parametrize("sampling", [SAMPLED, GREEDY, FILTERED], ids=["sampled", "greedy", "filtered"])

@@ -26,11 +26,14 @@ def conversations(url: str, first: int, last: int, why: str = PROMPTS.explain, *
     """Hold the conversations about the items from `first` up to `last`; two turns each."""
     spec = {"model": "vlm", "base_url": url, "key_env": KEY_ENV, "seed": True, **options}
     model = registry.build("chat", {"backend": "openai", **spec})
-    asked = [Asked(f"i{n}", picture(n % 250, (8, 6 + n // 250)), str(n), n) for n in range(first, last)]
-    said: list[dict[str, Any]] = json.loads(
-        json.dumps(converse(model, asked, Prompts(PROMPTS.answer, why), "baseline"))
-    )
+    prompts = Prompts(PROMPTS.answer, why)
+    held = [said for _, said in converse(model, range(first, last), _asked, prompts, "baseline")]
+    said: list[dict[str, Any]] = json.loads(json.dumps(held))
     return said
+
+
+def _asked(number: int) -> Asked:
+    return Asked(f"i{number}", picture(number % 250, (8, 6 + number // 250)), str(number), number)
 
 
 def job(url: str, first: int, last: int, **calls: Any) -> "subprocess.Popen[str]":

@@ -37,7 +37,7 @@ def exported(server: Loopback, configure: Configure, tmp_path: Path, cfeval: Run
     assert {item["status"] for item in said[0]} == {"ok", "wrong_model", "refused", "transport_error"}
     archive = tmp_path / "calls.zip"
     status, out, _ = cfeval("store", "export", "--out", archive, "--store", path)
-    assert (status, out) == (0, f"16 calls in {archive}\n")
+    assert (status, out) == (0, f"17 calls in {archive}\n")
     return archive, said
 
 
@@ -47,7 +47,7 @@ def test_an_import_on_another_machine_replays_the_study_offline(
     archive, said = exported
     elsewhere = tmp_path / "elsewhere" / "calls.sqlite"
     status, out, _ = cfeval("store", "import", archive, "--store", elsewhere)
-    assert (status, out) == (0, "16 new calls, 0 known ones\n")
+    assert (status, out) == (0, "17 new calls, 0 known ones\n")
     sent = len(server.log)
     configure(store=str(elsewhere), offline=True)
     assert study(server) == said
@@ -55,7 +55,7 @@ def test_an_import_on_another_machine_replays_the_study_offline(
     again = tmp_path / "again.zip"
     cfeval("store", "export", "--out", again, "--store", elsewhere)
     assert again.read_bytes() == archive.read_bytes()
-    assert cfeval("store", "import", archive, "--store", elsewhere)[1] == "0 new calls, 16 known ones\n"
+    assert cfeval("store", "import", archive, "--store", elsewhere)[1] == "0 new calls, 17 known ones\n"
     assert cfeval("store", "verify", "--store", elsewhere)[0] == 0
 
 
@@ -76,7 +76,7 @@ def test_only_the_calls_that_records_name_are_exported_and_lost_ones_come_from_t
         assert cfeval("store", "export", everything, "--out", archive)[0] == 0
         assert archive.read_bytes() == whole
         status, _, err = cfeval("store", "export", everything, "--out", few)
-    assert (status, "12 of 16 calls are not in the store" in err) == (2, True)
+    assert (status, "13 of 17 calls are not in the store" in err) == (2, True)
     assert len(err.splitlines()) == 1
 
 
@@ -113,7 +113,7 @@ def changed(archive: Path, out: Path, **files: Any) -> Path:
         ({"calls": lambda c: c.replace(b"umbrella", b"parasols")}, "was changed after it was stored"),
         ({"calls": lambda c: c.replace(b"Item 1", b"Item 9")}, "is not the call that its key names"),
         ({"calls": lambda c: c.replace(b'"draw":', b'"drew":')}, "not a stored call"),
-        ({"calls": lambda c: c[:-200]}, "line 16: not a stored call"),
+        ({"calls": lambda c: c[:-200]}, "line 17: not a stored call"),
         ({"calls": lambda c: b"\xff" + c}, "not an export"),
         ({"calls": lambda c: None}, "not an export"),
         ({"images": lambda c: c[:-1]}, "its image is not what its hash says"),

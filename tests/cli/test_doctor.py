@@ -45,6 +45,14 @@ def test_a_living_run_is_left_alone(cfeval: Run, killed: Path) -> None:
     assert (killed / ".snakemake/locks").exists()
 
 
+def test_a_run_on_another_machine_keeps_its_lock(cfeval: Run, killed: Path) -> None:
+    (killed / ".snakemake/machine").write_text("node-7")
+    said = cfeval("doctor", "--folder", killed)[1]
+    assert "began on node-7; where none is alive there, run `snakemake --unlock`" in said
+    assert (killed / ".snakemake/locks").exists()
+    assert not (killed / ".dvc/tmp/rwlock").exists(), "DVC reads its lock file whoever wrote it"
+
+
 def test_a_good_lock_file_of_dvc_stays(cfeval: Run, tmp_path: Path) -> None:
     (tmp_path / ".dvc/tmp").mkdir(parents=True)
     (tmp_path / ".dvc/tmp/rwlock").write_text("{}")

@@ -13,7 +13,7 @@ import pytest
 from cfeval.io.atomic import growing_text
 from cfeval.io.following import Following
 from cfeval.io.gallery import gallery
-from cfeval.studies.edct import baseline, checks, counterfactuals, instructions, requery, verdicts
+from cfeval.studies.edct import checks, conversation, counterfactuals, instructions, verdicts
 from tests.cli.stages import MODELS, OUTPUTS, READS, Stages, staged
 from tests.conftest import Run
 
@@ -36,7 +36,7 @@ def small_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows, pieces and batches that few items fill."""
     for function, measure in ((Following.__init__, 32), (unwrap(growing_text), 2048), (unwrap(gallery), 2048)):
         monkeypatch.setattr(function, "__defaults__", (measure,))
-    for stage in (baseline, checks, counterfactuals, instructions, requery, verdicts):
+    for stage in (conversation, checks, counterfactuals, instructions, verdicts):
         monkeypatch.setattr(stage, "BATCH", 16)
 
 

@@ -61,6 +61,8 @@ class Loopback(Control):
         self.settings = settings
         self.latency = settings.latency
         """Seconds every request waits before it is answered; requests wait side by side. May be changed."""
+        self.slow_one_in, self.slow = 0, 0.0
+        """One in so many requests, by its hash, waits so many seconds; 0: none."""
         self.origin = origin
         """Scheme, host and port."""
         self.defects: list[Exception] = []
@@ -71,6 +73,11 @@ class Loopback(Control):
         """Forget the log, the counts, the script, the random faults and the tasks at BFL."""
         super().reset()
         self.tasks: dict[str, BflTask] = {}
+
+    def seconds_of(self, digest: str) -> float:
+        """How long a request waits."""
+        slow = self.slow_one_in and int(digest[:8], 16) % self.slow_one_in == 0
+        return self.slow if slow else self.latency
 
     @property
     def openai(self) -> str:
@@ -113,7 +120,7 @@ async def serve(
     barred = server.settings.key is not None and kind != Kind.DOWNLOAD and key != server.settings.key
     entry = Request(route, kind, request.path, model, digest, bool(key), payload)
     with server.serving(entry, aimed=request.headers.get("X-Fault"), healthy=barred):
-        await asyncio.sleep(server.latency)
+        await asyncio.sleep(server.seconds_of(digest))
         try:
             if barred:
                 raise denial(route, missing=not key)

@@ -283,6 +283,19 @@ def test_the_doctor_mends_a_killed_dvc(finished: Study, copy: Copy, truth: str) 
     assert study.table() == truth
 
 
+def test_a_run_on_another_machine_keeps_its_lock_and_one_on_this_machine_does_not(finished: Study, copy: Copy) -> None:
+    study = copy(finished)
+    study.set_threshold(0.8)
+    locks = study.root / ".snakemake/locks"
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").write_text("results/tables/edct_table2.csv\n")
+    (study.root / ".snakemake/machine").write_text("node-7")
+    refused = study.try_("snakemake", "edct_tables")
+    assert (refused.returncode != 0, "unlock" in refused.stdout + refused.stderr) == (True, True)
+    (study.root / ".snakemake/machine").unlink()
+    assert study.jobs("snakemake", "edct_tables") == JUDGED_AND_TABLES
+
+
 def _small(study: Study, shards: int) -> None:
     """One arm, cut into so many shards."""
     params = study.params()

@@ -22,9 +22,11 @@ if workflow.is_main_process:
 JOURNAL = provenance.Journal(tuple(part for parts in SEALED.values() for part in parts))
 
 if workflow.is_main_process:
-    # A killed run leaves its lock behind; without a run that is alive it would only stand in the way.
-    if locks.SNAKEMAKE_LOCKS.is_dir() and not locks.alive(Path(), ["snakemake"]):
+    # A killed run leaves its lock behind; without a run that is alive it would only stand in the way. Of a run on another
+    # machine that shares the folder nothing is known: its lock stays, and Snakemake says so.
+    if not locks.elsewhere(Path()) and not locks.alive(Path(), ["snakemake"]):
         locks.remove(locks.SNAKEMAKE_LOCKS)
+    locks.sign(Path())
     # DVC seals whole folders, and its stages may find no job to run: then nothing but this sees to them.
     _sealing = SEALED.get(surroundings.dvc_stage(), [])
     for _part in _sealing:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, field_validator
@@ -10,6 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 from cfeval.backends.asking import AskingOptions, Form, Heard, Question, ask, named_texts, question
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
+from cfeval.backends.serving import together
 from cfeval.backends.votes import count_votes
 from cfeval.errors import BackendError, InputError, nearest
 from cfeval.protocols import controls, edct_2025
@@ -77,6 +79,8 @@ class ChatJudge:
         self.options = options
         self.forms = forms
         self.needs_picture = needs_picture
+        self.side_by_side = together(model)
+        self._questions = cache(lambda protocol: [question(options, form) for form in forms[protocol]])
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """Have every request judged.
@@ -86,10 +90,8 @@ class ChatJudge:
         """
         for request in requests:
             _check(request, self.forms)
-        protocols = dict.fromkeys(request.protocol for request in requests)
-        asked = {name: [question(self.options, form) for form in self.forms[name]] for name in protocols}
         numbers = range(self.options.samples)
-        samples = [_sample(request, n, *asked[request.protocol]) for request in requests for n in numbers]
+        samples = [_sample(one, n, *self._questions(one.protocol)) for one in requests for n in numbers]
         replies = iter(hold(self.model, samples))
         return [count_votes({f"sample {n + 1}": next(replies) for n in numbers}, one.protocol) for one in requests]
 

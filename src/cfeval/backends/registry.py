@@ -15,6 +15,9 @@ and, where they apply,
 `files`, `examine` and `calls` of a writer or judge take the protocol as a second argument, because what it is asked
 depends on it.
 
+What is built takes requests in batches; one that can work on many at once says so by its attribute `side_by_side`
+(`cfeval.backends.serving`).
+
 A module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
 

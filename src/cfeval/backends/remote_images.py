@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import httpx2
-
 from cfeval.backends.editors.base import EditReply, EditRequest
 from cfeval.backends.registry import Expected
+from cfeval.calls.attempts import Attempts
 from cfeval.calls.call import Call, Reply, Usage
-from cfeval.calls.caller import Attempts, Caller, run_all
+from cfeval.calls.caller import Caller
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import decode, under
+from cfeval.calls.line import run_all
 from cfeval.io.pictures import Picture
 
 EXPECTED = Usage(input_tokens=2000, images=1)
@@ -57,17 +57,19 @@ Plan = Callable[[EditRequest, Picture], Planned | EditReply]
 def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int | None, plan: Plan) -> list[EditReply]:
     """Have every edit made; the picture that comes back gets the original's size, unless its shape is another."""
 
-    async def one(request: EditRequest, caller: Caller, client: httpx2.AsyncClient) -> EditReply:
+    async def one(request: EditRequest, caller: Caller) -> EditReply:
         picture = await asyncio.to_thread(under, request.picture, max_pixels)
         planned = plan(request, picture)
         if isinstance(planned, EditReply):
             return planned
         named = {**planned.named, "image": f"sha256:{picture.sha256}"}
-        call = Call(service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED)
-        reply = await caller.answer(call, planned.send, client)
+        call = Call(
+            service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
+        )
+        reply = await caller.answer(call, planned.send)
         return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
 
-    return run_all([partial(one, request) for request in requests], service.at_most)
+    return run_all([partial(one, request) for request in requests])
 
 
 async def sound(reply: Reply | Fault) -> Reply | Fault:

@@ -79,7 +79,7 @@ class Attempts:
         tried: Counter[str] = Counter()
         while True:
             result = await step()
-            self.caller.heed(result)
+            self.caller.heed(self.call, result)
             if not isinstance(result, Fault) or result.reaction is not Reaction.RETRY:
                 return result
             tried[result.kind] += 1

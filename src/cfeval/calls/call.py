@@ -15,7 +15,8 @@ class Call:
     """One question to a model outside.
 
     `request` is the whole request, images by their SHA-256 (`sha256:…`); `draw` tells apart calls that are to be drawn
-    anew though they ask the same. `item` is for messages only. `expected` is what it will use at most.
+    anew though they ask the same. `item` is for messages only. `expected` is what it will use at most, and `at_most`
+    how many such calls the provider bears at once.
     """
 
     api: str
@@ -25,6 +26,7 @@ class Call:
     draw: int
     item: str = ""
     expected: "Usage" = field(default_factory=lambda: Usage())
+    at_most: int = 512
 
     @cached_property
     def key(self) -> str:

@@ -4,10 +4,8 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 
@@ -17,40 +15,43 @@ from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.faults import Fault, Reaction
 from cfeval.calls.limiter import Limiter
 from cfeval.calls.meter import Meter
-from cfeval.calls.prices import Price, Prices, load_prices
-from cfeval.calls.settings import settings
+from cfeval.calls.prices import Price, Prices
 from cfeval.calls.store import Budget, BudgetError, Settlement, Store
-from cfeval.calls.transport import open_client
 from cfeval.errors import BackendError, CfevalError
 from cfeval.params.sections import Calls
 
-__all__ = ["Attempts", "Caller", "Work", "run_all"]
-
-T = TypeVar("T")
 ALIKE = 3
 """So many calls that fail alike for no reason of their own, before any went well, end the run."""
 _LOOK = 0.2
 """Seconds between two looks at a call that another job is at."""
 
 
-class Caller:
-    """One job's way to the models outside."""
+class _Lane:
+    """A model at a provider: how many calls it bears at once, and how the first of them went."""
 
-    def __init__(self, calls: Calls, store: Store, prices: Prices, at_most: int) -> None:
-        self.settings, self.store, self.prices = calls, store, prices
+    def __init__(self, ceiling: int) -> None:
+        self.limiter = Limiter(ceiling)
+        self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
+        self.first: set[str] = set()  # calls that began before any ended, and have not ended
+        self.any_ended = False
+
+
+class Caller:
+    """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
+
+    def __init__(self, calls: Calls, store: Store, prices: Prices, client: httpx2.AsyncClient) -> None:
+        self.settings, self.store, self.prices, self.client = calls, store, prices, client
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
-        self.limiter = Limiter(min(calls.at_once, at_most))
         self.meter = Meter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
+        self._slots = asyncio.Semaphore(calls.at_once)
+        self._lanes: dict[tuple[str, str, str], _Lane] = {}
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
-        self._alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
-        self._first: set[str] = set()  # calls that began before any ended, and have not ended
-        self._any_ended = False
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def answer(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
+    async def answer(self, call: Call, work: Work) -> Reply:
         """The reply to a call, from the store if it is there.
 
         Raises:
@@ -62,12 +63,16 @@ class Caller:
             if stored is not None:
                 self.meter.stored += 1
                 return stored
-            async with self.limiter:
+            async with self._lane(call).limiter, self._slots:
                 try:
-                    return await self._own(call, work, client)
+                    return await self._own(call, work)
                 except CfevalError as error:
-                    self._stop(error)
+                    self.stop(error)
                     raise
+
+    def _lane(self, call: Call) -> _Lane:
+        ceiling = min(self.settings.at_once, call.at_most)
+        return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
 
     def _stored(self, call: Call) -> Reply | None:
         """What the store answers; a failure that does not stand counts only where nothing can be sent."""
@@ -81,7 +86,7 @@ class Caller:
             )
         return None
 
-    async def _own(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
+    async def _own(self, call: Call, work: Work) -> Reply:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self._go_on()
         while not self.store.claim(call.key, self.settings.deadline):
@@ -90,16 +95,17 @@ class Caller:
         try:
             stored = self._stored(call)
             if stored is None:
-                return await self._ask(call, work, client)
+                return await self._ask(call, work)
             self.meter.stored += 1
             return stored
         finally:
             self.store.release(call.key)
 
-    async def _ask(self, call: Call, work: Work, client: httpx2.AsyncClient) -> Reply:
-        if not self._any_ended:
-            self._first.add(call.key)
-        attempts = Attempts(self, call, client, time.monotonic())
+    async def _ask(self, call: Call, work: Work) -> Reply:
+        lane = self._lane(call)
+        if not lane.any_ended:
+            lane.first.add(call.key)
+        attempts = Attempts(self, call, self.client, time.monotonic())
         try:
             with self.meter.in_flight():
                 result = await work(attempts)
@@ -112,7 +118,7 @@ class Caller:
         finally:
             attempts.settle()
         self.meter.ended(reply)
-        self._conclude(call, result)
+        self._conclude(lane, call, result)
         return reply
 
     async def send(self, call: Call) -> int:
@@ -162,12 +168,12 @@ class Caller:
             )
         return price
 
-    def heed(self, result: Any) -> None:
-        """Learn from how an attempt ended how many calls the server bears at once."""
+    def heed(self, call: Call, result: Any) -> None:
+        """Learn from how an attempt ended how many such calls the server bears at once."""
         if not isinstance(result, Fault):
-            self.limiter.went_well()
+            self._lane(call).limiter.went_well()
         elif result.throttled:
-            self.limiter.throttled()
+            self._lane(call).limiter.throttled()
 
     async def pause(self, seconds: float) -> None:
         """Wait before a further attempt, or until the run stops.
@@ -179,63 +185,30 @@ class Caller:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         self._go_on()
 
-    def _conclude(self, call: Call, result: Reply | Fault) -> None:
+    def _conclude(self, lane: _Lane, call: Call, result: Reply | Fault) -> None:
         """End the run where nothing went well and calls fail alike for a reason that is not their own.
 
         All that began together are waited for: a refusal comes sooner than an answer.
         """
-        self._any_ended = True
-        self._first.discard(call.key)
-        if self._alike is None or not isinstance(result, Fault):
-            self._alike = None
+        lane.any_ended = True
+        lane.first.discard(call.key)
+        if lane.alike is None or not isinstance(result, Fault):
+            lane.alike = None
         elif result.systematic:
-            self._alike[result.kind] += 1
-            if self._alike[result.kind] >= ALIKE and not self._first:
-                self._stop(
+            lane.alike[result.kind] += 1
+            if lane.alike[result.kind] >= ALIKE and not lane.first:
+                self.stop(
                     BackendError(
                         f"the first calls all failed alike ({result.reason}); check the network, base_url, the model's "
                         "name and options; `cfeval doctor` tells which"
                     )
                 )
 
-    def _stop(self, error: CfevalError) -> None:
+    def stop(self, error: CfevalError) -> None:
+        """Send nothing more; calls in flight end as they may."""
         self.stopped = self.stopped or error
         self._stopping.set()
 
     def _go_on(self) -> None:
         if self.stopped is not None:
             raise self.stopped
-
-
-def run_all(works: Sequence[Callable[[Caller, httpx2.AsyncClient], Awaitable[T]]], at_most: int = 512) -> list[T]:
-    """Do several pieces of work that call models outside, all at once; their results, in order.
-
-    Args:
-        works: each is given the caller and a client.
-        at_most: how many calls the provider bears at once; `calls.at_once` may set fewer.
-
-    Where the run must stop, calls in flight are waited for and stored first: they are paid for.
-
-    Raises:
-        CfevalError: see `Caller.answer`.
-    """
-
-    async def do() -> list[T | BaseException]:
-        async with open_client() as client:
-            with caller.meter.shown():
-                return await asyncio.gather(*(work(caller, client) for work in works), return_exceptions=True)
-
-    if not works:
-        return []
-    calls = settings()
-    store = Store(Path(calls.store))
-    caller = Caller(calls, store, load_prices(calls.prices), at_most)
-    try:
-        results = asyncio.run(do())
-    finally:
-        store.close()
-    wrong = [result for result in results if isinstance(result, BaseException)]
-    for error in (*(e for e in wrong if not isinstance(e, CfevalError)), caller.stopped, *wrong):
-        if error is not None:
-            raise error
-    return [result for result in results if not isinstance(result, BaseException)]

@@ -42,7 +42,10 @@ def _mend(folder: Path, dry_run: bool) -> None:
     found = list(locks.complaints(folder))
     for path, what in found:
         running = locks.alive(folder, ("snakemake", "dvc"))
-        if running:
+        other = locks.elsewhere(folder) if path == folder / locks.SNAKEMAKE_LOCKS else ""
+        if other:
+            print(f"{path}: {what} that began on {other}; where none is alive there, run `snakemake --unlock`")
+        elif running:
             print(f"{path}: {what}, but process {running[0]} is at work in {folder.resolve()}; left alone")
         elif dry_run:
             print(f"{path}: {what}")

@@ -2,21 +2,39 @@
 
 import json
 import shutil
+import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 DVC_LOCK = Path(".dvc/tmp/rwlock")
+MACHINE = Path(".snakemake/machine")
+"""Names the machine on which the last run began: of the processes of another, this one knows nothing."""
 
 
 def complaints(folder: Path) -> Iterator[tuple[Path, str]]:
     """What is wrong, were no run alive: the file or folder to remove, and why."""
-    locks = folder / SNAKEMAKE_LOCKS
-    if locks.is_dir() and any(locks.iterdir()):
-        yield locks, "the lock of a Snakemake run"
+    if _locked(folder):
+        yield folder / SNAKEMAKE_LOCKS, "the lock of a Snakemake run"
     dvc = folder / DVC_LOCK
     if dvc.is_file() and not _is_json(dvc):
         yield dvc, "DVC cannot read it, and stops"
+
+
+def sign(folder: Path) -> None:
+    """Note that a run begins on this machine, unless another holds the lock."""
+    if not _locked(folder):
+        (folder / MACHINE).parent.mkdir(exist_ok=True)
+        (folder / MACHINE).write_text(socket.gethostname(), encoding="utf-8")
+
+
+def elsewhere(folder: Path) -> str:
+    """The other machine, sharing the folder, on which the run began that holds the lock; empty where it is this one."""
+    try:
+        name = (folder / MACHINE).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    return name if _locked(folder) and name != socket.gethostname() else ""
 
 
 def alive(folder: Path, programs: Iterable[str]) -> list[int]:
@@ -40,6 +58,11 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _locked(folder: Path) -> bool:
+    locks = folder / SNAKEMAKE_LOCKS
+    return locks.is_dir() and any(locks.iterdir())
 
 
 def _is_json(path: Path) -> bool:

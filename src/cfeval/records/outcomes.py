@@ -1,33 +1,40 @@
 """How failures travel: a later stage repeats the status of the stage that failed, and does no work for the item."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from cfeval.records.common import Outcome, Status
-from cfeval.streams import batched
 
 Ended = TypeVar("Ended", bound=Outcome)
 Result = TypeVar("Result")
 
 
 def work_through(
-    records: Iterable[Ended], work: Callable[[list[Ended]], Sequence[Result]], batch: int
+    records: Iterable[Ended], work: Callable[[Iterator[Ended]], Iterator[tuple[Ended, Result]]]
 ) -> Iterator[tuple[Ended, Result | None]]:
-    """Do a stage's work, batch by batch, for the records that have not failed before.
+    """Do a stage's work for the records that have not failed before.
 
     Args:
         records: what the stage before passed on.
-        work: from a list of sound records to their results, in order.
-        batch: how many records to hold at a time.
+        work: from the sound records, of which it may take some ahead, to the same with their results, in order.
 
     Yields:
         Every record in its order, with its result, or with None where it failed at an earlier stage.
     """
-    for some in batched(records, batch):
-        sound = [record for record in some if not failed(record)]
-        results = iter(work(sound) if sound else ())
-        for record in some:
-            yield record, None if failed(record) else next(results)
+    taken: deque[Ended] = deque()
+
+    def sound() -> Iterator[Ended]:
+        for record in records:
+            taken.append(record)
+            if not failed(record):
+                yield record
+
+    for record, result in work(sound()):
+        while (earlier := taken.popleft()) is not record:
+            yield earlier, None
+        yield record, result
+    yield from ((record, None) for record in taken)
 
 
 def failed(outcome: Outcome) -> bool:

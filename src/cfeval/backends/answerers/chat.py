@@ -13,6 +13,7 @@ from cfeval.backends import registry
 from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
 from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
+from cfeval.backends.serving import together
 from cfeval.errors import InputError, nearest
 from cfeval.io.prompts import fill, load_prompt
 from cfeval.protocols.cvqa.templates import FAMILIES, put
@@ -89,6 +90,7 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: Options) -> None:
         self.model = model
+        self.side_by_side = together(model)
         self.options = options
 
     def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:

@@ -20,6 +20,7 @@ from cfeval.backends.builders.base import Builder, BuildReply, BuildRequest, Wan
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.cvqa_templates import with_templates
 from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.serving import together
 from cfeval.protocols.cvqa.steps import Steps, StepsError, read_steps
 from cfeval.records.common import Status
 
@@ -66,6 +67,7 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: AskingOptions) -> None:
         self.model = model
+        self.side_by_side = together(model)
         self.asked = {group: question(options, form) for group, form in _FORMS.items()}
 
     def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:

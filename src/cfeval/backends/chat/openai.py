@@ -10,18 +10,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
-import httpx2
 from pydantic import AfterValidator, Field, model_validator
 
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Dialogue, Turn, hold_one, one_request
 from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
+from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import chat_reply
 from cfeval.calls.call import Call, Reply, Usage
-from cfeval.calls.caller import Attempts, Caller, run_all
+from cfeval.calls.caller import Caller
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url, under
+from cfeval.calls.line import run_all
 from cfeval.calls.providers import PROVIDERS, Provider, ProviderName, checked_base_url, endpoint, joined, only_further
+from cfeval.calls.side_by_side import side_by_side
 from cfeval.calls.transport import Endpoint, exchange
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -108,6 +110,8 @@ def build(options: Options) -> "OpenAIChat":
 class OpenAIChat:
     """A chat model behind an OpenAI-compatible server."""
 
+    side_by_side = staticmethod(side_by_side)
+
     def __init__(self, options: Options) -> None:
         self.options = options
 
@@ -118,12 +122,12 @@ class OpenAIChat:
     def hold(self, dialogues: Sequence[Dialogue[T]]) -> list[T]:
         """Hold every dialogue; none waits for another."""
 
-        async def one(dialogue: Dialogue[T], caller: Caller, client: httpx2.AsyncClient) -> T:
-            return await hold_one(dialogue, partial(self._reply, caller, client))
+        async def one(dialogue: Dialogue[T], caller: Caller) -> T:
+            return await hold_one(dialogue, partial(self._reply, caller))
 
         return run_all([partial(one, dialogue) for dialogue in dialogues])
 
-    async def _reply(self, caller: Caller, client: httpx2.AsyncClient, request: ChatRequest) -> ChatReply:
+    async def _reply(self, caller: Caller, request: ChatRequest) -> ChatReply:
         shrink = partial(_shrunk, request.turns, self.options.max_pixels)
         turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
         caller.meter.shrunk += sum(turn.original is not None for turn in turns)
@@ -135,7 +139,7 @@ class OpenAIChat:
             body = self._fields(request) | {"messages": messages}
             return await attempts.paid(lambda: self._once(attempts, where, body), lambda reply: reply.usage)
 
-        reply = self._accepted(await caller.answer(call, send, client))
+        reply = self._accepted(await caller.answer(call, send))
         return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
 
     def _accepted(self, reply: Reply) -> Reply:

@@ -19,6 +19,7 @@ from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.checkers.base import Checker, CheckReply, CheckRequest
 from cfeval.backends.cvqa_templates import with_templates
 from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.serving import together
 from cfeval.protocols.cvqa.checks import SCHEMA, Verdict, read_verdict
 
 PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")
@@ -61,6 +62,7 @@ class Chat:
 
     def __init__(self, model: ChatModel, asked: Question[Verdict]) -> None:
         self.model, self.asked = model, asked
+        self.side_by_side = together(model)
 
     def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
         """Have every draft looked at; a reply without a verdict is no review."""

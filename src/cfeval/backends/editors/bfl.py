@@ -17,12 +17,13 @@ from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
+from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import cost_of
 from cfeval.calls.call import Reply, Usage
-from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import get
 from cfeval.calls.faults import Fault, record, retry
 from cfeval.calls.providers import checked_base_url, endpoint
+from cfeval.calls.side_by_side import side_by_side
 from cfeval.calls.transport import Endpoint, exchange, fault_of, read_json, respond
 from cfeval.errors import CfevalError
 from cfeval.io.pictures import Picture
@@ -100,6 +101,7 @@ class Bfl:
     """Edits by tasks."""
 
     needs_scene = False
+    side_by_side = staticmethod(side_by_side)
 
     def __init__(self, options: Options) -> None:
         self.options = options

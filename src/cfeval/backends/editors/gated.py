@@ -13,6 +13,7 @@ from pydantic import Field
 from cfeval.backends import registry
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest, Try
 from cfeval.backends.registry import Expected, Part, PluginOptions
+from cfeval.backends.serving import together
 from cfeval.backends.verifiers.base import Verifier, VerifyRequest
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -71,6 +72,7 @@ class Gated:
 
     def __init__(self, editor: Editor, verifier: Verifier, options: Options) -> None:
         self.editor, self.verifier, self.options = editor, verifier, options
+        self.side_by_side = together(editor, verifier)
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Edit every image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own."""

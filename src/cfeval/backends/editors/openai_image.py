@@ -14,12 +14,13 @@ from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.masks import Mask, Masker, MaskOptions, mask_files, masker
 from cfeval.backends.registry import Expected, Finding, Needs
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
+from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import images_reply
 from cfeval.calls.call import Reply
-from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint, only_further
+from cfeval.calls.side_by_side import side_by_side
 from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -75,6 +76,7 @@ class OpenAIImage:
     """Edits by `images/edits`."""
 
     needs_scene = False
+    side_by_side = staticmethod(side_by_side)
 
     def __init__(self, options: Options, mask_of: Masker | None) -> None:
         self.options, self.mask_of = options, mask_of

@@ -10,13 +10,14 @@ from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
+from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import chat_reply
 from cfeval.calls.call import Reply
-from cfeval.calls.caller import Attempts
 from cfeval.calls.examine import about_model
 from cfeval.calls.faults import Fault
 from cfeval.calls.images import data_url
 from cfeval.calls.providers import PROVIDERS, checked_base_url, endpoint, joined, only_further
+from cfeval.calls.side_by_side import side_by_side
 from cfeval.calls.transport import exchange
 from cfeval.io.pictures import Picture
 
@@ -71,6 +72,7 @@ class OpenRouterImage:
     """Edits by chat: picture and instruction in, picture out."""
 
     needs_scene = False
+    side_by_side = staticmethod(side_by_side)
 
     def __init__(self, options: Options) -> None:
         self.options = options

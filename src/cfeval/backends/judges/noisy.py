@@ -14,6 +14,7 @@ from pydantic import Field
 from cfeval.backends import registry
 from cfeval.backends.judges.base import Bit, Judge, JudgeReply, JudgeRequest
 from cfeval.backends.registry import Part, PluginOptions
+from cfeval.backends.serving import together
 from cfeval.protocols.rules import CONTROLS
 from cfeval.records.common import Status
 from cfeval.seeds import derive
@@ -50,6 +51,7 @@ class Noisy:
     def __init__(self, options: Options, judge: Judge) -> None:
         self.options = options
         self.wrapped = judge
+        self.side_by_side = together(judge)
         self.needs_picture = judge.needs_picture
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:

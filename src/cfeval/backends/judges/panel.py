@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from cfeval.backends import registry
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
 from cfeval.backends.registry import Part, PluginOptions
+from cfeval.backends.serving import together
 from cfeval.backends.votes import count_votes
 from cfeval.errors import BackendError
 
@@ -43,6 +44,7 @@ class Panel:
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         """BackendError where some are told of the edits and others are not."""
         self.judges = judges
+        self.side_by_side = together(*judges.values())
         self.needs_picture = any(judge.needs_picture for judge in judges.values())
         if not all(judge.needs_picture == self.needs_picture for judge in judges.values()):
             blind = ", ".join(name for name, judge in judges.items() if judge.needs_picture)

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 from cfeval.backends import registry
 from cfeval.backends.asking import named_texts
 from cfeval.backends.registry import Part, PluginOptions
+from cfeval.backends.serving import together
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]
@@ -38,6 +39,7 @@ class Every:
 
     def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
         self.verifiers = verifiers
+        self.side_by_side = together(*verifiers.values())
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         """Have every edit checked by every verifier."""

@@ -24,6 +24,7 @@ from cfeval.backends.asking import (
 )
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.serving import together
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.io.pictures import Picture
 from cfeval.protocols.verification import FOLDER, SCHEMA, Sight, read_sight
@@ -69,6 +70,7 @@ class Semantic:
 
     def __init__(self, model: ChatModel, asked: Question[Sight]) -> None:
         self.model, self.asked = model, asked
+        self.side_by_side = together(model)
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         """Have every edit looked at; where the model says nothing that can be read, there is no telling."""

@@ -4,6 +4,7 @@ For `placebo-edit` it is shown the image too, because what the explanation leave
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 from cfeval.backends import registry
 from cfeval.backends.asking import (
@@ -20,6 +21,7 @@ from cfeval.backends.asking import (
 )
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.serving import together
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.errors import BackendError, nearest
 from cfeval.protocols import controls, edct_2025, edct_bench_2026
@@ -67,6 +69,8 @@ class Chat:
     def __init__(self, model: ChatModel, options: Options) -> None:
         self.model = model
         self.options = options
+        self.side_by_side = together(model)
+        self._question = cache(lambda protocol, edits: question(options, FORMS[protocol](edits)))
 
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
         """Have the instructions of every request written.
@@ -76,9 +80,7 @@ class Chat:
         """
         for request in requests:
             _check(request)
-        wanted = dict.fromkeys((request.protocol, request.edits) for request in requests)
-        asked = {(name, edits): question(self.options, FORMS[name](edits)) for name, edits in wanted}
-        dialogues = [_dialogue(request, asked[request.protocol, request.edits]) for request in requests]
+        dialogues = [_dialogue(request, self._question(request.protocol, request.edits)) for request in requests]
         heard = hold(self.model, dialogues)
         return [WriteReply(one.value or (), one.raw, one.status, one.reason, one.calls) for one in heard]
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +14,10 @@ from cfeval.errors import InputError
 from cfeval.io import pictures
 from cfeval.io.atomic import growing_text
 from cfeval.io.decisions import read_decisions
-from cfeval.io.gallery import gallery
 from cfeval.io.indexed import Indexed
 from cfeval.io.records import read_jsonl, record_line
 from cfeval.io.sharded_files import whole_or_shards_of_all
-from cfeval.io.shards import shard_files, shard_of
+from cfeval.io.shards import sharded_gallery
 from cfeval.records.cvqa import CvqaBuild, Draft, Fate, Review
 from cfeval.studies.cvqa.assembling import Assembly, assembled
 
@@ -63,12 +61,11 @@ def _filed(out: Path, fates: Path, done: Iterable[tuple[Path, Assembly]], shards
     Args:
         done: what came of the drafts, each with the file that it stands in.
     """
-    with growing_text(fates) as add_fate, ExitStack() as stack:
-        add = [stack.enter_context(gallery(file)) for file in shard_files(out, shards)]
+    with growing_text(fates) as add_fate, sharded_gallery(out, shards) as add:
         for file, one in done:
             if pair := one.pair:
                 picture = pictures.load(pictures.folder_of(file), pair.image)
-                add[shard_of(pair.id, shards)](pair, {pair.image.path: picture})
+                add(pair.id, pair, {pair.image.path: picture})
             add_fate(record_line(one.build))
             yield one.build
 

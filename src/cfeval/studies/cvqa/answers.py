@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
+from cfeval.backends.serving import served
 from cfeval.io.choices import LETTERS, read_choices
 from cfeval.io.pictures import Picture
 from cfeval.records.cvqa import SIDES, Pair, Said, Side
 from cfeval.records.outcomes import ended
 from cfeval.seeds import derive
-from cfeval.streams import batched
 
 BATCH = 64
 """Pairs whose pictures are held at a time."""
@@ -36,11 +36,17 @@ def answers(
             every value stands once at every letter.
         seed: of the study; every question derives its own.
     """
-    for batch in batched(pairs, BATCH):
-        puts = [put for pair in batch for put in _puts(pair, orders)]
-        pictures = {pair.id: picture_of(pair) for pair in batch}
-        replies = answerer.answer([_request(put, pictures[put.pair.id], seed) for put in puts])
-        yield from (_said(put, reply) for put, reply in zip(puts, replies, strict=True))
+
+    def requests(pair: Pair) -> list[AnswerRequest]:
+        picture = picture_of(pair)
+        return [_request(put, picture, seed) for put in _puts(pair, orders)]
+
+    def answer(some: list[list[AnswerRequest]]) -> list[list[AnswerReply]]:
+        replies = iter(answerer.answer([request for its in some for request in its]))
+        return [[next(replies) for _ in its] for its in some]
+
+    for pair, replies in served(answerer, pairs, requests, answer, BATCH):
+        yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
 
 
 def asked_in_all(pairs: Iterable[Pair], orders: int) -> int:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from cfeval.backends.builders.base import Builder, BuildReply, BuildRequest, Wanted
+from cfeval.backends.serving import served
 from cfeval.protocols.cvqa.arithmetic import check_sum
 from cfeval.records.common import Status
 from cfeval.records.cvqa import Draft, Question
 from cfeval.records.edct import Sample
 from cfeval.records.outcomes import ended
 from cfeval.seeds import derive
-from cfeval.streams import batched
 
 BATCH = 256
 STAGE = "drafts"
@@ -48,10 +48,10 @@ def drafts(
         skipped: where the other samples are counted.
         name_of: see `NameOf`; without it the sample's id and no number.
     """
-    for some in batched(_sources(samples, skipped), BATCH):
-        replies = builder.build([_request(sample, original, kind, seed) for sample, original, kind in some])
-        for (sample, original, kind), reply in zip(some, replies, strict=True):
-            yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
+    sources = _sources(samples, skipped)
+    asked = served(builder, sources, lambda one: _request(*one, seed), builder.build, BATCH)
+    for (sample, original, kind), reply in asked:
+        yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
 
 
 def in_coco(split: str) -> NameOf:

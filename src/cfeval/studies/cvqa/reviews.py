@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from cfeval.backends.checkers.base import Checker, CheckReply, CheckRequest
+from cfeval.backends.serving import served
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.cvqa import Draft, Question, Review
@@ -17,10 +18,10 @@ PictureOf = Callable[[Draft], Picture]
 def reviews(drafts: Iterable[Draft], picture_of: PictureOf, checker: Checker, seed: int) -> Iterator[Review]:
     """Have every draft reviewed, in order; one that failed before carries its failure on."""
 
-    def check(some: list[Draft]) -> list[CheckReply]:
-        return checker.check([_request(draft, picture_of(draft), seed) for draft in some])
+    def request(draft: Draft) -> CheckRequest:
+        return _request(draft, picture_of(draft), seed)
 
-    for draft, reply in work_through(drafts, check, BATCH):
+    for draft, reply in work_through(drafts, lambda sound: served(checker, sound, request, checker.check, BATCH)):
         yield _review(draft.id, reply) if reply else Review(id=draft.id, **carried(draft))
 
 

@@ -6,10 +6,7 @@ from cfeval.backends.chat.base import ChatModel
 from cfeval.io.pictures import Picture
 from cfeval.records.edct import Baseline, Sample
 from cfeval.seeds import derive
-from cfeval.streams import batched
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
-
-BATCH = 256
 
 
 def baseline(
@@ -20,7 +17,9 @@ def baseline(
     seed: int,
 ) -> Iterator[Baseline]:
     """Ask every question and its reason, in order."""
-    for batch in batched(samples, BATCH):
-        asked = [Asked(s.id, picture_of(s), s.question, derive(seed, s.id, "baseline")) for s in batch]
-        for sample, said in zip(batch, converse(model, asked, prompts, "baseline"), strict=True):
-            yield Baseline(id=sample.id, question=sample.question, **said)
+
+    def asked(sample: Sample) -> Asked:
+        return Asked(sample.id, picture_of(sample), sample.question, derive(seed, sample.id, "baseline"))
+
+    for sample, said in converse(model, samples, asked, prompts, "baseline"):
+        yield Baseline(id=sample.id, question=sample.question, **said)

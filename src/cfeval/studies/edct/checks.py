@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from cfeval.backends.serving import served
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.io.pictures import Picture
 from cfeval.metrics.changed_share import changed_share
@@ -60,13 +61,12 @@ def checks(
             edit=record.edit,
         )
 
-    def verify(records: list[Counterfactual]) -> list[tuple[VerifyReply | None, float]]:
-        requests = [request(record) for record in records]
+    def verify(requests: list[VerifyRequest]) -> list[tuple[VerifyReply | None, float]]:
         replies = asked.verify(requests) if asked else [None] * len(requests)
         shares = [changed_share(request.original.pixels, request.edited.pixels) for request in requests]
         return list(zip(replies, shares, strict=True))
 
-    for record, found in work_through(counterfactuals, verify, BATCH):
+    for record, found in work_through(counterfactuals, lambda sound: served(asked, sound, request, verify, BATCH)):
         yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **carried(record)), {})
 
 

@@ -1,14 +1,18 @@
 """The two turns: the question, then in the same conversation the reason (EDCT 2025, Section 3, Stage 1)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Dialogue, Turn, hold
+from cfeval.backends.serving import served
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import fill
 from cfeval.records.common import Status
 from cfeval.seeds import derive
+
+T = TypeVar("T")
+BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,20 @@ class Asked:
     seed: int
 
 
-def converse(model: ChatModel, asked: Sequence[Asked], prompts: Prompts, stage: str) -> list[dict[str, Any]]:
-    """Hold both turns of every conversation.
+def converse(
+    model: ChatModel, things: Iterable[T], asked: Callable[[T], Asked], prompts: Prompts, stage: str
+) -> Iterator[tuple[T, dict[str, Any]]]:
+    """Hold both turns of a conversation about each thing; `asked` says which.
 
-    Returns:
-        The fields of `cfeval.records.edct.Conversation` but the id, in order. Where a turn fails the later text stays
-        empty, and status and reason say why.
+    Yields:
+        Every thing with the fields of `cfeval.records.edct.Conversation` but the id, in order. Where a turn fails the
+        later text stays empty, and status and reason say why.
     """
-    return hold(model, [_conversation(one, prompts, stage) for one in asked])
+
+    def both_turns(some: list[Asked]) -> list[dict[str, Any]]:
+        return hold(model, [_conversation(one, prompts, stage) for one in some])
+
+    return served(model, things, asked, both_turns, BATCH)
 
 
 def _conversation(asked: Asked, prompts: Prompts, stage: str) -> Dialogue[dict[str, Any]]:

@@ -4,18 +4,19 @@ Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one b
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
+from cfeval.backends.serving import served
 from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 from cfeval.records.edct import Counterfactual, Instruction, Sample
 from cfeval.records.outcomes import carried, ended, failed
 from cfeval.seeds import derive
-from cfeval.streams import ByKey, batched
+from cfeval.streams import ByKey
 from cfeval.studies.edct.chains import by_item, positives
 from cfeval.studies.edct.tries import attempts
 
@@ -38,12 +39,18 @@ def counterfactuals(
     Under `null-edit` there is no editor.
     """
     apply = _editing(editor) if editor and RULES[protocol].edits != "none" else _reencode
-    for chains in batched(by_item(instructions), BATCH):
-        states = [_Item(samples[chain[0].id], picture_of, chain) for chain in chains]
-        for step in range(max(map(len, chains))):
-            _take_step([state for state in states if step < len(state.chain)], step, apply, protocol, seed)
-        for state in states:
-            yield from state.made
+
+    def item(chain: list[Instruction]) -> _Item:
+        sample = samples[chain[0].id]
+        return _Item(sample, picture_of(sample), chain)
+
+    def edit(items: list[_Item]) -> list[list[Made]]:
+        for step in range(max(len(item.chain) for item in items)):
+            _take_step([item for item in items if step < len(item.chain)], step, apply, protocol, seed)
+        return [item.made for item in items]
+
+    for _, made in served(editor, by_item(instructions), item, edit, BATCH):
+        yield from made
 
 
 @dataclass
@@ -51,11 +58,9 @@ class _Item:
     """An item on its way through its edits."""
 
     sample: Sample
-    picture_of: Callable[[Sample], Picture]
+    picture: Picture
     chain: list[Instruction]
-
-    def __post_init__(self) -> None:
-        self.made: list[Made] = []
+    made: list[Made] = field(default_factory=list)
 
 
 Apply = Callable[[list[EditRequest]], list[EditReply]]
@@ -95,7 +100,7 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
     chained = RULES[protocol].chained and step > 0
     return EditRequest(
         item=record.id,
-        picture=next(iter(item.made[step - 1][1].values())) if chained else item.picture_of(item.sample),
+        picture=next(iter(item.made[step - 1][1].values())) if chained else item.picture,
         positive=record.positive,
         negative=record.negative,
         seed=_seed(record, seed),

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from cfeval.backends.asking import AskingOptions, Form, Heard, Question, ask, question
+from cfeval.backends.asking import AskingOptions, Form, Heard, ask, question
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
+from cfeval.backends.serving import served
 from cfeval.protocols.curation import FILTER_SCHEMA, NAME, Judged, read_decision
 from cfeval.records.curation import Decision
 from cfeval.records.edct import Sample
 from cfeval.records.outcomes import ended
 from cfeval.seeds import derive
-from cfeval.streams import batched
 
 BATCH = 256
 FORM = Form(NAME, "filter", ("question",), FILTER_SCHEMA, read_decision)
@@ -21,14 +21,15 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
     `prompts` is a folder of the user's own templates; empty: the package's.
     """
     asked = question(AskingOptions(model={}, prompts=prompts), FORM)
-    for some in batched(samples, BATCH):
-        heard = hold(model, [_dialogue(sample, asked, seed) for sample in some])
-        for sample, one in zip(some, heard, strict=True):
-            yield _decision(sample, one)
 
+    def dialogue(sample: Sample) -> Dialogue[Heard[Judged]]:
+        return ask(asked, sample.id, {"question": sample.question}, derive(seed, sample.id, "filter"))
 
-def _dialogue(sample: Sample, asked: Question[Judged], seed: int) -> Dialogue[Heard[Judged]]:
-    return ask(asked, sample.id, {"question": sample.question}, derive(seed, sample.id, "filter"))
+    def decide(dialogues: list[Dialogue[Heard[Judged]]]) -> list[Heard[Judged]]:
+        return hold(model, dialogues)
+
+    for sample, heard in served(model, samples, dialogue, decide, BATCH):
+        yield _decision(sample, heard)
 
 
 def _decision(sample: Sample, heard: Heard[Judged]) -> Decision:

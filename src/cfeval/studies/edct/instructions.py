@@ -6,6 +6,7 @@ The controls edit nothing (`null-edit`), or something that the explanation does 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from cfeval.backends.serving import served
 from cfeval.backends.writers.base import Writer, WriteReply, WriteRequest
 from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
@@ -38,11 +39,11 @@ def instructions(
         return
     uncited = RULES[protocol].edits == "uncited"
 
-    def write(records: list[Baseline]) -> list[WriteReply]:
-        requests = [_request(record, protocol, seed, edits) for record in records]
-        return writer.write([_with_image(r, samples[r.item], picture_of) for r in requests] if uncited else requests)
+    def request(record: Baseline) -> WriteRequest:
+        texts = _request(record, protocol, seed, edits)
+        return _with_image(texts, samples[record.id], picture_of) if uncited else texts
 
-    for record, reply in work_through(baselines, write, BATCH):
+    for record, reply in work_through(baselines, lambda sound: served(writer, sound, request, writer.write, BATCH)):
         yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **carried(record))]
 
 

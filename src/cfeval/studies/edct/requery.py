@@ -1,7 +1,6 @@
 """Stage 4a, re-query: the same two turns on the edited image, in a fresh conversation (EDCT 2025, Section 3)."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from cfeval.backends.chat.base import ChatModel
 from cfeval.io.pictures import Picture
@@ -10,8 +9,6 @@ from cfeval.records.outcomes import carried, work_through
 from cfeval.seeds import derive
 from cfeval.streams import ByKey
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
-
-BATCH = 256
 
 
 def requery(
@@ -24,11 +21,9 @@ def requery(
 ) -> Iterator[Requery]:
     """Ask the original question and its reason about every counterfactual, in order."""
 
-    def ask(records: list[Counterfactual]) -> list[dict[str, Any]]:
-        asked = [
-            Asked(r.id, edited_of(r), samples[r.id].question, derive(seed, r.id, r.edit, "requery")) for r in records
-        ]
-        return converse(model, asked, prompts, "requery")
+    def asked(record: Counterfactual) -> Asked:
+        own = derive(seed, record.id, record.edit, "requery")
+        return Asked(record.id, edited_of(record), samples[record.id].question, own)
 
-    for record, said in work_through(counterfactuals, ask, BATCH):
+    for record, said in work_through(counterfactuals, lambda sound: converse(model, sound, asked, prompts, "requery")):
         yield Requery(id=record.id, edit=record.edit, **(said or carried(record)))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from cfeval.backends.judges.base import Change, Judge, JudgeReply, JudgeRequest
+from cfeval.backends.serving import served
 from cfeval.io.pictures import Picture
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
@@ -38,10 +39,7 @@ def verdicts(
         question = baselines[record.id].question
         return replace(texts, changes=(), question=question, picture=edited_of(record.id, record.edit))
 
-    def decide(records: list[Requery]) -> list[JudgeReply]:
-        return judge.judge([request(record) for record in records])
-
-    for record, reply in work_through(requeries, decide, BATCH):
+    for record, reply in work_through(requeries, lambda sound: served(judge, sound, request, judge.judge, BATCH)):
         yield _verdict(record, reply, protocol) if reply else Verdict(id=record.id, edit=record.edit, **carried(record))
 
 
