@@ -9,7 +9,9 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest
 from cfeval.backends.chat.openai import OpenAIChat, Options, _shrunk
+from cfeval.backends.judges import chat
 from cfeval.backends.judges.base import Change
+from cfeval.backends.judging import ChatJudge
 from cfeval.errors import BackendError, ParamsError
 from cfeval.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.protocols.rules import CONTROLS, RULES
@@ -163,9 +165,8 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
 
 def test_a_limit_that_the_model_names_holds_for_everything() -> None:
     model = graded(GOOD, "Grade: 4")
-    made = judge_of(model)
-    made.options = made.options.model_copy(update={"model": {"backend": "openai", "max_tokens": 500}})
-    made.judge([request(protocol=BENCH)])
+    own = chat.Options(model={"backend": "openai", "max_tokens": 500})
+    ChatJudge(model, own, chat.forms(own)).judge([request(protocol=BENCH)])
     assert {asked.max_tokens for asked in model.seen} == {None}
 
 
