@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.errors import InputError
-from cfeval.io.sharded_files import whole_or_shards
+from cfeval.io.sharded_files import whole_or_shards, whole_or_shards_of_all
 from cfeval.io.shards import shard_files
 
 
@@ -16,6 +16,14 @@ def test_what_one_option_wrote_the_same_name_reads(tmp_path: Path, shards: int) 
         file.parent.mkdir(exist_ok=True)
         file.touch()
     assert whole_or_shards(tmp_path / "model-4.1.jsonl") == files
+
+
+def test_of_a_file_that_was_cut_otherwise_before_only_the_present_shards_are_read(tmp_path: Path) -> None:
+    name = tmp_path / "x.jsonl"
+    for file in (name, *shard_files(name, 3)):
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    assert [whole_or_shards_of_all([name], cut) for cut in (1, 2)] == [[name], shard_files(name, 3)[:2]]
 
 
 def test_the_folder_of_the_shards_may_be_named_too(tmp_path: Path) -> None:

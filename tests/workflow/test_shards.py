@@ -1,4 +1,4 @@
-"""Results do not depend on the number of shards, of which some may be empty."""
+"""Results do not depend on the number of shards, of which some may be empty, nor on an earlier number."""
 
 import shutil
 from copy import deepcopy
@@ -56,3 +56,19 @@ def test_shards_change_no_byte_of_records_tables_figures_and_metrics(
     assert any("/figures/" in name for name in expected)
     shards = [content for name, content in seven.results(cut).items() if "provenance" not in name]
     assert b"" in shards, "no shard is empty, and none shows that an empty one works"
+    seven.set_params(seven.params() | {"shards": 3})
+    seven.run("snakemake", "--", target)
+    assert made_of_all(seven) == made_of_all(three), "what the former seven left behind is not read"
+
+
+def made_of_all(study: Study) -> dict[str, bytes]:
+    """What is made of all shards together."""
+    places = (
+        "results/tables/",
+        "results/figures/",
+        "results/vce/groups/",
+        "results/vce/sheets/",
+        "results/cvqa/fates/",
+    )
+    found = {name: content for name, content in study.results().items() if name.startswith(places)}
+    return {name: content for name, content in found.items() if "provenance" not in name}

@@ -188,6 +188,7 @@ rule run_cvqa_assemble:
             --reviews {params.reviews:q} \
             {params.decisions:q} \
             {params.people} \
+            --cut {params.shards} \
             --shards {params.shards} \
             --out {params.out:q} \
             --fates {output.fates:q} \

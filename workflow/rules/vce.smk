@@ -203,6 +203,7 @@ rule run_vce_group:
         targets=vce_targets,
         evaluation=lambda wildcards: f"--{VCE.methods[wildcards.method].mode or 'paper'}",
         seed=VCE.seed if VCE else 0,
+        shards=PARAMS.shards,
         code=code_behind("vce.group", vce_comparing),
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
@@ -210,6 +211,7 @@ rule run_vce_group:
         """
         cfeval vce group \
             {params.scores:q} \
+            --cut {params.shards} \
             --arm {params.arm:q} \
             --images {params.images:q} \
             --counterfactuals {params.counterfactuals:q} \

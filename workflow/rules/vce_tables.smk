@@ -152,6 +152,7 @@ rule run_vce_sheet:
         images=lambda wildcards: IMAGES.format(shard="", image_set=wildcards.image_set),
         rows=vce_rows,
         across=min(VCE.images, 8) if VCE else 1,
+        shards=PARAMS.shards,
         pictures=lambda wildcards, output: pictures_of(output),
         code=fingerprint.code("cfeval.cli.vce.sheet"),
     message:
@@ -163,6 +164,7 @@ rule run_vce_sheet:
             --images {params.images:q} \
             {params.rows:q} \
             --across {params.across} \
+            --cut {params.shards} \
             --out {output:q} \
             2>{log:q}
         """

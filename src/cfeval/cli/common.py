@@ -85,6 +85,10 @@ Offline = Annotated[
 Shards = Annotated[
     int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
 ]
+Cut = Annotated[
+    int | None,
+    typer.Option("--cut", min=1, max=999, help="Into how many shards each file is cut; else all that lie there."),
+]
 VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its backend and options.")]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cfeval.errors import InputError
+from cfeval.io.shards import shard_files
 
 
 def whole_or_shards(path: Path) -> list[Path]:
@@ -20,6 +21,12 @@ def whole_or_shards(path: Path) -> list[Path]:
     raise InputError(f"{path}: no such file; run the step that makes it")
 
 
-def whole_or_shards_of_all(paths: Iterable[Path]) -> list[Path]:
-    """The same of several, one after the other."""
-    return [file for path in paths for file in whole_or_shards(path)]
+def whole_or_shards_of_all(paths: Iterable[Path], cut: int | None = None) -> list[Path]:
+    """The same of several, one after the other.
+
+    Args:
+        paths: as in `whole_or_shards`.
+        cut: into how many shards each `X.jsonl` is cut; shards of another run that lie beside are left out. None: what
+            lies there.
+    """
+    return [file for path in paths for file in (shard_files(path, cut) if cut else whole_or_shards(path))]

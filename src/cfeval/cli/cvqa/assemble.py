@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Shards
+from cfeval.cli.common import Cut, Out, Shards
 from cfeval.cli.cvqa.common import DraftsFiles, ReviewsFiles
 from cfeval.cli.output import writable
 from cfeval.errors import InputError
@@ -34,12 +34,13 @@ def run(
     ] = None,
     people: Annotated[bool, typer.Option(help="Whether a person must have accepted each.")] = False,
     shards: Shards = 1,
+    cut: Cut = None,
 ) -> None:
     """Let drafts into a set that every check and, where people decide, every person lets pass; say why others stay out.
 
     A set that nothing has entered yet is an empty file.
     """
-    files, reviewed = whole_or_shards_of_all(drafts), whole_or_shards_of_all(reviews or ())
+    files, reviewed = whole_or_shards_of_all(drafts, cut), whole_or_shards_of_all(reviews or (), cut)
     _refuse_loss(out, fates, [*files, *reviewed, *([decisions] if decisions else ())])
     known, said = Indexed(files, Draft), Indexed(reviewed, Review)
     decided = read_decisions(decisions, known) if decisions else {}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Seed, build
+from cfeval.cli.common import Cut, Out, Seed, build
 from cfeval.cli.output import from_json
 from cfeval.cli.vce.common import AllImages, Named, PerceptualSpecs, Reference, build_all, views_of
 from cfeval.io.pictures import Picture
@@ -33,6 +33,7 @@ def run(
     count: Annotated[int, typer.Option(min=2, help="Images of each target class.")] = 50,
     size: Annotated[int, typer.Option(min=8, help="Height and width of the images, pixels.")] = 256,
     reference: Reference = False,
+    cut: Cut = None,
 ) -> None:
     """Score the groups of an arm: shares, means, diversity, distances of distributions."""
     from cfeval.studies.vce.distributions import Distributions
@@ -45,10 +46,10 @@ def run(
         return (found.picture for found in real.images([label], count, size, derive(seed, "targets")))
 
     distributions = Distributions(
-        views_of(whole_or_shards_of_all(images), whole_or_shards_of_all(counterfactuals), reference),
+        views_of(whole_or_shards_of_all(images, cut), whole_or_shards_of_all(counterfactuals, cut), reference),
         build_all("features", features, "--features"),
         targets if real else None,
     )
     distances = build_all("perceptual", perceptual, "--perceptual")
-    rows = (row for file in whole_or_shards_of_all(scores) for row in read_jsonl(file, VceScore))
+    rows = (row for file in whole_or_shards_of_all(scores, cut) for row in read_jsonl(file, VceScore))
     write_jsonl(out, group_scores(rows, from_json(arm, VceArm, "--arm"), distributions, distances, seed))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out
+from cfeval.cli.common import Cut, Out
 from cfeval.cli.vce.common import AllImages, picture_in
 from cfeval.errors import InputError
 from cfeval.io.gallery import gallery
@@ -35,6 +35,7 @@ def run(
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Images on a sheet, at most.")] = 18,
     across: Annotated[int, typer.Option(min=1, max=50, help="Images side by side.")] = 6,
+    cut: Cut = None,
 ) -> None:
     """Draw a contact sheet for each group: originals, counterfactuals, what changed (PNG).
 
@@ -44,8 +45,8 @@ def run(
         if given and len(given) != len(counterfactuals):
             raise InputError(f"{option}: {len(given)} for {len(counterfactuals)} --counterfactuals; give one each")
     names = label or [path.stem for path in counterfactuals]
-    lanes = [_Files(name, *_of(name, names, counterfactuals, scores or ())) for name in dict.fromkeys(names)]
-    originals = Indexed(whole_or_shards_of_all(images), SourceImage)
+    lanes = [_Files(name, *_of(name, names, counterfactuals, scores or (), cut)) for name in dict.fromkeys(names)]
+    originals = Indexed(whole_or_shards_of_all(images, cut), SourceImage)
     with gallery(out) as add:
         for group in dict.fromkeys(group for files in lanes for group in files.groups):
             drawn = sheet_of(
@@ -60,12 +61,12 @@ def run(
 
 
 def _of(
-    name: str, names: Sequence[str], counterfactuals: Sequence[Path], scores: Sequence[Path]
+    name: str, names: Sequence[str], counterfactuals: Sequence[Path], scores: Sequence[Path], cut: int | None
 ) -> tuple[list[Path], list[Path]]:
     """The files of a row."""
     chosen = [place for place, other in enumerate(names) if other == name]
     made, told = ([files[place] for place in chosen if files] for files in (counterfactuals, scores))
-    return whole_or_shards_of_all(made), whole_or_shards_of_all(told)
+    return whole_or_shards_of_all(made, cut), whole_or_shards_of_all(told, cut)
 
 
 class _Files:
