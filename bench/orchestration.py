@@ -4,7 +4,7 @@
 answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 s at best. Every tool is a process of
 its own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
 
-Providers answer some calls much later than others; so a second table has five hundred items, and one call in a hundred
+Providers answer some calls much later than others; so a second table has a thousand items, and one call in a hundred
 that takes ten times as long. Its ideal is all seconds that the server took over 16.
 """
 
@@ -21,7 +21,7 @@ from bench.table import Table
 
 ITEMS, LATENCY, REPEATS = 120, 0.5, 3
 IDEAL = ITEMS * 2 / AT_ONCE * LATENCY
-UNEVEN, QUICK, SLOW, ONE_IN = 500, 0.1, 1.0, 100
+UNEVEN, QUICK, SLOW, ONE_IN = 1000, 0.1, 1.0, 100
 COLUMNS = (
     "",
     "calls, s",

@@ -82,7 +82,7 @@ def lay_out(folder: Path, count: int) -> Path:
     (folder / "samples").mkdir(parents=True)
     samples, items = [], []
     for number in range(count):
-        shown, edited = picture(number, (64, 64)), picture(number + 128, (64, 64))
+        shown, edited = (picture((number + 128 * after) % 256, (64, 64)) for after in (0, 1))
         for ending, one in (("", shown), ("-edited", edited)):
             (folder / f"samples/i{number}{ending}.png").write_bytes(one.png)
         question = f"Item {number}: what is it?"

@@ -13,7 +13,7 @@ from scipy import stats
 from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.clusters import ratio_variance, sums_and_counts
 from cfeval.stats.estimate import Estimate
-from cfeval.stats.interval import Method, describe, interval
+from cfeval.stats.interval import Method, interval
 from cfeval.stats.runs import over_runs
 from cfeval.stats.wilson import share, wilson
 from tests.stats.simulation import alike, images, names, ones
@@ -169,14 +169,6 @@ def test_what_cannot_be_averaged_is_an_error_and_no_interval() -> None:
         bootstrap([1.5], 0.95, 500, 0)
     with pytest.raises(ValueError, match="a group for each of the 2 items, but got 1"):
         bootstrap([0, 1], 0.95, 500, 0, ["a"])
-
-
-def test_the_method_is_named_for_the_table() -> None:
-    values, groups = clustered()
-    assert describe("bootstrap", 0.95) == interval(values, "bootstrap", 0.95, 100, 0).method
-    assert describe("bca", 0.9) == interval(values, "bca", 0.9, 100, 0).method == "BCa bootstrap 90 %"
-    assert describe("wilson", 0.999) == interval(values, "wilson", 0.999, 100, 0).method == "Wilson 99.9 %"
-    assert interval(values, "bca", 0.95, 100, 0, groups).method == "clustered BCa bootstrap 95 %"
 
 
 def test_a_rounded_estimate_has_four_decimals_and_no_negative_zero() -> None:

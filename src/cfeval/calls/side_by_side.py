@@ -13,8 +13,6 @@ from cfeval.errors import CfevalError
 
 Q = TypeVar("Q")
 R = TypeVar("R")
-SPARE = 1 / 4
-"""So many more requests are under way than calls at once, so that a slot that falls free has somebody waiting."""
 AHEAD = 16
 """How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
 others can make so many rounds."""
@@ -31,7 +29,7 @@ def side_by_side(requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[R]])
         CfevalError: what `serve` or `requests` raise; calls in flight are waited for and stored first.
     """
     at_once = settings().at_once
-    under_way = at_once + int(SPARE * at_once)
+    under_way = 2 * at_once - 1  # each slot that falls free has somebody waiting, even where all do so together
     free = Semaphore(under_way)
     waiting: deque[Future[R]] = deque()
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.clusters import Groups
-from cfeval.stats.estimate import Estimate, described
+from cfeval.stats.estimate import Estimate
 from cfeval.stats.wilson import share, wilson
 
 Method = Literal["bootstrap", "bca", "wilson"]
@@ -31,8 +31,3 @@ def interval(
     if method == "wilson" and all(value in (0, 1) for value in values):
         return wilson(share(values, groups), level)
     return bootstrap(values, level, resamples, seed, groups, _KINDS[method])
-
-
-def describe(method: Method, level: float) -> str:
-    """What the estimates of a method are called, as long as nothing forces another: `percentile bootstrap 95 %`."""
-    return described("Wilson" if method == "wilson" else f"{_KINDS[method]} bootstrap", level)
