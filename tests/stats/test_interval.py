@@ -212,3 +212,11 @@ def test_one_run_has_no_interval_and_equal_runs_say_so() -> None:
 def test_limits_over_runs_stay_in_bounds() -> None:
     assert limits(over_runs([0.9, 1.0], 0.95))[1] == 1
     assert limits(over_runs([0.0, 0.2], 0.95))[0] == 0
+
+
+def test_the_method_is_named_for_the_table() -> None:
+    values, groups = clustered()
+    assert interval(values, "bootstrap", 0.95, 100, 0).method == "percentile bootstrap 95 %"
+    assert interval(values, "bca", 0.9, 100, 0).method == "BCa bootstrap 90 %"
+    assert interval(values, "wilson", 0.999, 100, 0).method == "Wilson 99.9 %"
+    assert interval(values, "bca", 0.95, 100, 0, groups).method == "clustered BCa bootstrap 95 %"
