@@ -182,13 +182,19 @@ class Study:
         files = sorted(path for path in (self.root / beneath).rglob("*") if path.is_file())
         return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
 
-    def merged(self) -> dict[str, list[bytes]]:
-        """The sorted lines of every result whatever shards it is cut into, and pictures; a CSV without its header."""
+    def merged(self, shards: int) -> dict[str, list[bytes]]:
+        """The sorted lines of every result of so many shards, as if they were one; a CSV without its header.
+
+        Shards of other numbers that lie there are left out.
+        """
         found: dict[str, list[bytes]] = {}
         for name, content in self.results().items():
+            shard = _SHARD.search(name)
+            if "provenance" in name or (shard and not (shards > 1 and int(shard[0][1:]) < shards)):
+                continue
             lines = content.splitlines()[name.endswith(".csv") :] if name.endswith(("jsonl", "csv")) else [content]
             found.setdefault(_SHARD.sub("", name), []).extend(lines)
-        return {name: sorted(lines) for name, lines in found.items() if "provenance" not in name}
+        return {name: sorted(lines) for name, lines in found.items()}
 
     def copy(self, to: Path) -> "Study":
         """The same study in another folder, times preserved."""

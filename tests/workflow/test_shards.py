@@ -1,4 +1,4 @@
-"""Results do not depend on the number of shards, of which some may be empty, nor on an earlier number."""
+"""Results do not depend on the number of shards, of which some may be empty, nor on what an earlier number left."""
 
 import shutil
 from copy import deepcopy
@@ -24,16 +24,22 @@ ONE_ANSWERER_A_SET = CVQA | {
 }
 
 
-def finish(root: Path, shards: int, target: str, **sections: Any) -> Study:
-    """A study cut into so many shards, finished."""
-    study = lay_out(root / str(shards) / "study", deepcopy(PARAMS) | {"shards": shards} | sections)
+def begun(root: Path, target: str, **sections: Any) -> Study:
+    """A study that has not run."""
+    study = lay_out(root / "study", deepcopy(PARAMS) | sections)
     if target == "vce":
         shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
         for name in WEIGHTS:
             for ending in (".json", ".safetensors"):
                 shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")
-    study.run("snakemake", "--", target)
     return study
+
+
+def finished(study: Study, shards: int, target: str) -> dict[str, list[bytes]]:
+    """The results of a study cut into so many shards; those of a former number lie there still."""
+    study.set_params(study.params() | {"shards": shards})
+    study.run("snakemake", "--", target)
+    return study.merged(shards)
 
 
 @pytest.mark.parametrize(
@@ -48,27 +54,13 @@ def finish(root: Path, shards: int, target: str, **sections: Any) -> Study:
 def test_shards_change_no_byte_of_records_tables_figures_and_metrics(
     tmp_path: Path, target: str, sections: dict[str, Any], cut: str
 ) -> None:
-    whole, three, seven = (finish(tmp_path, shards, target, **sections) for shards in (1, 3, 7))
-    expected = whole.merged()
-    assert three.merged() == expected
-    assert seven.merged() == expected
-    assert any(name.endswith("metrics.json") for name in expected)
-    assert any("/figures/" in name for name in expected)
-    shards = [content for name, content in seven.results(cut).items() if "provenance" not in name]
-    assert b"" in shards, "no shard is empty, and none shows that an empty one works"
-    seven.set_params(seven.params() | {"shards": 3})
-    seven.run("snakemake", "--", target)
-    assert made_of_all(seven) == made_of_all(three), "what the former seven left behind is not read"
-
-
-def made_of_all(study: Study) -> dict[str, bytes]:
-    """What is made of all shards together."""
-    places = (
-        "results/tables/",
-        "results/figures/",
-        "results/vce/groups/",
-        "results/vce/sheets/",
-        "results/cvqa/fates/",
-    )
-    found = {name: content for name, content in study.results().items() if name.startswith(places)}
-    return {name: content for name, content in found.items() if "provenance" not in name}
+    study = begun(tmp_path, target, **sections)
+    seven = finished(study, 7, target)
+    cut_up = [content for name, content in study.results(cut).items() if "provenance" not in name]
+    assert b"" in cut_up, "no shard is empty, and none shows that an empty one works"
+    three = finished(study, 3, target)
+    whole = finished(study, 1, target)
+    assert three == seven
+    assert whole == seven
+    assert any(name.endswith("metrics.json") for name in whole)
+    assert any("/figures/" in name for name in whole)
