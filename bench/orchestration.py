@@ -5,7 +5,8 @@ answered after 0.5 s by a server on this machine, 16 calls at once at most: 7.5 
 its own and does the work as its documentation advises; the server is another process, whose CPU is not counted.
 
 Providers answer some calls much later than others; so a second table has a thousand items, and one call in a hundred
-that takes ten times as long. Its ideal is all seconds that the server took over 16.
+that takes ten times as long. Which calls these are hangs on their bytes, which every tool words in its own way; so the
+ideal is each one's own: all seconds that the server took for its calls, over 16.
 """
 
 import statistics
@@ -22,6 +23,9 @@ from bench.table import Table
 ITEMS, LATENCY, REPEATS = 120, 0.5, 3
 IDEAL = ITEMS * 2 / AT_ONCE * LATENCY
 UNEVEN, QUICK, SLOW, ONE_IN = 1000, 0.1, 1.0, 100
+EVEN_LATENCY = {"seconds": LATENCY}
+UNEVEN_LATENCY = {"seconds": QUICK, "slow": SLOW, "one_in": ONE_IN}
+UNEVEN_COLUMNS = ("", "calls, s", "over the ideal")
 COLUMNS = (
     "",
     "calls, s",
@@ -63,20 +67,19 @@ def tables() -> list[Table]:
             for number, subject in enumerate(TWO_TURNS):
                 folder = Path(scratch) / f"{number}-{repeat}"
                 found[subject].append(measure(server, subject, folder, ITEMS))
-                late = {"seconds": QUICK, "slow": SLOW, "one_in": ONE_IN}
-                uneven[subject].append(measure(server, subject, folder / "uneven", UNEVEN, late))
+                uneven[subject].append(measure(server, subject, folder / "uneven", UNEVEN, UNEVEN_LATENCY))
     return [table(found, starting), table_of_uneven(uneven)]
 
 
 def measure(
-    server: Remote, subject: Subject, folder: Path, items: int, latency: Mapping[str, float] | None = None
+    server: Remote, subject: Subject, folder: Path, items: int, latency: Mapping[str, float] = EVEN_LATENCY
 ) -> Measured:
     """The work on so many new items."""
     if why := subject.missing():
         return Measured(0, 0, Ran(1, 0, 0, 0, why))
     lay_out(folder, items)
     server.steer("reset")
-    server.steer("latency", **(latency or {"seconds": LATENCY}))
+    server.steer("latency", **latency)
     ran = run(subject.command("turns", server.openrouter, folder, "out.jsonl"), environment(folder), folder)
     log = server.log()
     if ran.status == 0 and len(log) != 2 * items:
@@ -95,22 +98,24 @@ def table(found: Mapping[Subject, Sequence[Measured]], starting: Mapping[Subject
 def table_of_uneven(found: Mapping[Subject, Sequence[Measured]]) -> Table:
     """The same where some calls take longer."""
     title = f"{UNEVEN} items × 2 calls at {QUICK} s, one in {ONE_IN} at {SLOW:g} s, {AT_ONCE} at once"
-    columns = ("", "calls, s", "over the ideal")
-    rows = []
-    for subject, runs in found.items():
-        failed = next((one.process for one in runs if one.process.status), None)
-        if failed is not None:
-            rows.append(not_run(subject.name, failed.said, columns))
-            continue
-        calls = statistics.median(one.calls for one in runs)
-        over = statistics.median(one.calls / (one.summed / AT_ONCE) for one in runs)
-        rows.append([subject.name, f"{calls:.1f}", f"{over:.3f}"])
-    return Table(title, columns, rows, (f"Medians of {REPEATS} runs.",))
+    rows = [_row_of_uneven(subject, runs) for subject, runs in found.items()]
+    return Table(title, UNEVEN_COLUMNS, rows, (f"Medians of {REPEATS} runs.",))
+
+
+def _row_of_uneven(subject: Subject, runs: Sequence[Measured]) -> list[str]:
+    if failed := _failed(runs):
+        return not_run(subject.name, failed.said, UNEVEN_COLUMNS)
+    calls = statistics.median(one.calls for one in runs)
+    over = statistics.median(one.calls / (one.summed / AT_ONCE) for one in runs)
+    return [subject.name, f"{calls:.1f}", f"{over:.3f}"]
+
+
+def _failed(runs: Sequence[Measured]) -> Ran | None:
+    return next((one.process for one in runs if one.process.status), None)
 
 
 def _row(subject: Subject, runs: Sequence[Measured], start: Ran) -> list[str]:
-    failed = next((one.process for one in runs if one.process.status), None)
-    if failed is not None:
+    if failed := _failed(runs):
         return not_run(subject.name, failed.said, COLUMNS)
     calls = statistics.median(one.calls for one in runs)
     wall, cpu, peak = (statistics.median(getattr(one.process, of) for one in runs) for of in ("wall", "cpu", "peak"))

@@ -20,8 +20,10 @@ def cells(table: Table) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(table.columns[1:], row[1:], strict=True)) for row in table.rows}
 
 
-def measured(seconds: float, cpu: float = 2.0, peak: float = 60.0, status: int = 0, said: str = "") -> object:
-    return orchestration.Measured(seconds, 0, Ran(status, seconds + 1, cpu, peak, said))
+def measured(
+    seconds: float, cpu: float = 2.0, peak: float = 60.0, status: int = 0, said: str = "", summed: float = 0.0
+) -> orchestration.Measured:
+    return orchestration.Measured(seconds, summed, Ran(status, seconds + 1, cpu, peak, said))
 
 
 def test_orchestration_shows_medians_and_the_ratio_to_the_ideal() -> None:
@@ -32,6 +34,13 @@ def test_orchestration_shows_medians_and_the_ratio_to_the_ideal() -> None:
     assert row["whole process, s"] == "8.80"
     assert row["CPU a call, ms"] == "4.2"
     assert row["peak, MiB"] == "60"
+
+
+def test_where_calls_take_unlike_times_each_has_an_ideal_of_its_own() -> None:
+    runs = [measured(11.0, summed=160.0), measured(12.0, summed=192.0), measured(15.0, summed=192.0)]
+    rows = cells(orchestration.table_of_uneven({CFEVAL: runs, PEER: [measured(0, status=1, said="broken")]}))
+    assert rows["**cfeval**"] == {"calls, s": "12.0", "over the ideal": "1.100"}
+    assert rows[PEER.name]["calls, s"] == "broken"
 
 
 def test_the_ideal_is_that_of_the_calls_at_once() -> None:

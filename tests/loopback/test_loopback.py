@@ -283,6 +283,13 @@ def test_requests_wait_side_by_side() -> None:
     assert 0.5 <= seconds < 16  # one after the other: 32 s
 
 
+def test_some_requests_can_be_made_slow(server: Loopback, client: httpx2.Client) -> None:
+    client.post(f"{server.origin}/_ctl/latency", json={"seconds": 0.01, "slow": 5, "one_in": 2}).raise_for_status()
+    assert {server.seconds_of(f"{number:08x}") for number in range(16)} == {0.01, 5}
+    client.post(f"{server.origin}/_ctl/latency", json={"seconds": 0.01}).raise_for_status()
+    assert {server.seconds_of(f"{number:08x}") for number in range(16)} == {0.01}
+
+
 def test_a_client_that_goes_away_is_no_longer_in_flight(server: Loopback, client: httpx2.Client) -> None:
     server.script(["hang"])
     with pytest.raises(httpx2.ReadTimeout):
