@@ -1,0 +1,105 @@
+"""What the lists of jobs share: names of files, and what a job takes from the plug-ins that it runs."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cfeval.backends import registry
+from cfeval.errors import ParamsError
+from cfeval.params.sections import Spec
+from cfeval.provenance.sources import PACKAGE, ROOT
+
+Arm = dict[str, str]
+
+
+class Backend(NamedTuple):
+    """A plug-in that a job runs: its family, what params.yaml says of it, the protocols under which it is asked."""
+
+    family: str
+    spec: Spec
+    protocols: tuple[str, ...] = ()
+
+
+class _Facts(NamedTuple):
+    modules: tuple[str, ...]
+    files: tuple[str, ...]
+    needs: registry.Needs
+
+
+def shard_names(shards: int) -> list[str]:
+    """What the names of a stage's files hold in the place of `{shard}`."""
+    return [""] if shards == 1 else [f"/{number:03d}" for number in range(shards)]
+
+
+def made(pattern: str, arms: Iterable[Arm], shards: Sequence[str]) -> list[str]:
+    """The files of a pattern for some arms and all shards, each once, in the order of the arms."""
+    return list(dict.fromkeys(pattern.format(shard=shard, **arm) for arm in arms for shard in shards))
+
+
+def with_pictures(files: Iterable[str]) -> tuple[str, ...]:
+    """Record files and, after them, the folders of their pictures."""
+    named = list(files)
+    return (*named, *(f"{file.removesuffix('.jsonl')}/" for file in named))
+
+
+def as_json(content: Any) -> str:
+    """Parameters as JSON, the same text for the same content."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=False)
+
+
+def each(option: str, values: Iterable[str]) -> list[str]:
+    """A repeated option, once before each value."""
+    return [word for value in values for word in (option, value)]
+
+
+def code_of(*backends: Backend) -> dict[str, str]:
+    """Whose code some plug-ins run, their parts included; see `cfeval.provenance.jobs.Job.code`."""
+    modules = dict.fromkeys(module for one in backends for module in _facts_of(one).modules)
+    return {":".join(module.split(".")[2:]): module for module in modules}
+
+
+def files_of(*backends: Backend) -> tuple[str, ...]:
+    """The files that the results of some plug-ins depend on."""
+    return tuple(dict.fromkeys(file for one in backends for file in _facts_of(one).files))
+
+
+def needs_of(*backends: Backend) -> dict[str, Any]:
+    """What a job holds that runs some plug-ins; they share a GPU. ParamsError where they want different ones."""
+    needs = [_facts_of(one).needs for one in backends]
+    wanted = {one.spec.gpu_model for one, need in zip(backends, needs, strict=True) if need.gpu} - {""}
+    if len(wanted) > 1:
+        raise ParamsError(
+            f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
+        )
+    return {
+        "gpu": max((need.gpu for need in needs), default=0),
+        "gpu_model": next(iter(wanted), ""),
+        "api_slots": int(any(need.api for need in needs)),
+    }
+
+
+def package_files(*parts: str) -> tuple[str, ...]:
+    """All files below a folder of the package that are no code."""
+    folder = ROOT.joinpath(PACKAGE, *parts)
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc"))
+    return tuple(relative(str(path)) for path in found)
+
+
+def relative(file: str) -> str:
+    """A file relative to the working folder where it lies beneath it."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else file
+
+
+def _facts_of(backend: Backend) -> _Facts:
+    return _facts(backend.family, as_json(backend.spec.plugin()), backend.protocols)
+
+
+@cache
+def _facts(family: str, spec: str, protocols: tuple[str, ...]) -> _Facts:
+    its = json.loads(spec)
+    asked = protocols if family in registry.BY_PROTOCOL else registry.EVERY
+    files = (relative(file) for file in registry.depends_on(family, its, asked))
+    return _Facts(registry.modules(family, its), tuple(dict.fromkeys(files)), registry.needs(family, its))

@@ -1,0 +1,118 @@
+"""SHA-256 of files and folders, remembered while size, times and inode stay the same.
+
+The time of the last change counts too (ctime), which nobody but the system sets. What is younger than two seconds is
+hashed and not remembered: it may change once more within the same tick of a file system's clock.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+_SETTLED_NS = 2_000_000_000
+
+
+class Hashes:
+    """Hashes of files and folders; None where there is none.
+
+    Args:
+        memory: the file that keeps them for the next process; empty: nothing is kept.
+    """
+
+    def __init__(self, memory: Path | None = None) -> None:
+        self._memory = memory
+        self._known: dict[str, list[str]] = read_json(memory) if memory else {}
+        self._used: dict[str, list[str]] = {}
+        self._young: set[str] = set()
+
+    def file(self, path: str) -> str | None:
+        """The hash of a file's bytes."""
+        try:
+            stat = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return self._hash(path, state_of(stat), stat.st_ctime_ns, lambda: _of_file(path))
+
+    def folder(self, path: str) -> str | None:
+        """The hash of the names and contents of the files in a folder, of its subfolders too; remembered as a whole."""
+        if not os.path.isdir(path):
+            return None
+        found = _files(path)
+        stats = {name: os.stat(os.path.join(path, name)) for name in found}
+        state = digest("".join(f"{name} {state_of(stats[name])}\n" for name in found).encode())
+        newest = max((stat.st_ctime_ns for stat in stats.values()), default=0)
+        return self._hash(path, state, newest, lambda: _of_lines(path, found))
+
+    def path(self, path: str) -> str | None:
+        """The hash of a file or, where the name ends with a slash, of a folder."""
+        return self.folder(path) if path.endswith("/") else self.file(path)
+
+    def remember(self) -> None:
+        """Keep the hashes for the next process."""
+        kept = {path: state for path, state in self._used.items() if path not in self._young}
+        if self._memory is not None and kept != self._known:
+            write_json(self._memory, kept)
+
+    def _hash(self, path: str, state: str, changed: int, hash_now: Callable[[], str]) -> str:
+        found = self._used.get(path) or self._known.get(path)
+        if found is None or found[0] != state or path in self._young:
+            found = [state, hash_now()]
+        if changed > time.time_ns() - _SETTLED_NS:
+            self._young.add(path)
+        else:
+            self._young.discard(path)
+        self._used[path] = found
+        return found[1]
+
+
+def state_of(stat: os.stat_result) -> str:
+    """What of a file changes when its content does."""
+    return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of some bytes, as hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; an empty one where there is none, or something else."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a memory whole or not at all; one that cannot be written is done without."""
+    building = path.with_name(f"{path.name}.{os.uname().nodename}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        building.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
+        building.replace(path)
+
+
+def _of_file(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _of_lines(folder: str, names: list[str]) -> str:
+    return digest("".join(f"{name} {_of_file(os.path.join(folder, name))}\n" for name in names).encode())
+
+
+def _files(folder: str) -> list[str]:
+    """The files below a folder by their relative names, in order."""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            if entry.is_dir():
+                found += [f"{entry.name}/{name}" for name in _files(entry.path)]
+            else:
+                found.append(entry.name)
+    return sorted(found)

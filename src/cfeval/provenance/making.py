@@ -1,0 +1,128 @@
+"""The job's side: it runs only what was planned, hashes what it reads, and writes what it saw beside its output.
+
+The sidecar, `X.made.json`, comes last: `plan` (see `plans`), `inputs` and `outputs` by SHA-256. No time, no absolute
+path: equal jobs write equal sidecars.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from cfeval.errors import InputError
+from cfeval.provenance import loading, outside, reading
+from cfeval.provenance.frozen import Planned
+from cfeval.provenance.hashes import state_of
+from cfeval.provenance.jobs import Job
+from cfeval.provenance.plans import Plan, Planner, plan_hash
+from cfeval.provenance.sources import path_of
+from cfeval.provenance.state import State
+
+_SETTLED_SECONDS = 2
+COUNTER = "CFEVAL_JOBS_LOG"
+"""The environment variable that names a file to which every job adds a line: made or kept, stage, first output."""
+
+
+def make(planned: Planned, run: Callable[[list[str]], int]) -> int:
+    """Run a job's command, unless its outputs are what it would make; returns the exit status.
+
+    Raises:
+        InputError: what would run is not what was planned, or what ran is not.
+    """
+    job = planned.job
+    plan = _planned(planned, "code, files or packages")
+    if State([job], Planner(loaded=loading.loaded)).reason(job) is None:
+        for path in job.made_files:
+            os.utime(path)
+        _count("kept", job)
+        return 0
+    given = _Given([*job.inputs, *job.files])
+    loading.named.clear()
+    reading.watch()
+    if status := run([*job.command, *job.aside]):
+        return status
+    _planned(planned, "code")
+    given.check(job)
+    _check_what_ran(job)
+    _write(job, plan, given)
+    _count("made", job)
+    return 0
+
+
+class _Given:
+    """What a job is given, hashed before it reads and looked at again after."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.hashes = Planner(memory=None).hashes
+        self.before = {path: (_state(path), self.hashes.path(path), time.time()) for path in paths}
+
+    def sha256(self, path: str) -> str | None:
+        """The hash of a file or folder."""
+        return self.before[path][1]
+
+    def check(self, job: Job) -> None:
+        """Refuse what changed while the job ran: nobody knows which of both it read."""
+        now = Planner(memory=None).hashes
+        for path, (state, sha, at) in self.before.items():
+            young = os.path.exists(path) and os.stat(path).st_ctime > at - _SETTLED_SECONDS
+            if state != _state(path) or (young and now.path(path) != sha):
+                raise InputError(_changed(job, path))
+
+
+def _planned(planned: Planned, what: str) -> Plan:
+    """The plan as it is with the code that this process has loaded; refused where it is not the one it was sent with."""
+    plan = Planner(loaded=loading.loaded).plan(planned.job)
+    if plan_hash(plan) != planned.plan:
+        raise InputError(_changed(planned.job, what))
+    return plan
+
+
+def _check_what_ran(job: Job) -> None:
+    modules = Planner(loaded=loading.loaded).modules(job)
+    unknown = {name for name in loading.named if path_of(name) and name not in modules and not outside.is_outside(name)}
+    if unknown:
+        raise InputError(
+            f"{job.name}: ran {', '.join(sorted(unknown))}, which neither its stage nor its plug-ins name; "
+            "name it in the list of jobs (cfeval.jobs)"
+        )
+    allowed = {*job.inputs, *job.files, *job.outputs, job.sidecar}
+    allowed |= {f"{os.path.splitext(path)[0]}/" for path in job.inputs}
+    if read := reading.unnamed(allowed):
+        raise InputError(
+            f"{job.name}: read {', '.join(read[:3])}{' …' * (len(read) > 3)}, which its plan does not name; let the "
+            "plug-in's `files` name it"
+        )
+
+
+def _write(job: Job, plan: Plan, given: _Given) -> None:
+    hashes = Planner(memory=None).hashes
+    outputs = {path: hashes.path(path) for path in job.outputs}
+    lacking = [path for path, sha in outputs.items() if sha is None]
+    if lacking:
+        raise InputError(f"{job.name}: the job ended well without having made {', '.join(lacking)}")
+    made = {"plan": plan, "inputs": {path: given.sha256(path) for path in job.inputs}, "outputs": outputs}
+    text = json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    building = Path(job.sidecar).with_name(f".{Path(job.sidecar).name[:200]}.{os.getpid()}.part")
+    building.write_text(text, encoding="utf-8")
+    building.replace(job.sidecar)
+
+
+def _state(path: str) -> str:
+    """What of a file, or of the files of a folder, changes with the content."""
+    try:
+        files = sorted(Path(path).rglob("*")) if path.endswith("/") else [Path(path)]
+        return " ".join(state_of(file.stat()) for file in files)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _changed(job: Job, what: str) -> str:
+    return f"{job.name}: {what} changed after this run was planned; start it again"
+
+
+def _count(how: str, job: Job) -> None:
+    if file := os.environ.get(COUNTER):
+        handle = os.open(file, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
+        os.write(handle, f"{how} {job.stage} {job.name}\n".encode())
+        os.close(handle)

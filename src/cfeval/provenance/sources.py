@@ -1,0 +1,412 @@
+"""The code that a function runs: its definition, and every definition of the project that it names, directly or not.
+
+What is hashed is the syntax tree of each definition, without comments, docstrings, annotations of functions, help texts
+and the wording of errors that end a run (`outside`): none of them changes a result. Module names are left out too, so
+that moving a file costs nothing; which definition a name means is not.
+
+Nothing is executed or imported. A name that stands for a module as a whole (and not for something in it) takes in all
+of the module, and so does a root without a name. What a file would be hashed to is remembered by the hash of its bytes.
+"""
+
+import ast
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cfeval.provenance import outside
+from cfeval.provenance.hashes import Hashes, digest, read_json, write_json
+
+PACKAGE = "cfeval"
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder that the package lies in."""
+_DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_EFFECTS = "(statements)"
+"""What stands for the statements of a module that define nothing: they run when it is imported."""
+_ALL = "*"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A definition: the hash of its tree, and the dotted names that it uses, as they are spelled there."""
+
+    tree: str
+    uses: tuple[str, ...]
+    imports: Mapping[str, str] = field(default_factory=dict)
+    """Names that it imports itself, within a function."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module's definitions by name, and the names that it imports."""
+
+    definitions: Mapping[str, Definition]
+    imports: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What a root rests on: one hash of all its code, the project's modules, and the packages of others."""
+
+    code: str
+    modules: tuple[str, ...]
+    packages: tuple[str, ...]
+
+
+class Sources:
+    """The project's modules as they are on disk now, or as this process has loaded them.
+
+    Args:
+        memory: the file that keeps what was parsed for the next process; empty: nothing is kept.
+        loaded: the bytes of modules that were executed, by path; they count in the place of those on disk.
+    """
+
+    def __init__(self, memory: Path | None, hashes: Hashes, loaded: Mapping[str, bytes] | None = None) -> None:
+        self.hashes = hashes
+        self.loaded = loaded if loaded is not None else {}
+        self._memory = memory
+        self._modules: dict[str, Module | None] = {}
+        self._closures: dict[str, Closure] = {}
+        self._changed = False
+
+    def closure(self, root: str) -> Closure:
+        """What a root rests on: a `module:name`, or a module with all its definitions.
+
+        Raises:
+            ModuleNotFoundError: the project has no such module.
+        """
+        if root not in self._closures:
+            known = self._remembered["closures"].get(root)
+            sound = known is not None and all(module in self._unchanged for module in known[1])
+            self._closures[root] = Closure(*map(_as_tuple, known)) if sound else self._walk(root)
+        return self._closures[root]
+
+    def sha256(self, module: str) -> str | None:
+        """The hash of a module's file; None where the project has no such module."""
+        path = path_of(module)
+        if path is None:
+            return None
+        return digest(self.loaded[path]) if path in self.loaded else self.hashes.file(path)
+
+    def remember(self) -> None:
+        """Keep what was found for the next process; a memory that cannot be written is done without."""
+        if self._memory is None or not self._changed:
+            return
+        old = {r: of for r, of in self._remembered["closures"].items() if all(m in self._unchanged for m in of[1])}
+        closures = old | {root: (of.code, of.modules, of.packages) for root, of in self._closures.items()}
+        modules = sorted({module for _, its, _ in closures.values() for module in its})
+        shas = {module: self.sha256(module) for module in modules}
+        write_json(self._memory, {"made by": _own_hash(), "modules": shas, "closures": closures})
+
+    @cached_property
+    def _remembered(self) -> dict[str, Any]:
+        found = read_json(self._memory) if self._memory else {}
+        return found if found.get("made by") == _own_hash() else {"modules": {}, "closures": {}}
+
+    @cached_property
+    def _unchanged(self) -> set[str]:
+        """The remembered modules whose files are those of then."""
+        return {module for module, sha in self._remembered["modules"].items() if self.sha256(module) == sha}
+
+    def _walk(self, root: str) -> Closure:
+        self._changed = True
+        module, _, name = root.partition(":")
+        if self._module(module) is None:
+            raise ModuleNotFoundError(f"no module {module} under {ROOT}", name=module)
+        walk = _Walk(self)
+        walk.reach(module, name or _ALL)
+        return walk.closure()
+
+    def _module(self, name: str) -> Module | None:
+        if name not in self._modules:
+            path = path_of(name)
+            if path is None:
+                self._modules[name] = None
+            else:
+                content = self.loaded[path] if path in self.loaded else Path(path).read_bytes()
+                self._modules[name] = parsed(content, name, path)
+        return self._modules[name]
+
+
+class _Walk:
+    """One walk along the names, from a root."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.seen: dict[tuple[str, str], str] = {}
+        self.modules: set[str] = set()
+        self.packages: set[str] = set()
+
+    def reach(self, module: str, name: str) -> None:
+        """Take in a definition, or all of a module, and everything that it names."""
+        waiting = [(module, name)]
+        while waiting:
+            at = waiting.pop()
+            if at in self.seen or outside.is_outside(at[0]):
+                continue
+            waiting += self._take(*at)
+
+    def closure(self) -> Closure:
+        """All that was taken in."""
+        code = digest("\n".join(sorted({entry for entry in self.seen.values() if entry})).encode())[:16]
+        return Closure(code, tuple(sorted(self.modules)), tuple(sorted(self.packages)))
+
+    def _take(self, module: str, name: str) -> list[tuple[str, str]]:
+        self.seen[module, name] = ""
+        its = self.sources._module(module)
+        if its is None:
+            return []
+        self.modules.add(module)
+        found = [(parent, _EFFECTS) for parent in (*_parents(module), module)]
+        if name == _ALL:
+            return found + [(module, one) for one in its.definitions if not _is_hook(module, one)]
+        definition = its.definitions.get(name)
+        if definition is None:
+            return found
+        meant = {use: self._meaning(module, its, definition, use) for use in definition.uses}
+        described = [f"{use}={self._described(target)}" for use, target in sorted(meant.items()) if target]
+        self.seen[module, name] = f"{definition.tree} {' '.join(described)}"
+        return found + [target for target in meant.values() if isinstance(target, tuple)]
+
+    def _meaning(self, module: str, its: Module, by: Definition, use: str) -> tuple[str, str] | str | None:
+        """What a dotted name means: a definition of the project, a name of another package, or nothing of interest."""
+        first, _, rest = use.partition(".")
+        if first in by.imports:
+            return self._found(_joined(by.imports[first], rest))
+        if first in its.definitions:
+            return (module, first)
+        if first in its.imports:
+            return self._found(_joined(its.imports[first], rest))
+        return None
+
+    def _found(self, dotted: str) -> tuple[str, str] | str | None:
+        if dotted.partition(".")[0] != PACKAGE:
+            self.packages.add(dotted.partition(".")[0])
+            return dotted
+        module, rest = _split(dotted)
+        if not rest:
+            return (module, _ALL)
+        name, _, further = rest.partition(".")
+        its = None if outside.is_outside(module) else self.sources._module(module)
+        if its is not None:
+            self.modules.add(module)
+        if its is not None and name not in its.definitions and name in its.imports:  # it hands on what it imports
+            return self._found(_joined(its.imports[name], further))
+        return (module, name)
+
+    def _described(self, target: tuple[str, str] | str) -> str:
+        """A target without the names of modules: the tree of a definition, or what another package calls it."""
+        if isinstance(target, str):
+            return target
+        its = None if outside.is_outside(target[0]) else self.sources._module(target[0])
+        definition = its.definitions.get(target[1]) if its else None
+        return definition.tree if definition else target[1]
+
+
+def path_of(module: str) -> str | None:
+    """Where a module lies; None where there is none."""
+    path = ROOT.joinpath(*module.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return str(file)
+    return None
+
+
+def parsed(content: bytes, module: str, path: str) -> Module:
+    """The definitions and imports of a module."""
+    package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
+    tree = ast.parse(content, path)
+    imports = _imports([node for node in tree.body if not _is_for_types(node)], package)
+    statements: dict[str, list[ast.stmt]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom) or _is_text(node) or _is_for_types(node):
+            continue
+        for name in _defined(node) or (_EFFECTS,):
+            statements.setdefault(name, []).append(node)
+    normal = _Normal(module)
+    return Module({name: _definition(of, package, normal) for name, of in statements.items()}, imports)
+
+
+def serialized(node: object) -> Iterator[str]:
+    """A text of a tree that no Python version changes: without fields that are empty or about notation."""
+    if isinstance(node, ast.AST):
+        yield f"{type(node).__name__}("
+        for name, value in ast.iter_fields(node):
+            if value not in (None, []) and name not in ("kind", "type_comment", "type_ignores", "ctx"):
+                yield f"{name}="
+                yield from serialized(value)
+        yield ")"
+    elif isinstance(node, list):
+        yield "["
+        for part in node:
+            yield from serialized(part)
+            yield ","
+        yield "]"
+    else:
+        yield repr(node)
+
+
+class _Normal(ast.NodeTransformer):
+    """A tree without what changes no result."""
+
+    def __init__(self, module: str) -> None:
+        names = outside.FATAL_IN
+        ends = any(module == name or module.startswith(f"{name}.") for name in names)
+        self._fatal = {*outside.FATAL, *(("InputError",) if ends else ())}
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Without annotations: they are for readers, type checkers and help texts."""
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """The same."""
+        return self._function(node)
+
+    def _function(self, node: Any) -> ast.AST:
+        node.returns = None
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            argument.annotation = None
+        for argument in (node.args.vararg, node.args.kwarg):
+            if argument is not None:
+                argument.annotation = None
+        return self._body(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """With annotations: they are the fields of records."""
+        return self._body(node)
+
+    def _body(self, node: Any) -> ast.AST:
+        node.body = [line for line in node.body if not _is_text(line)]
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node  # type: ignore[no-any-return]
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:  # noqa: ARG002
+        """What is imported counts by what it means."""
+        return ast.Pass()
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: ARG002
+        """The same."""
+        return ast.Pass()
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """Without the wording of an error that ends the run."""
+        its = node.exc
+        if isinstance(its, ast.Call) and _last(its.func) in self._fatal:
+            node.exc = its.func
+        self.generic_visit(node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Without what only says what something means."""
+        wording = outside.WORDING.get(_last(node.func), ())
+        node.keywords = [one for one in node.keywords if one.arg not in wording]
+        self.generic_visit(node)
+        return node
+
+
+def _definition(statements: list[ast.stmt], package: str, normal: _Normal) -> Definition:
+    imports = _imports([node for statement in statements for node in ast.walk(statement)], package)
+    trees = [normal.visit(statement) for statement in statements]
+    text = "".join(part for tree in trees for part in serialized(tree))
+    uses = sorted({use for tree in trees for use in _uses(tree)})
+    return Definition(digest(text.encode())[:16], tuple(uses), imports)
+
+
+def _uses(node: ast.AST) -> Iterator[str]:
+    """The dotted names in a tree, as long as they are spelled there."""
+    if isinstance(node, ast.Attribute | ast.Name):
+        dotted = _dotted(node)
+        if dotted:
+            yield dotted
+            return
+    for child in ast.iter_child_nodes(node):
+        yield from _uses(child)
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (base := _dotted(node.value)):
+        return f"{base}.{node.attr}"
+    return ""
+
+
+def _imports(nodes: Iterable[ast.AST], package: str) -> dict[str, str]:
+    """What the import statements among some nodes bind: names, and the dotted names that they stand for."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                found[name] = alias.name if alias.asname else name
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
+    return found
+
+
+def _defined(node: ast.stmt) -> tuple[str, ...]:
+    """The names that a statement of a module binds; none where it is there for its effects."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return (node.name,)
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+        plain = not any(isinstance(one, ast.Attribute | ast.Subscript) for t in targets for one in ast.walk(t))
+        return tuple(names) if plain else ()
+    if isinstance(node, ast.If | ast.Try):
+        inner = [
+            name for one in ast.walk(node) if isinstance(one, ast.stmt) and one is not node for name in _defined(one)
+        ]
+        return (*inner, _EFFECTS)
+    return ()
+
+
+def _is_hook(module: str, name: str) -> bool:
+    return module.startswith(f"{PACKAGE}.backends.") and name in outside.HOOKS
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a bare string: a docstring, or the text below an attribute."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and _last(node.test) == "TYPE_CHECKING"
+
+
+def _last(node: ast.AST) -> str:
+    """The last part of a dotted name."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _split(dotted: str) -> tuple[str, str]:
+    """The longest module of the project that a dotted name begins with, and the rest."""
+    parts = dotted.split(".")
+    for n in range(len(parts), 0, -1):
+        if path_of(".".join(parts[:n])):
+            return ".".join(parts[:n]), ".".join(parts[n:])
+    return dotted, ""
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _parents(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    return (".".join(parts[:n]) for n in range(1, len(parts)))
+
+
+def _joined(one: str, other: str) -> str:
+    return f"{one}.{other}" if other else one
+
+
+def _own_hash() -> str:
+    """What tells one version of this module from another: a memory of another counts for nothing."""
+    own = (Path(__file__), Path(outside.__file__))
+    return digest(b"".join(file.read_bytes() for file in own) + os.fsencode(ROOT))
