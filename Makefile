@@ -3,11 +3,9 @@ export OMP_NUM_THREADS := 1
 PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
-# One job more than cores: there is always one that only starts up.
-JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
+.PHONY: help setup demo calibration vce cvqa seal-all test test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -22,20 +20,23 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 
-demo: setup ## The main study on the built-in world: tables, plots and report.
-	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
-	snakemake --cores $(JOBS) -- edct && dvc repro --quiet edct_calls edct_report && \
-	echo "Done in $$(($$(date +%s) - start)) s. Open results/report/index.html (tables: results/tables/)."
+demo: setup ## The main study on the built-in world: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet edct && \
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/edct/report/index.html (tables: results/edct/tables/)."
+
+calibration: setup ## The whole calibration: every protocol, editor, gate, judge and panel on targets of known share.
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet calibration && \
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/calibration/edct/report/index.html."
 
 vce: setup ## The study of visual counterfactuals on the built-in world: tables, figure, contact sheets.
-	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
-	snakemake --cores $(JOBS) -- vce && dvc repro --quiet vce_tables vce_sheets && \
-	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/sheets/ (tables: results/tables/vce_*)."
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet vce && \
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/sheets/ (tables: results/vce/tables/)."
 
 cvqa: setup ## The study of counterfactual questions: built-in puzzles and scenes, tables, figures.
-	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; \
-	snakemake --cores $(JOBS) -- cvqa && dvc repro --quiet cvqa_tables && \
-	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/tables/cvqa_*, results/figures/cvqa_*."
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet cvqa && \
+	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/cvqa/tables/, results/cvqa/figures/."
+
+seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
 	$(BIN)/python -m pytest -n $(CORES) --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm

@@ -1,19 +1,19 @@
 """What the workflow takes from the environment, and what it gives to its jobs."""
 
+import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 
 def use_code_of(root: Path) -> None:
     """Let jobs run the code beside the workflow with this interpreter, whatever else is installed or on the path."""
     _put_first("PYTHONPATH", str(root / "src"))
     _put_first("PATH", str(Path(sys.executable).parent))
-
-
-def dvc_stage() -> str:
-    """The name of the DVC stage that started the run, or nothing."""
-    return os.environ.get("DVC_STAGE", "").rpartition(":")[2]
 
 
 def at_home(file: str) -> str:
@@ -27,10 +27,12 @@ def at_home(file: str) -> str:
     return file if home is None else str(home / file)
 
 
-def relative(file: str) -> str:
-    """A file as the records name it: relative to the working folder where it lies beneath it."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else file
+def write_params(file: Path, params: Mapping[str, Any]) -> None:
+    """Keep the parameters of a named study beside its results; a file that would stay the same is not touched."""
+    text = yaml.safe_dump(json.loads(json.dumps(params)), sort_keys=False, allow_unicode=True)
+    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 def _put_first(variable: str, folder: str) -> None:

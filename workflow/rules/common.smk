@@ -1,288 +1,125 @@
-"""What every rule file uses.
+"""What every rule file uses: the study's parameters, its jobs, and which of them are stale.
 
 Inputs: params.yaml, as Snakemake merged it with `--configfile` and `--config`.
-Outputs: none.
-Steps: 1. check the parameters. 2. name every file and phase of edct. 3. name what jobs depend on: specifications, code,
-prompts, model files.
+Outputs: none that are results; below .cfeval what this run was told, for its jobs on any machine.
+Steps: 1. check the parameters. 2. list the jobs and find the stale ones (cfeval.provenance). 3. freeze parameters and
+plans, which every job reads in the place of params.yaml. 4. set limits.
 """
 
-import json
+import os
+import time
 
-from snakemake.persistence import RECORD_FORMAT_VERSION
 from snakemake.resources import Resource
 
-import fingerprint
-import provenance
-import surroundings
-from cfeval import tables
-from cfeval.backends import registry
 from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
-from cfeval.io.shards import shard_files
-from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
-from cfeval.params.edct import FAMILIES
-from cfeval.params.vce import FAMILIES as VCE_FAMILIES
+from cfeval.jobs import STUDIES, cvqa, edct, vce
+from cfeval.jobs.common import shard_names
+from cfeval.params.roots import PARAMS as PARAMS_FILE
+from cfeval.params.roots import root_of
 from cfeval.preflight import locks
-from cfeval.protocols.rules import RULES
-from cfeval.report import figures
-from cfeval.seeds import derive
+from cfeval.provenance import frozen
+from cfeval.provenance.plans import Planner, plan_hash
+from cfeval.provenance.state import State
 
-if RECORD_FORMAT_VERSION != provenance.FORMAT:
-    stop(
-        f"this Snakemake writes job records of format {RECORD_FORMAT_VERSION}, "
-        f"workflow/provenance.py knows {provenance.FORMAT}; install the version that requirements.lock names"
-    )
+STALE_FILE = ".cfeval/stale"
+"""An input of what is stale: always new and of a content that no record knows, whatever profile or option is used."""
 
-fingerprint.COMPARED = workflow.is_main_process
-if workflow.is_main_process:
-    fingerprint.PROJECT.remember()
 
 if workflow.is_main_process:
     from cfeval.cli.check import check_params
-else:  # one job on a cluster; every plug-in was checked before it was sent
-    check_params = study.parse
-PARAMS = checked(check_params, config)
+
+    if not locks.take(Path()):
+        stop(f"process {locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
+    if not locks.elsewhere(Path()):
+        locks.remove(locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
+    PARAMS = checked(check_params, config)
+    RESULTS = checked(root_of, BASE, config, list(workflow.overwrite_configfiles))
+    PLANNER = Planner()
+    ALL = checked(lambda: [job for study in STUDIES for job in STUDIES[study](PARAMS, RESULTS)])
+    STATE = State(ALL, PLANNER)
+    STALE = STATE.stale()
+    STATE.restamp(STALE)
+    Path(STALE_FILE).write_text(json.dumps([time.time_ns(), STALE]), encoding="utf-8")
+    frozen.freeze(
+        {"params": PARAMS.model_dump(mode="json"), "root": RESULTS},
+        (frozen.Planned(job, plan_hash(PLANNER.plan(job))) for job in ALL),
+    )
+    PLANNER.remember()
+    if RESULTS != "results":
+        surroundings.write_params(Path(RESULTS, PARAMS_FILE), config)
+    if workflow.output_settings.dryrun:
+        locks.let_go()
+else:  # one job on a cluster, later: it is told what was decided then
+    _told = frozen.thaw()
+    PARAMS, RESULTS = study.parse(_told.params["params"]), _told.params["root"]
+    ALL, STALE = [_told.planned(name).job for name in _told.jobs], {}
+
+
+envvars:
+    frozen.VARIABLE,
+
+
+JOBS = {job.name: job for job in ALL}
+SHARDS = shard_names(PARAMS.shards)
 calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
-EDCT = PARAMS.edct
-SHARDS = [str(file).removeprefix("X").removesuffix(".jsonl") for file in shard_files(Path("X.jsonl"), PARAMS.shards)]
-ARMS = [arm.model_dump() for arm in EDCT.arms()]
 
-SAMPLES = "results/edct/samples/{dataset}{shard}.jsonl"
-BASELINE = "results/edct/baseline/{dataset}/{vlm}{shard}.jsonl"
-INSTRUCTIONS = "results/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.jsonl"
-COUNTERFACTUALS = "results/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
-CHECKS = "results/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
-REQUERY = "results/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
-VERDICTS = "results/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.jsonl"
-SCORES = "results/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.csv"
-TABLES = expand("results/tables/edct_{table}.{ending}", table=tables.NAMES["edct"], ending=["csv", "md", "tex"])
-METRICS = "results/tables/metrics.json"
-FIGURES = expand("results/figures/edct_{figure}.{ending}", figure=figures.TABLE_OF["edct"], ending=["png", "svg"])
-CALLS = "results/edct/calls/calls.zip"
-REPORT = "results/report/index.html"
+# Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a
+# cluster runs in a Snakemake of its own, which limits nothing.
+if workflow.is_main_process:
+    for _name, _limit in PARAMS.limits.model_dump().items():
+        if _name not in workflow.global_resources:
+            _limit = max(1, len(leases.visible())) if _limit == "all" else _limit
+            workflow.global_resources[_name] = Resource(_name, _limit)
 
 
-def made(template, arms=ARMS):
-    """The files of a template for some arms and all shards, each once, in the order of the tables."""
-    paths = (template.format(shard=shard, **arm) for arm in arms for shard in SHARDS)
-    return list(dict.fromkeys(paths))
+def at(pattern):
+    """For a rule's files: where a pattern lies in this study's results."""
+    return f"{RESULTS}/{pattern}"
 
 
-def sealed(folder, *templates, **options):
-    """The files of one folder, for the records that travel with them."""
-    return provenance.Sealed(folder, tuple(path for template in templates for path in made(template)), **options)
+def whole(pattern):
+    """For a rule's files: all shards of a pattern."""
+    return expand(at(pattern), shard=SHARDS, allow_missing=True)
 
 
-SEALED = {
-    "edct_samples": [sealed("results/edct/samples", SAMPLES, pictures=True)],
-    "edct_baseline": [sealed("results/edct/baseline", BASELINE)],
-    "edct_instructions": [sealed("results/edct/instructions", INSTRUCTIONS)],
-    "edct_counterfactuals": [
-        sealed("results/edct/counterfactuals", COUNTERFACTUALS, pictures=True),
-        sealed("results/edct/checks", CHECKS, pictures=True),
-    ],
-    "edct_requery": [sealed("results/edct/requery", REQUERY)],
-    "edct_judge": [sealed("results/edct/verdicts", VERDICTS), sealed("results/edct/scores", SCORES)],
-    "edct_calls": [provenance.Sealed("results/edct/calls", (CALLS,))],
-    "edct_tables": [
-        provenance.Sealed("results/tables", (*TABLES, METRICS), prefix="edct_"),
-        provenance.Sealed("results/figures", tuple(FIGURES), prefix="edct_"),
-    ],
-    "edct_report": [provenance.Sealed("results/report", (REPORT,))],
-}
+def job_of(pattern, wildcards):
+    """The job that makes a pattern's file, or that of its first shard where it makes all."""
+    return JOBS[at(pattern).format(**{"shard": SHARDS[0], **wildcards})]
 
 
-def once_an_arm(function):
-    """The same function of wildcards, called once for all shards of an arm, on which what it tells does not depend."""
-    known = {}
-
-    def found(wildcards):
-        arm = tuple((name, value) for name, value in wildcards.items() if name != "shard")
-        if arm not in known:
-            known[arm] = function(wildcards)
-        return known[arm]
-
-    return found
+def inputs_of(pattern):
+    """For a rule's input: what the job takes of other jobs, where no pattern says it."""
+    return lambda wildcards: list(job_of(pattern, wildcards).inputs)
 
 
-def spec(section, field, wildcards):
-    """The specification of the backend that a wildcard names; None where there is none or the protocol asks it nothing."""
-    idle = section in ("writers", "editors", "verifiers") and RULES[wildcards.protocol].edits == "none"
-    return None if idle else getattr(EDCT, section).get(wildcards[field])
+def stale(pattern):
+    """For a rule's input: what makes Snakemake run a job whose output is not what it would make now."""
+    return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []
 
 
-def backend(section, field):
-    """For a rule's params: the specification of the backend that a wildcard names, as JSON; empty where there is none."""
-
-    @once_an_arm
-    def found(wildcards):
-        named = spec(section, field, wildcards)
-        return "" if named is None else json.dumps(named.plugin(), sort_keys=True, ensure_ascii=False)
-
-    return found
-
-
-def target_seed(wildcards):
-    """For a rule's params: the study's seed, or for a repeated target one of its own."""
-    repeat = EDCT.vlms[wildcards.vlm].repeat
-    return EDCT.seed if repeat == 1 else derive(EDCT.seed, "repeat", repeat)
+def needs(pattern, mem_mb):
+    """For a rule's resources: GPUs, API slots, and memory in MB with room for the weights on their way to each GPU."""
+    return {
+        "gpu": lambda wildcards: job_of(pattern, wildcards).needs["gpu"],
+        "gpu_model": lambda wildcards: job_of(pattern, wildcards).needs["gpu_model"],
+        "api_slots": lambda wildcards: job_of(pattern, wildcards).needs["api_slots"],
+        "mem_mb": lambda wildcards: max(mem_mb, 32000 * job_of(pattern, wildcards).needs["gpu"]),
+    }
 
 
-def code(verb, section=None, field=None):
-    """For a rule's params: the fingerprint of a verb and of the backend that a wildcard names, where it has one."""
-
-    @once_an_arm
-    def found(wildcards):
-        named = spec(section, field, wildcards) if section else None
-        plugin = [] if named is None else registry.modules(FAMILIES[section], named.plugin())
-        return fingerprint.code(f"cfeval.cli.edct.{verb}", *plugin)
-
-    return found
-
-
-def model_files(section, field):
-    """For a rule's input: the files (weights, prompts, own samples) that the backend's results depend on."""
-
-    @once_an_arm
-    def found(wildcards):
-        named = spec(section, field, wildcards)
-        if named is None:
-            return []
-        protocols = [wildcards.protocol] if section in registry.BY_PROTOCOL else ()
-        files = registry.depends_on(FAMILIES[section], named.plugin(), protocols)
-        return [surroundings.relative(file) for file in files]
-
-    return found
-
-
-def gpus(section, field):
-    """For a rule's resources: how many GPUs the backend holds."""
-
-    @once_an_arm
-    def found(wildcards):
-        named = spec(section, field, wildcards)
-        return 0 if named is None else registry.needs(FAMILIES[section], named.plugin()).gpu
-
-    return found
-
-
-def memory(without, gpus):
-    """For a rule's resources: the host's memory in MB, with room for the weights on their way to each GPU."""
-    return lambda wildcards: max(without, 32000 * gpus(wildcards))
-
-
-def gpu_model(section, field):
-    """For a rule's resources: which GPU the backend wants, empty where it holds none or any will do."""
-
-    @once_an_arm
-    def found(wildcards):
-        return spec(section, field, wildcards).gpu_model if gpus(section, field)(wildcards) else ""
-
-    return found
-
-
-def api_slots(section, field):
-    """For a rule's resources: 1 for a backend that calls a provider."""
-
-    @once_an_arm
-    def found(wildcards):
-        named = spec(section, field, wildcards)
-        return 0 if named is None else int(registry.needs(FAMILIES[section], named.plugin()).api)
-
-    return found
-
-
-def pictures_of(files):
-    """For a rule's params: the picture folders of a former run, which Snakemake does not remove with the record files."""
-    return [file.removesuffix(".jsonl") for file in files]
-
-
-def as_json(content):
-    """Parameters as JSON, the same bytes for the same content."""
-    return json.dumps(content, sort_keys=True, ensure_ascii=False)
-
-
-def test_targets(arms):
-    """The targets of some arms that are built-in test models."""
-    return sorted({arm["vlm"] for arm in arms if EDCT.vlms[arm["vlm"]].backend in ("world", "easy_vqa", "scripted")})
-
-
-PROMPTS = EDCT.prompts or ""
-PROMPT_HASH = fingerprint.texts(PROMPTS or ROOT / "src/cfeval/prompts/edct/conversation", "answer.md", "explain.md")
+def phase(*stages):
+    """For a phase's input: every file of some stages."""
+    return [path for job in ALL if job.stage in stages for path in job.made_files]
 
 
 def one_of(names):
     """A wildcard's pattern: these names and no other."""
-    return "|".join(re.escape(name) for name in sorted(set(names)))
+    return "|".join(re.escape(name) for name in sorted(set(names))) or "-"
 
 
-def files_behind(backends):
-    """For a rule's input: the files that the results of some backends depend on, given as (family, specification)."""
-
-    @once_an_arm
-    def found(wildcards):
-        files = [file for family, its in backends(wildcards) for file in registry.depends_on(family, its)]
-        return [surroundings.relative(file) for file in dict.fromkeys(files)]
-
-    return found
+wildcard_constraints:
+    shard=r"(/\d{3})?",
 
 
-def code_behind(verb, backends):
-    """For a rule's params: the fingerprint of a verb (STUDY.VERB) and of these backends."""
-
-    @once_an_arm
-    def found(wildcards):
-        modules = [module for family, its in backends(wildcards) for module in registry.modules(family, its)]
-        return fingerprint.code(f"cfeval.cli.{verb}", *dict.fromkeys(modules))
-
-    return found
-
-
-# Which GPU a backend wants that holds one, by family and specification, which do not say it themselves.
-GPU_MODELS = {
-    (family, as_json(its.plugin())): its.gpu_model
-    for study, families in ((PARAMS.vce, VCE_FAMILIES), (PARAMS.cvqa, CVQA_FAMILIES))
-    for section, family in families.items()
-    for its in getattr(study, section, {}).values()
-    if its.gpu_model and registry.needs(family, its.plugin()).gpu
-}
-
-
-def gpus_behind(backends):
-    """For a rule's resources: how many GPUs these backends hold together."""
-
-    @once_an_arm
-    def found(wildcards):
-        return max((registry.needs(family, its).gpu for family, its in backends(wildcards)), default=0)
-
-    return found
-
-
-def gpu_model_behind(backends):
-    """For a rule's resources: which GPU those of these backends want that hold one; they share it."""
-
-    @once_an_arm
-    def found(wildcards):
-        wanted = {GPU_MODELS.get((family, as_json(its))) for family, its in backends(wildcards)} - {None}
-        if len(wanted) > 1:
-            stop(
-                f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
-            )
-        return next(iter(wanted), "")
-
-    return found
-
-
-def slots_behind(backends):
-    """For a rule's resources: 1 where one of these backends calls a provider."""
-
-    @once_an_arm
-    def found(wildcards):
-        return int(any(registry.needs(family, its).api for family, its in backends(wildcards)))
-
-    return found
-
-
-def each(option, files):
-    """A repeated option, once before each file."""
-    return [part for file in files for part in (option, file)]
+container: "docker://python:3.11-slim"

@@ -1,353 +1,336 @@
-"""EDCT: the stages of the study, one job an arm and shard (Explanation-Driven Counterfactual Testing, 2025, Section 3).
+"""EDCT: from samples to the report, one job a data set or arm (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
 
-Inputs: samples (data.smk), the backends that params.yaml names and their model files, prompts.
-Outputs: results/edct/{baseline,instructions,counterfactuals,checks,requery,verdicts,scores}/…, a file an arm and shard;
-counterfactual images in the folder of the record file's name.
-Steps: 1. baseline: question, then reason. 2. instructions: cited concept and edit. 3. counterfactuals and their checks.
-4. requery: the same two turns on the edited image. 5. verdicts, then scores with status, accuracy and checks.
-A record names its images by SHA-256, so that an input with images is its record file alone.
+Inputs: what params.yaml names: plug-ins, their weights and prompts, own data; the papers' published figures.
+Outputs: results/edct/{samples,baseline,instructions,counterfactuals,checks,requery,verdicts,scores}/…, a file an arm and
+shard, pictures in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
+Steps: 1. samples. 2. baseline: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
+checks. 5. requery: the same two turns on the edited image. 6. verdicts, then scores with status, accuracy and checks. 7. the
+calls to models outside. 8. tables, figures, headline figures. 9. the report.
+What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/jobs/edct.py. A record names its images
+by SHA-256, so that an input with images is its record file alone.
 """
 
 
-rule edct_baseline:
+wildcard_constraints:
+    dataset=one_of(PARAMS.edct.datasets),
+    vlm=one_of(PARAMS.edct.vlms),
+    writer=one_of(PARAMS.edct.writers),
+    protocol=one_of(arm.protocol for arm in PARAMS.edct.arms()),
+    editor=one_of(PARAMS.edct.editors),
+    judge=one_of(PARAMS.edct.judges),
+
+
+localrules:
+    edct_samples_all,
+    edct_baseline_all,
+    edct_instructions_all,
+    edct_counterfactuals_all,
+    edct_requery_all,
+    edct_verdicts_all,
+    edct_tables_all,
+
+
+rule edct_samples_all:
+    """Phase: the samples of every data set."""
+    input:
+        phase("edct.generate"),
+
+
+rule edct_baseline_all:
     """Phase: what every target says about the original images."""
     input:
-        PHASES["edct_baseline"],
+        phase("edct.baseline"),
 
 
-rule edct_instructions:
+rule edct_instructions_all:
     """Phase: what every explanation cites, and the edit that changes it."""
     input:
-        PHASES["edct_instructions"],
+        phase("edct.instruct"),
 
 
-rule edct_counterfactuals:
+rule edct_counterfactuals_all:
     """Phase: the edited images and how good the edits are."""
     input:
-        PHASES["edct_counterfactuals"],
+        phase("edct.edit", "edct.check"),
 
 
-rule edct_requery:
+rule edct_requery_all:
     """Phase: what every target says about the edited images."""
     input:
-        PHASES["edct_requery"],
+        phase("edct.requery"),
 
 
-rule edct_judge:
+rule edct_verdicts_all:
     """Phase: verdicts and scores."""
     input:
-        PHASES["edct_judge"],
+        phase("edct.judge", "edct.score"),
 
 
-rule edct_calls:
-    """Phase: the calls that the records name, for a replay without a key."""
+rule edct_tables_all:
+    """Phase: the papers' tables, figures and metrics."""
     input:
-        PHASES["edct_calls"],
+        phase("edct.table", "edct.figure", "edct.metrics"),
 
 
-rule run_edct_baseline:
+rule edct_samples:
+    """File the samples of a data set and their pictures, all shards at once (Section 4)."""
+    input:
+        stale=stale(edct.SAMPLES),
+    output:
+        update(whole(edct.SAMPLES)),
+    log:
+        "logs/edct/samples/{dataset}.log",
+    resources:
+        **needs(edct.SAMPLES, mem_mb=2000),
+        runtime="1h",
+    message:
+        "samples of {wildcards.dataset}"
+    shell:
+        "cfeval stage {output[0]:q} 2>{log:q}"
+
+
+rule edct_baseline:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
-        samples=SAMPLES,
-        files=model_files("vlms", "vlm"),
+        samples=at(edct.SAMPLES),
+        stale=stale(edct.BASELINE),
     output:
-        BASELINE,
+        update(at(edct.BASELINE)),
     log:
         "logs/edct/baseline/{dataset}/{vlm}{shard}.log",
-    benchmark:
-        "benchmarks/edct/baseline/{dataset}/{vlm}{shard}.tsv"
     resources:
-        gpu=gpus("vlms", "vlm"),
-        gpu_model=gpu_model("vlms", "vlm"),
-        api_slots=api_slots("vlms", "vlm"),
-        mem_mb=memory(4000, gpus("vlms", "vlm")),
+        **needs(edct.BASELINE, mem_mb=4000),
         runtime="4h",
-    params:
-        vlm=backend("vlms", "vlm"),
-        seed=target_seed,
-        prompts=PROMPTS,
-        templates=PROMPT_HASH,
-        code=code("baseline", "vlms", "vlm"),
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        cfeval edct baseline \
-            --samples {input.samples:q} \
-            --vlm {params.vlm:q} \
-            --seed {params.seed} \
-            --prompts={params.prompts:q} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_instruct:
+rule edct_instructions:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
-        samples=SAMPLES,
-        baseline=BASELINE,
-        files=model_files("writers", "writer"),
+        samples=at(edct.SAMPLES),
+        baseline=at(edct.BASELINE),
+        stale=stale(edct.INSTRUCTIONS),
     output:
-        INSTRUCTIONS,
+        update(at(edct.INSTRUCTIONS)),
     log:
         "logs/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.log",
-    benchmark:
-        "benchmarks/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.tsv"
     resources:
-        gpu=gpus("writers", "writer"),
-        gpu_model=gpu_model("writers", "writer"),
-        api_slots=api_slots("writers", "writer"),
-        mem_mb=memory(2000, gpus("writers", "writer")),
+        **needs(edct.INSTRUCTIONS, mem_mb=2000),
         runtime="2h",
-    params:
-        writer=backend("writers", "writer"),
-        edits=lambda wildcards: EDCT.edits if RULES[wildcards.protocol].several else 1,
-        seed=EDCT.seed,
-        code=code("instruct", "writers", "writer"),
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        cfeval edct instruct \
-            --samples {input.samples:q} \
-            --baseline {input.baseline:q} \
-            --writer={params.writer:q} \
-            --protocol {wildcards.protocol:q} \
-            --edits {params.edits} \
-            --seed {params.seed} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_edit:
+rule edct_counterfactuals:
     """Apply every instruction to its original image (Stage 3)."""
     input:
-        samples=SAMPLES,
-        instructions=INSTRUCTIONS,
-        files=model_files("editors", "editor"),
+        samples=at(edct.SAMPLES),
+        instructions=at(edct.INSTRUCTIONS),
+        stale=stale(edct.COUNTERFACTUALS),
     output:
-        COUNTERFACTUALS,
+        update(at(edct.COUNTERFACTUALS)),
     log:
         "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
-    benchmark:
-        "benchmarks/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.tsv"
     resources:
-        gpu=gpus("editors", "editor"),
-        gpu_model=gpu_model("editors", "editor"),
-        api_slots=api_slots("editors", "editor"),
-        mem_mb=memory(4000, gpus("editors", "editor")),
+        **needs(edct.COUNTERFACTUALS, mem_mb=4000),
         runtime="8h",
-    params:
-        editor=backend("editors", "editor"),
-        pictures=lambda wildcards, output: pictures_of(output),
-        seed=EDCT.seed,
-        code=code("edit", "editors", "editor"),
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        rm -rf {params.pictures:q}
-        cfeval edct edit \
-            --samples {input.samples:q} \
-            --instructions {input.instructions:q} \
-            --editor={params.editor:q} \
-            --protocol {wildcards.protocol:q} \
-            --seed {params.seed} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_check:
+rule edct_checks:
     """Check every edit: intended attribute, the rest unchanged, changed area."""
     input:
-        samples=SAMPLES,
-        instructions=INSTRUCTIONS,
-        counterfactuals=COUNTERFACTUALS,
-        files=model_files("verifiers", "dataset"),
+        samples=at(edct.SAMPLES),
+        instructions=at(edct.INSTRUCTIONS),
+        counterfactuals=at(edct.COUNTERFACTUALS),
+        stale=stale(edct.CHECKS),
     output:
-        CHECKS,
+        update(at(edct.CHECKS)),
     log:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
-    benchmark:
-        "benchmarks/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.tsv"
     resources:
-        gpu=gpus("verifiers", "dataset"),
-        gpu_model=gpu_model("verifiers", "dataset"),
-        api_slots=api_slots("verifiers", "dataset"),
-        mem_mb=memory(4000, gpus("verifiers", "dataset")),
+        **needs(edct.CHECKS, mem_mb=4000),
         runtime="2h",
-    params:
-        verifier=backend("verifiers", "dataset"),
-        pictures=lambda wildcards, output: pictures_of(output),
-        seed=EDCT.seed,
-        code=code("check", "verifiers", "dataset"),
     message:
         "checks of {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        rm -rf {params.pictures:q}
-        cfeval edct check \
-            --samples {input.samples:q} \
-            --instructions {input.instructions:q} \
-            --counterfactuals {input.counterfactuals:q} \
-            --verifier={params.verifier:q} \
-            --protocol {wildcards.protocol:q} \
-            --seed {params.seed} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_requery:
+rule edct_requery:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
-        samples=SAMPLES,
-        counterfactuals=COUNTERFACTUALS,
-        files=model_files("vlms", "vlm"),
+        samples=at(edct.SAMPLES),
+        counterfactuals=at(edct.COUNTERFACTUALS),
+        stale=stale(edct.REQUERY),
     output:
-        REQUERY,
+        update(at(edct.REQUERY)),
     log:
         "logs/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
-    benchmark:
-        "benchmarks/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.tsv"
     resources:
-        gpu=gpus("vlms", "vlm"),
-        gpu_model=gpu_model("vlms", "vlm"),
-        api_slots=api_slots("vlms", "vlm"),
-        mem_mb=memory(4000, gpus("vlms", "vlm")),
+        **needs(edct.REQUERY, mem_mb=4000),
         runtime="4h",
-    params:
-        vlm=backend("vlms", "vlm"),
-        seed=target_seed,
-        prompts=PROMPTS,
-        templates=PROMPT_HASH,
-        code=code("requery", "vlms", "vlm"),
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        cfeval edct requery \
-            --samples {input.samples:q} \
-            --counterfactuals {input.counterfactuals:q} \
-            --vlm {params.vlm:q} \
-            --seed {params.seed} \
-            --prompts={params.prompts:q} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_judge:
+rule edct_verdicts:
     """Compare answer and explanation before and after every edit (Stage 4, consistency)."""
     input:
-        baseline=BASELINE,
-        instructions=INSTRUCTIONS,
-        counterfactuals=COUNTERFACTUALS,
-        requery=REQUERY,
-        files=model_files("judges", "judge"),
+        baseline=at(edct.BASELINE),
+        instructions=at(edct.INSTRUCTIONS),
+        counterfactuals=at(edct.COUNTERFACTUALS),
+        requery=at(edct.REQUERY),
+        stale=stale(edct.VERDICTS),
     output:
-        VERDICTS,
+        update(at(edct.VERDICTS)),
     log:
         "logs/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.log",
-    benchmark:
-        "benchmarks/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.tsv"
     resources:
-        gpu=gpus("judges", "judge"),
-        gpu_model=gpu_model("judges", "judge"),
-        api_slots=api_slots("judges", "judge"),
-        mem_mb=memory(2000, gpus("judges", "judge")),
+        **needs(edct.VERDICTS, mem_mb=2000),
         runtime="4h",
-    params:
-        judge=backend("judges", "judge"),
-        seed=EDCT.seed,
-        code=code("judge", "judges", "judge"),
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        cfeval edct judge \
-            --baseline {input.baseline:q} \
-            --instructions {input.instructions:q} \
-            --counterfactuals {input.counterfactuals:q} \
-            --requery {input.requery:q} \
-            --judge {params.judge:q} \
-            --protocol {wildcards.protocol:q} \
-            --seed {params.seed} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_score:
+rule edct_scores:
     """Bring verdicts, checks and right answers together, a row per item and edit."""
     input:
-        samples=SAMPLES,
-        baseline=BASELINE,
-        instructions=INSTRUCTIONS,
-        checks=CHECKS,
-        verdicts=VERDICTS,
+        samples=at(edct.SAMPLES),
+        baseline=at(edct.BASELINE),
+        instructions=at(edct.INSTRUCTIONS),
+        checks=at(edct.CHECKS),
+        verdicts=at(edct.VERDICTS),
+        stale=stale(edct.SCORES),
     output:
-        SCORES,
+        update(at(edct.SCORES)),
     log:
         "logs/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.log",
-    benchmark:
-        "benchmarks/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.tsv"
     resources:
-        gpu=0,
-        gpu_model="",
-        api_slots=0,
-        mem_mb=1000,
+        **needs(edct.SCORES, mem_mb=1000),
         runtime="30m",
-    params:
-        arm=lambda wildcards: as_json({name: wildcards[name] for name in ARMS[0]}),
-        code=code("score"),
     message:
         "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        """
-        cfeval edct score \
-            --arm {params.arm:q} \
-            --samples {input.samples:q} \
-            --baseline {input.baseline:q} \
-            --instructions {input.instructions:q} \
-            --checks {input.checks:q} \
-            --verdicts {input.verdicts:q} \
-            --out {output:q} \
-            2>{log:q}
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
 
 
-rule run_edct_calls:
+rule edct_calls:
     """Export the calls to models outside that some record came from; those of a former run are kept."""
     input:
-        [made(template) for template in (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERY, VERDICTS)],
+        inputs_of(edct.CALLS),
+        stale=stale(edct.CALLS),
     output:
-        update(CALLS),
+        update(at(edct.CALLS)),
     log:
         "logs/edct/calls.log",
-    benchmark:
-        "benchmarks/edct/calls.tsv"
     resources:
-        gpu=0,
-        gpu_model="",
-        api_slots=0,
-        mem_mb=2000,
+        **needs(edct.CALLS, mem_mb=2000),
         runtime="30m",
-    params:
-        arms=as_json(ARMS),
-        shards=PARAMS.shards,
-        code=fingerprint.code("cfeval.cli.edct.calls"),
     message:
         "export of the calls"
     shell:
-        """
-        cfeval edct calls \
-            --results results/edct \
-            --arms {params.arms:q} \
-            --shards {params.shards} \
-            --out {output:q} \
-            >{log:q} 2>&1
-        """
+        "cfeval stage {output[0]:q} 2>{log:q}"
+
+
+rule edct_table:
+    """One table, from the scores of its arms and of those it rests on beside."""
+    input:
+        inputs_of(edct.TABLE),
+        stale=stale(edct.TABLE),
+    output:
+        csv=report(
+            update(at(edct.TABLE)),
+            caption="../report/table.rst",
+            category="EDCT",
+            subcategory="Tables",
+            labels={"table": "{table}"},
+        ),
+        md=update(at(edct.TABLE).replace(".csv", ".md")),
+        tex=update(at(edct.TABLE).replace(".csv", ".tex")),
+    log:
+        "logs/edct/tables/{table}.log",
+    wildcard_constraints:
+        table=one_of(edct.TABLES),
+    resources:
+        **needs(edct.TABLE, mem_mb=2000),
+        runtime="30m",
+    message:
+        "table {wildcards.table}"
+    shell:
+        "cfeval stage {output[0]:q} 2>{log:q}"
+
+
+rule edct_metrics:
+    """Headline figures for `dvc metrics`."""
+    input:
+        tables=inputs_of(edct.METRICS),
+        stale=stale(edct.METRICS),
+    output:
+        update(at(edct.METRICS)),
+    log:
+        "logs/edct/tables/metrics.log",
+    resources:
+        **needs(edct.METRICS, mem_mb=1000),
+        runtime="10m",
+    message:
+        "metrics"
+    shell:
+        "cfeval stage {output[0]:q} 2>{log:q}"
+
+
+rule edct_figure:
+    """One figure, from the table that it shows."""
+    input:
+        table=inputs_of(edct.FIGURE),
+        stale=stale(edct.FIGURE),
+    output:
+        png=report(
+            update(at(edct.FIGURE)),
+            caption="../report/figure.rst",
+            category="EDCT",
+            subcategory="Figures",
+            labels={"figure": "{figure}"},
+        ),
+        svg=update(at(edct.FIGURE).replace(".png", ".svg")),
+    log:
+        "logs/edct/figures/{figure}.log",
+    wildcard_constraints:
+        figure=one_of(edct.FIGURES),
+    resources:
+        **needs(edct.FIGURE, mem_mb=2000),
+        runtime="10m",
+    message:
+        "figure {wildcards.figure}"
+    shell:
+        "cfeval stage {output[0]:q} 2>{log:q}"
+
+
+rule edct_report:
+    """The static page: tables, plots and a gallery of items."""
+    input:
+        inputs_of(edct.REPORT),
+        stale=stale(edct.REPORT),
+    output:
+        update(at(edct.REPORT)),
+    log:
+        "logs/edct/report.log",
+    resources:
+        **needs(edct.REPORT, mem_mb=4000),
+        runtime="1h",
+    message:
+        "report"
+    shell:
+        "cfeval stage {output[0]:q} 2>{log:q}"

@@ -15,6 +15,8 @@ ROOT = next(folder for folder in (Path(workflow.basedir), Path(workflow.basedir)
 for _folder in ("workflow", "src"):
     sys.path.insert(0, str(ROOT / _folder))
 
+import json
+
 import progress
 import surroundings
 

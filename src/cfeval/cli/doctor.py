@@ -41,7 +41,8 @@ def run(
 def _mend(folder: Path, dry_run: bool) -> None:
     found = list(locks.complaints(folder))
     for path, what in found:
-        running = locks.alive(folder, ("snakemake", "dvc"))
+        run = locks.runner(folder)
+        running = [run] if run is not None else locks.alive(folder, ("snakemake", "dvc"))
         other = locks.elsewhere(folder) if path == folder / locks.SNAKEMAKE_LOCKS else ""
         if other:
             print(f"{path}: {what} that began on {other}; where none is alive there, run `snakemake --unlock`")

@@ -71,7 +71,7 @@ def _add(app: typer.Typer, package: str, wanted: list[str]) -> None:
 
 def _verbs(package: str) -> list[str]:
     """The verbs of a package: its modules, by file name; `import_` is the verb `import`."""
-    own = {"main", "common", "of_tables", "output", "__init__"}
+    own = {"main", "common", "of_tables", "output", "planning", "__init__"}
     return sorted(f.name[:-3] for f in files(package).iterdir() if f.name.endswith(".py") and f.name[:-3] not in own)
 
 

@@ -74,6 +74,8 @@ class _Edct:
         self.cut = str(params.shards)
         self.arms: list[Arm] = [arm.model_dump() for arm in self.study.arms()]
         self.seed = str(self.study.seed)
+        self.tables = [table for table in TABLES if arms_of_table(self.study, table)]
+        self.figures = [figure for figure, shown in FIGURES.items() if shown in self.tables]
 
     def jobs(self) -> Iterator[Job]:
         """Every job, parents first."""
@@ -91,8 +93,8 @@ class _Edct:
         for pattern, stage in stages:
             yield from map(stage, self._each(pattern))
         yield self._calls()
-        yield from map(self._table, TABLES)
-        yield from map(self._figure, FIGURES)
+        yield from map(self._table, self.tables)
+        yield from map(self._figure, self.figures)
         yield self._metrics()
         yield self._report()
 
@@ -230,20 +232,21 @@ class _Edct:
         return self._stage("figure", words, [table], (f"{out}.png", f"{out}.svg"), [], code=code)
 
     def _metrics(self) -> Job:
-        tables = [self.at(TABLE, {"table": table}) for table in IN_METRICS]
-        code = {name: root for table in IN_METRICS for name, root in _row(table).items()}
+        shown = [table for table in IN_METRICS if table in self.tables]
+        tables = [self.at(TABLE, {"table": table}) for table in shown]
+        code = {name: root for table in shown for name, root in _row(table).items()}
         out = self.at(METRICS, {})
         return self._stage("metrics", [*tables, "--out", out], tables, (out,), [], code=code)
 
     def _report(self) -> Job:
-        tables = [self.at(TABLE, {"table": table}) for table in TABLES]
-        figures = [self.at(FIGURE, {"figure": figure}).removesuffix(".png") + ".svg" for figure in FIGURES]
+        tables = [self.at(TABLE, {"table": table}) for table in self.tables]
+        figures = [self.at(FIGURE, {"figure": figure}).removesuffix(".png") + ".svg" for figure in self.figures]
         shown = (SAMPLES, BASELINE, INSTRUCTIONS, COUNTERFACTUALS, REQUERY, SCORES)
         inputs = [*tables, *figures, *(file for pattern in shown for file in self.all(pattern, self.arms))]
         out = self.at(REPORT, {})
         words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut]
         words += ["--tables", f"{self.root}/edct/tables", "--figures", f"{self.root}/edct/figures", "--out", out]
-        code = {f"table.{table}": f"cfeval.tables.edct_{table}" for table in TABLES}
+        code = {f"table.{table}": f"cfeval.tables.edct_{table}" for table in self.tables}
         pages = package_files("report", "templates")
         return self._stage("report", words, inputs, (out,), [], code=code, files=pages)
 

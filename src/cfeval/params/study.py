@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from cfeval.errors import ParamsError, nearest
 from cfeval.params.cvqa import Cvqa
 from cfeval.params.edct import Edct
-from cfeval.params.sections import Calls, Limits, Section
+from cfeval.params.sections import Calls, Limits, Name, Section
 from cfeval.params.vce import Vce
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -20,6 +20,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Params(Section):
     """The whole of params.yaml."""
 
+    name: Name | None = Field(None, description="Of the study: its results lie in results/NAME; empty: in results.")
     shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
     limits: Limits = Limits()
     calls: Calls = Calls()

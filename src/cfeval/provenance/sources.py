@@ -10,7 +10,7 @@ of the module, and so does a root without a name. What a file would be hashed to
 
 import ast
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ _DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _EFFECTS = "(statements)"
 """What stands for the statements of a module that define nothing: they run when it is imported."""
 _ALL = "*"
+_NOTATION = frozenset({"kind", "type_comment", "type_ignores", "ctx"})
 
 
 @dataclass(frozen=True)
@@ -229,23 +230,30 @@ def parsed(content: bytes, module: str, path: str) -> Module:
     return Module({name: _definition(of, package, normal) for name, of in statements.items()}, imports)
 
 
-def serialized(node: object) -> Iterator[str]:
+def serialized(node: object) -> str:
     """A text of a tree that no Python version changes: without fields that are empty or about notation."""
+    parts: list[str] = []
+    _serialize(node, parts.append)
+    return "".join(parts)
+
+
+def _serialize(node: object, add: Callable[[str], None]) -> None:
     if isinstance(node, ast.AST):
-        yield f"{type(node).__name__}("
-        for name, value in ast.iter_fields(node):
-            if value not in (None, []) and name not in ("kind", "type_comment", "type_ignores", "ctx"):
-                yield f"{name}="
-                yield from serialized(value)
-        yield ")"
+        add(f"{type(node).__name__}(")
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if value is not None and value != [] and name not in _NOTATION:
+                add(f"{name}=")
+                _serialize(value, add)
+        add(")")
     elif isinstance(node, list):
-        yield "["
+        add("[")
         for part in node:
-            yield from serialized(part)
-            yield ","
-        yield "]"
+            _serialize(part, add)
+            add(",")
+        add("]")
     else:
-        yield repr(node)
+        add(repr(node))
 
 
 class _Normal(ast.NodeTransformer):
@@ -310,20 +318,19 @@ class _Normal(ast.NodeTransformer):
 def _definition(statements: list[ast.stmt], package: str, normal: _Normal) -> Definition:
     imports = _imports([node for statement in statements for node in ast.walk(statement)], package)
     trees = [normal.visit(statement) for statement in statements]
-    text = "".join(part for tree in trees for part in serialized(tree))
-    uses = sorted({use for tree in trees for use in _uses(tree)})
-    return Definition(digest(text.encode())[:16], tuple(uses), imports)
+    uses: set[str] = set()
+    for tree in trees:
+        _use(tree, uses)
+    return Definition(digest(serialized(trees).encode())[:16], tuple(sorted(uses)), imports)
 
 
-def _uses(node: ast.AST) -> Iterator[str]:
-    """The dotted names in a tree, as long as they are spelled there."""
-    if isinstance(node, ast.Attribute | ast.Name):
-        dotted = _dotted(node)
-        if dotted:
-            yield dotted
-            return
+def _use(node: ast.AST, uses: set[str]) -> None:
+    """Add the dotted names in a tree, as far as they are spelled there."""
+    if isinstance(node, ast.Attribute | ast.Name) and (dotted := _dotted(node)):
+        uses.add(dotted)
+        return
     for child in ast.iter_child_nodes(node):
-        yield from _uses(child)
+        _use(child, uses)
 
 
 def _dotted(node: ast.expr) -> str:

@@ -1,5 +1,6 @@
 """Make counterfactuals of images towards the targets of their classes."""
 
+import json
 import re
 from collections import Counter
 from typing import Annotated
@@ -29,6 +30,9 @@ def run(
     perceptual: Annotated[str, typer.Option(help="The distance of DiME's perceptual term, as JSON; empty: none.")] = "",
     repeats: Repeats = 1,
     same_noise: Annotated[bool, typer.Option(help="Give the images of every group the same noise.")] = True,
+    precision: Annotated[
+        str | None, typer.Option(help="Precision of the networks: float32, bfloat16 or float16; empty: that of --compute.")
+    ] = None,
     compute: Annotated[str, typer.Option(help="Batch size, precision and the like: `compute` of params.yaml.")] = "{}",
 ) -> None:
     """Make counterfactuals of images towards the targets of their classes."""
@@ -52,7 +56,10 @@ def run(
     if not total and not re.fullmatch(r"[0-9]{3}", images.stem):  # a shard may hold no image of these classes
         raise InputError(f"--groups: no image is of a source class; {images} has {', '.join(has) or 'none'}")
     tasks = wanted(read_jsonl(images, SourceImage), asked, repeats, seed, same_noise)
-    made = counterfactuals(tasks, pixels_of(images), models, how, from_json(compute, Compute, "--compute"))
+    used = from_json(compute, Compute, "--compute")
+    if precision:
+        used = from_json(json.dumps(used.model_dump() | {"precision": precision}), Compute, "--precision")
+    made = counterfactuals(tasks, pixels_of(images), models, how, used)
     with gallery(out) as add:
         for one in track(made, total, "counterfactuals"):
             sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}
