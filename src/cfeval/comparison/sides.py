@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cfeval.errors import InputError
+from cfeval.params.roots import PARAMS, RESULTS
 
-RESULTS = "results"
-"""The folder of the results of a study without a name; those of others lie in it, by name."""
 _TYPES = ("file", "directory")
 """What DVC calls them."""
 
@@ -36,7 +35,7 @@ class Side(Protocol):
 
     def parameters(self) -> str:
         """The path of what the results were made by."""
-        return "params.yaml" if self.results == RESULTS else self.at("params.yaml")
+        return PARAMS if self.results == RESULTS else self.at(PARAMS)
 
     def folders(self, folder: str) -> list[str]:
         """The paths of the folders in a folder, in order; none where there is no such folder."""

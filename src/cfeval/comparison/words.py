@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 from cfeval.comparison.kinds import KINDS
-from cfeval.comparison.sides import RESULTS, Revision, Side, WorkingFolder
+from cfeval.comparison.sides import Revision, Side, WorkingFolder
 from cfeval.errors import InputError, nearest
+from cfeval.params.roots import RESULTS
 
 WORKSPACE = "workspace"
 """What DVC calls the working folder in the place of a revision."""
