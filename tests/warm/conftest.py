@@ -63,6 +63,17 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Sequ
         warm.stop()
 
 
+@pytest.fixture
+def cold(jobs: Jobs, tmp_path: Path) -> dict[str, str]:
+    """An environment in which a cold command is quick and says so."""
+    package = tmp_path / "cold" / "cfeval" / "cli"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "main.py").write_text("import sys\nprint('cold', *sys.argv[1:])\nsys.exit(5)\n")
+    return jobs.environment | {"PYTHONPATH": str(tmp_path / "cold")}
+
+
 @pytest.fixture(scope="session")
 def jobs(started: Callable[[Sequence[str]], Jobs]) -> Jobs:
     """A parent that many tests share."""

@@ -39,8 +39,8 @@ def show(*_: str) -> int:
 
 def wait(file: str) -> int:
     """Write the process id to a file and wait; on Ctrl-C store something, as a stage does with calls in flight."""
-    Path(file).write_text(str(os.getpid()))
     try:
+        Path(file).write_text(str(os.getpid()))
         while True:
             time.sleep(60)
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cfeval.warm import request
 from tests.warm.conftest import STAND_IN, Jobs, until
 
 
@@ -96,11 +97,23 @@ def test_the_parent_learns_what_commands_load(jobs: Jobs) -> None:
     until(lambda: jobs.run(*ask).stdout == "True\n")
 
 
-def test_another_environment_runs_cold(jobs: Jobs) -> None:
-    for variable in ("OMP_NUM_THREADS", "SLURM_JOB_ID"):
-        ended = jobs.run("show", env=jobs.environment | {variable: "2"})
-        assert ended.returncode == 2, "a cold command does not know the verb"
-        assert "No such command 'show'" in ended.stderr
+def test_another_environment_runs_cold(jobs: Jobs, cold: dict[str, str]) -> None:
+    ended = jobs.run("show", "a b", env=cold)
+    assert (ended.returncode, ended.stdout) == (5, "cold show a b\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "can"),
+    [
+        (b"TMPDIR", b"/elsewhere", True),
+        (b"CUDA_VISIBLE_DEVICES", b"1", True),
+        (b"OMP_NUM_THREADS", b"64", False),
+        (b"SLURM_JOB_ID", b"17", False),
+    ],
+)
+def test_only_variables_that_are_read_where_they_are_used_may_differ(name: bytes, value: bytes, can: bool) -> None:
+    other = {**request._OWN, name: value}
+    assert request.can_be_forked(request.Request([], other, 0, ())) is can
 
 
 def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Callable[[Sequence[str]], Jobs]) -> None:

@@ -3,9 +3,10 @@
 It stands alone and imports next to nothing, because its own start is what is left of a command's start: `_socket` and
 `_signal` are what `socket` and `signal` wrap in enumerations, which take longer to import than all the rest.
 
-Sent: the length of the request, the request, and with its first bytes the open files 0, 1, 2 and the working folder;
-then a byte for each signal that came in. Received: STARTED and, at the end, the exit status. A connection that closes
-before STARTED means that the command has not run.
+Sent: the length of the request, with the open files 0, 1, 2 and the working folder; the request; GO; then a byte for
+each signal that came in. Received: STARTED and, at the end, the exit status. A connection that closes before STARTED
+means that the command has not run. Signals are passed on before GO is sent, so that none ends this process but not the
+command; one that comes before GO keeps the command from running.
 """
 
 import marshal
@@ -16,8 +17,11 @@ from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 
 VARIABLE = "CFEVAL_WARM"
 """Names the parent's socket; where it is empty, every command runs cold."""
+GO = b"\0"
 STARTED = b"\n"
 FORWARDED = (int(SIGHUP), int(SIGINT), int(SIGQUIT), int(SIGTERM))
+_came: list[int] = []
+"""Signals that were passed on."""
 _LOST = 137
 """The exit status where the parent is gone: the kernel killed the fork with it."""
 
@@ -29,8 +33,10 @@ def main() -> None:
         signal(SIGINT, SIG_DFL)  # before the command has started, a signal ends this process without a traceback
     connection = _handed_over(address) if address else None
     if connection is None:
+        for number in _came:
+            signal(number, SIG_DFL)
+            os.kill(os.getpid(), number)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "cfeval.cli.main", *sys.argv[1:]])
-    _forward_signals(connection)
     try:
         status = connection.recv(1)
     except OSError:
@@ -55,6 +61,8 @@ def _handed_over(address: str) -> socket | None:
         connection.sendmsg([head], [(SOL_SOCKET, SCM_RIGHTS, files)])
         connection.sendall(request)
         os.close(folder)
+        _forward_signals(connection)
+        connection.send(GO)
         return connection if connection.recv(1) == STARTED else None
     except OSError:
         return None
@@ -64,6 +72,7 @@ def _forward_signals(connection: socket) -> None:
     """Let the fork have the signals that end a command; this process ends when the fork has."""
 
     def forward(number: int, _frame: object) -> None:
+        _came.append(number)
         try:  # noqa: SIM105 - contextlib takes long to import
             connection.send(bytes([number]))
         except OSError:

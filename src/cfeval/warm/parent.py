@@ -115,28 +115,43 @@ def _admitted(parent: Parent) -> Request | None:
     connection, _ = parent.listener.accept()
     connection.settimeout(_PATIENCE)
     request = receive(connection)
-    if request is None or not can_be_forked(request):
-        if request is not None:
-            request.close()
-        connection.close()
-        return None
+    process = None
+    if request is not None:
+        process = _forked(parent) if can_be_forked(request) else None
+        if process == 0:
+            connection.close()
+            return request
+        request.close()
+    if process is None:
+        connection.close()  # the client runs the command cold
+    else:
+        with suppress(OSError):  # a client that is gone is noticed as any other
+            connection.send(STARTED)
+        parent.jobs[process] = connection
+        parent.events.register(connection, selectors.EVENT_READ, process)
+    return None
+
+
+def _forked(parent: Parent) -> int | None:
+    """Fork: 0 in the fork, in the parent its process id; None where the system has no room for it.
+
+    In the fork the signals that clients pass on wait until the command runs.
+    """
     own = os.getpid()
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        process = None
     if process == 0:
         die_with(own)
-        connection.close()
         _forget(parent)
-        return request
+        return 0
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
-    request.close()
-    with suppress(OSError):  # the fork may have been first, and may have ended
-        os.setpgid(process, process)
-    with suppress(OSError):  # a client that is gone is noticed as every other
-        connection.send(STARTED)
-    parent.jobs[process] = connection
-    parent.events.register(connection, selectors.EVENT_READ, process)
-    return None
+    if process is not None:
+        with suppress(OSError):  # the fork was first
+            os.setpgid(process, process)
+    return process
 
 
 def _forget(parent: Parent) -> None:

@@ -19,7 +19,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from cfeval.warm import preload
-from cfeval.warm.client import FORWARDED
+from cfeval.warm.client import FORWARDED, GO
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -49,7 +49,7 @@ class Request:
 
 
 def receive(connection: socket.socket) -> Request | None:
-    """The request that a client sends; None where it sends none."""
+    """The request that a client sends; None where it sends none, or a signal comes first."""
     files: list[int] = []
     try:
         head, files, _, _ = socket.recv_fds(connection, 4, 4)
@@ -58,7 +58,7 @@ def receive(connection: socket.socket) -> Request | None:
         while len(text) < size and (more := connection.recv(size - len(text))):
             text += more
         arguments, environment, mask = marshal.loads(text)
-        if len(files) == 4:
+        if connection.recv(1) == GO and len(files) == 4:
             return Request(arguments, environment, mask, tuple(files))
     except (OSError, EOFError, ValueError, TypeError):
         pass
