@@ -23,13 +23,13 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The record file and the list of ids; the pictures are named in the records by their hashes."""
-    return (options.path, *((options.ids,) if options.ids else ()))
+    """The record file, the folder of its pictures, and the list of ids."""
+    return (options.path, f"{folder_of(Path(options.path))}/", *((options.ids,) if options.ids else ()))
 
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether records and ids can be read."""
-    if all(Path(file).is_file() for file in files(options)):  # a missing file is told as such
+    if all(Path(file).is_file() for file in (options.path, options.ids) if file):  # a missing file is told as such
         yield Finding(True, f"items: {sum(1 for _ in build(options).known())}")
 
 

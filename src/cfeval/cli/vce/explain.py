@@ -31,7 +31,8 @@ def run(
     repeats: Repeats = 1,
     same_noise: Annotated[bool, typer.Option(help="Give the images of every group the same noise.")] = True,
     precision: Annotated[
-        str | None, typer.Option(help="Precision of the networks: float32, bfloat16 or float16; empty: that of --compute.")
+        str | None,
+        typer.Option(help="Precision of the networks: float32, bfloat16 or float16; empty: that of --compute."),
     ] = None,
     compute: Annotated[str, typer.Option(help="Batch size, precision and the like: `compute` of params.yaml.")] = "{}",
 ) -> None:
