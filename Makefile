@@ -41,6 +41,9 @@ seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a 
 test: setup ## Fast tests.
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm
 
+test-sealed: setup ## One arm of each kind, made anew: the bytes from which the sealed tables were made.
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed
+
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
 
