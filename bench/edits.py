@@ -134,6 +134,7 @@ def tried(root: Path, edits: Iterable[Edit]) -> list[Ran]:
 def _plans_after(root: Path, edit: Edit, plans: "Callable[[], _Plans]") -> "_Plans":
     path = root / edit.file
     old = path.read_bytes() if path.exists() else None
+    new = [folder for folder in path.parents if not folder.exists()]
     edit.apply(root)
     try:
         return plans()
@@ -141,6 +142,8 @@ def _plans_after(root: Path, edit: Edit, plans: "Callable[[], _Plans]") -> "_Pla
         path.unlink()
         if old is not None:
             path.write_bytes(old)
+        for folder in new:
+            folder.rmdir()
 
 
 _Plans = dict[str, tuple[str, list[str], list[str], str]]
