@@ -38,7 +38,7 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/tables/cvqa_*, results/figures/cvqa_*."
 
 test: setup ## Fast tests.
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
