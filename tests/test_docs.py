@@ -265,7 +265,9 @@ def test_every_resource_of_a_job_is_in_the_docs(name: str) -> None:
 
 def test_every_rule_whose_resources_the_docs_set_is_one() -> None:
     rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    named = {word.split(":")[0] for line in LINES for word in line.split() if re.match(r"(edct|vce|cvqa)_\w+:\w+=", word)}
+    named = {
+        word.split(":")[0] for line in LINES for word in line.split() if re.match(r"(edct|vce|cvqa)_\w+:\w+=", word)
+    }
     assert named
     assert all(f"rule {name}:" in rules for name in named)
 
