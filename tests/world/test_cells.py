@@ -19,8 +19,8 @@ from cfeval.world.weights import models_dir
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COUNT = 240
-FEW = 80
-"""Cells for the denoiser, which takes long: the error of so many is that of all to about a twentieth."""
+FEW = 40
+"""Cells for the denoiser, which takes long: the error of so many is known to 3 %."""
 LUCK = 3.5
 """Standard errors by which a share of few cells may miss that of many."""
 
