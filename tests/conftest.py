@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-gc.disable()  # while tests are collected: what is imported stays, and looking for garbage among it takes long
 
 import numpy as np
 import pytest
@@ -22,8 +21,13 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+def pytest_sessionstart() -> None:
+    """While tests are collected, modules are imported, which stay: looking for garbage among them takes long."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What the imports left behind stays: a full collection, which statsmodels asks for at every call, skips it."""
+    """A full collection, which statsmodels asks for at every call, looks at no more than the tests themselves make."""
     gc.freeze()
     gc.enable()
 
