@@ -5,6 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.io.archives import archive_of
 from cfeval.io.frozen import as_frozen
 from cfeval.io.pictures import folder_of, load
 from cfeval.io.records import read_jsonl
@@ -23,8 +24,13 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The record file and the list of ids; the pictures are named in the records by their hashes."""
-    return (options.path, *((options.ids,) if options.ids else ()))
+    """The record file, the archive of its pictures where there is one, and the list of ids.
+
+    Pictures in a folder are named in the records by their hashes.
+    """
+    archive = archive_of(folder_of(Path(options.path)))
+    found = (str(archive),) if archive.is_file() else ()
+    return (options.path, *found, *((options.ids,) if options.ids else ()))
 
 
 def examine(options: Options) -> Iterator[Finding]:
