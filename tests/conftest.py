@@ -1,5 +1,6 @@
 """What several tests share: small pictures, and a way to run the command line in this process."""
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,16 @@ Run = Callable[..., tuple[int, str, str]]
 # How fast a machine draws examples says nothing about the code.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_collection_finish() -> None:
+    """What the imports left behind stays: a full collection, which statsmodels asks for at every call, skips it."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ FLOORS = (
     "comparison",
     "preflight",
     "cli",
+    "warm",
 )
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 

@@ -17,7 +17,6 @@ min_version("9.18")
 include: "rules/setup.smk"
 
 
-import fingerprint
 from cfeval.world.training import SHIPPED as TRAININGS
 
 WEIGHTS = "data/models/{name}.safetensors"
@@ -64,9 +63,6 @@ rule run_train:
     params:
         seed=lambda wildcards: TRAININGS[wildcards.name].seed,
         steps=lambda wildcards: TRAININGS[wildcards.name].steps,
-        code=lambda wildcards: fingerprint.code(
-            "cfeval.world.training.__main__", f"cfeval.world.training.{TRAININGS[wildcards.name].module}"
-        ),
     message:
         "training of {wildcards.name}"
     shell:

@@ -235,7 +235,7 @@ def test_a_folder_of_images_needs_a_question(tmp_path: Path) -> None:
     (tmp_path / "own.csv").unlink()
     spec = {"backend": "files", "path": str(tmp_path), "question": "What?"}
     assert {s.question for s in registry.build("datasets", spec).samples(9, 1)} == {"What?"}
-    assert registry.depends_on("datasets", spec) == ()
+    assert registry.depends_on("datasets", spec) == (f"{tmp_path}/",)
     with pytest.raises(InputError, match="the option 'question'"):
         taken("files", {"path": str(tmp_path)})
 

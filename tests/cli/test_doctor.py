@@ -46,7 +46,8 @@ def test_a_living_run_is_left_alone(cfeval: Run, killed: Path) -> None:
 
 
 def test_a_run_on_another_machine_keeps_its_lock(cfeval: Run, killed: Path) -> None:
-    (killed / ".snakemake/machine").write_text("node-7")
+    (killed / ".cfeval").mkdir()
+    (killed / ".cfeval/run.lock").write_text("node-7 12\n")
     said = cfeval("doctor", "--folder", killed)[1]
     assert "began on node-7; where none is alive there, run `snakemake --unlock`" in said
     assert (killed / ".snakemake/locks").exists()

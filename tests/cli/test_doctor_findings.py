@@ -105,6 +105,8 @@ def test_own_rows_and_ids_are_read(
 ) -> None:
     (tmp_path / "mine.csv").write_text(source)
     (tmp_path / "ids.txt").write_text(ids)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.png").touch()
     content = params(tmp_path, server.openai)
     content["edct"]["datasets"]["d"] = {"backend": "files", "path": "mine.csv", "ids": "ids.txt"}
     status, lines, _ = examined(content)

@@ -45,22 +45,25 @@ def write(path: Path, rows: Iterable[Score], shards: int = 1) -> None:
                 out.writerows(own)
 
 
-def write_edct(root: Path, scores: list[Score], shards: int = 1, asked: bool = True, **params: Any) -> Path:
+def write_edct(
+    root: Path, scores: list[Score], shards: int = 1, asked: bool = True, name: str = "", **params: Any
+) -> Path:
     """A project's folder with the scores of one arm, what was asked and answered, and parameters."""
-    results = root / "results/edct"
-    root.mkdir(parents=True, exist_ok=True)
-    (root / "params.yaml").write_text(yaml.safe_dump({"shards": shards, "edct": params}))
+    results = root / "results" / name / "edct"
+    results.mkdir(parents=True, exist_ok=True)
+    said = root / "results" / name / "params.yaml" if name else root / "params.yaml"
+    said.write_text(yaml.safe_dump({"shards": shards, "edct": params}))
     write(results / Path("scores", *ARM).with_suffix(".csv"), scores, shards)
-    said = [{"id": row["id"], "question": f"What is {row['id']}?", "answer": "red"} for row in scores if asked]
-    write(results / Path("baseline", *ARM[:2]).with_suffix(".jsonl"), said, shards)
+    first = [{"id": row["id"], "question": f"What is {row['id']}?", "answer": "red"} for row in scores if asked]
+    write(results / Path("baseline", *ARM[:2]).with_suffix(".jsonl"), first, shards)
     after = [{"id": row["id"], "edit": 1, "answer": f"saw {row['pcs']}", "status": "ok"} for row in scores if asked]
     write(results / Path("requery", *ARM[:5]).with_suffix(".jsonl"), after, shards)
     return root
 
 
-def write_table(root: Path, name: str, rows: list[Mapping[str, Any]]) -> None:
+def write_table(root: Path, name: str, rows: list[Mapping[str, Any]], folder: str = "results/edct/tables") -> None:
     """A table as CSV."""
-    file = root / f"results/tables/{name}.csv"
+    file = root / folder / f"{name}.csv"
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", newline="") as stream:
         out = csv.DictWriter(stream, rows[0], lineterminator="\n")
@@ -68,15 +71,29 @@ def write_table(root: Path, name: str, rows: list[Mapping[str, Any]]) -> None:
         out.writerows(rows)
 
 
-def entry(rule: str, sha256: str, parameters: list[Any], **inputs: str) -> dict[str, Any]:
-    """What the workflow seals about a file (workflow/provenance.py)."""
-    told = sorted(repr(value) for value in parameters)
-    files = {name.replace("__", "/"): f"sha256:{hash_}" for name, hash_ in inputs.items()}
-    return {"rule": rule, "command": "c", "parameters": told, "inputs": files, "software": "s", "sha256": sha256}
+JUDGED = "edct/verdicts/d/m/w/edct-2025/e/j.jsonl"
+"""Where the verdicts of the arm lie in the results."""
+PLAN: Mapping[str, Any] = {
+    "stage": "edct.judge",
+    "command": ["--judge", '{"backend": "grammar", "threshold": 0.5}', "--seed", "1"],
+    "code": {"edct.judge": "a", "judges:grammar": "b"},
+    "files": {"cfeval:prompts/edct/judge.txt": "c", "data/models/vlm": "d"},
+    "versions": {"python": "3.11", "torch": "2.1"},
+}
 
 
-def seal(root: Path, phase: str, entries: Mapping[str, Any]) -> None:
-    """The entries of a phase of edct."""
-    file = root / f"results/edct/{phase}/.provenance.json"
+def made_of(place: str = JUDGED, results: str = "results", sha: str = "1", after: str = "2", **plan: Any) -> Any:
+    """What a job says that it made at a place from something else, which has the hash `after`."""
+    first = f"{results}/edct/requery/d/m/w/edct-2025/e.jsonl"
+    told = {**PLAN, **plan}
+    words = ["--requery", first, *told["command"], "--out", f"{results}/{place}"]
+    told["command"] = [*told["stage"].split("."), *words]
+    return {"plan": told, "inputs": {first: after}, "outputs": {f"{results}/{place}": sha}}
+
+
+def put(project: Path, made: Any, place: str = JUDGED, results: str = "results") -> Path:
+    """Lay a sidecar beside a file."""
+    file = project / results / f"{place}.made.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(entries))
+    file.write_text(json.dumps(made, sort_keys=True))
+    return file

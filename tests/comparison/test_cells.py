@@ -42,3 +42,10 @@ def test_rows_are_matched_by_their_names_and_not_by_their_place(tmp_path: Path) 
     old = [row("a", ".2", ".1", ".3"), row("b", ".5", ".4", ".6")]
     new = [row("b", ".5", ".4", ".6"), row("c", ".2", ".1", ".3")]
     assert [(found.names[1], found.what) for found in rows(tmp_path, old, new)] == [("c", "new"), ("a", "gone")]
+
+
+def test_the_tables_of_older_revisions_lie_in_one_folder_and_those_of_a_name_in_its_own(tmp_path: Path) -> None:
+    write_table(tmp_path, "edct_table1", [row("m", ".2", ".1", ".3")], "results/tables")
+    write_table(tmp_path, "edct_table1", [row("m", ".8", ".7", ".9")], "results/lax/edct/tables")
+    [found] = changed_rows(WorkingFolder(tmp_path), WorkingFolder(tmp_path, "results/lax"), "edct")
+    assert found.cells == (Cell("ccs", ".2", ".8", 0.6, True),)

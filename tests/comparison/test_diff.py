@@ -1,34 +1,38 @@
 """`cfeval diff` between commits: what it reads from git and DVC's cache, and what it says of what is missing."""
 
 import json
-import subprocess
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from dvc.repo import Repo
 
-from tests.comparison.studies import ARM, score, write_edct, write_table
+from tests.comparison.projects import git
+from tests.comparison.studies import ARM, made_of, put, score, write_edct, write_table
 from tests.conftest import Run
 
 Diff = Callable[..., tuple[int, str, str]]
 NAMES = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), ARM, strict=True))
 
 
-def git(folder: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
-
-
-def lay(root: Path, threshold: float, pcs: int) -> None:
-    """Parameters, scores and a table as one commit has them."""
-    write_edct(root, [score(f"i{n}", pcs if n == 1 else 1, 1) for n in range(3)], threshold=threshold)
-    write_table(root, "edct_table1", [NAMES | {"n": 3, "ccs": f"{(2 + pcs) / 3:.4f}"}])
+def lay(root: Path, threshold: float, pcs: int, name: str = "") -> None:
+    """Parameters, scores, a table and a sidecar as one commit has them."""
+    scores = [score(f"i{n}", pcs if n == 1 else 1, 1) for n in range(3)]
+    write_edct(root, scores, name=name, threshold=threshold)
+    results = f"results/{name}" if name else "results"
+    row = NAMES | {"n": 3, "ccs": f"{(2 + pcs) / 3:.4f}"}
+    write_table(root, "edct_table1", [row], f"{results}/edct/tables")
+    judge = json.dumps({"backend": "grammar", "threshold": threshold})
+    put(root, made_of(results=results, command=["--judge", judge]), results=results)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project of three commits: `empty` without results, `one` and `two`; a threshold and an item differ."""
+    """A project of three commits: `empty` without results, `one` and `two`; a threshold and an item differ.
+
+    The study `lax` is of the second commit alone and as its default one; here it has another threshold now.
+    """
     root = tmp_path_factory.mktemp("project")
     git(root, "init", "--quiet", ".")
     repo = Repo.init(str(root))
@@ -36,11 +40,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "tag", "empty")
     for name, threshold, pcs in (("one", 0.5, 1), ("two", 0.8, 0)):
         lay(root, threshold, pcs)
-        repo.add([str(root / "results/edct" / phase) for phase in ("baseline", "requery", "scores")])
+        phases = ["edct/baseline", "edct/requery", "edct/verdicts", "edct/scores"]
+        if name == "two":
+            lay(root, threshold, pcs, "lax")
+            phases += [f"lax/{phase}" for phase in phases]
+        repo.add([str(root / "results" / phase) for phase in phases])
         git(root, "add", "--all")
         git(root, "commit", "--quiet", "--message", name)
         git(root, "tag", name)
     repo.close()
+    for path in sorted((root / "results/lax").rglob("*.*")):
+        path.unlink()
+    lay(root, 0.9, 1, "lax")
     return root
 
 
@@ -54,6 +65,7 @@ def test_two_commits_tell_why_what_and_which(diff: Diff) -> None:
     status, out, _ = diff("one", "two")
     assert status == 0
     assert "edct.threshold: 0.5 → 0.8" in out
+    assert "edct.judge, 1 of 1 files: judge.threshold 0.5 → 0.8" in out
     assert "ccs  1.0000 → 0.6667  (−0.3333)" in out
     assert "d/m/w/edct-2025/e/j: 1 of 3 flipped" in out
     assert "i1 edit 1: ccs 1 → 0, pcs 1 → 0" in out
@@ -69,9 +81,35 @@ def test_without_a_second_revision_the_working_folder_is_compared(diff: Diff) ->
     assert whole["studies"]["edct"]["arms"][0]["became"] == {"ccs": {"1 → 0": 1}, "pcs": {"1 → 0": 1}}
 
 
-@pytest.mark.parametrize("other", ["two", "workspace"])
+@pytest.mark.parametrize("other", ["two", "workspace", "default", "two:default"])
 def test_a_revision_does_not_differ_from_itself(diff: Diff, other: str) -> None:
     status, out, _ = diff("two", other)
+    assert (status, out.splitlines()[1:]) == (0, ["nothing differs"])
+
+
+@pytest.mark.parametrize(
+    ("sides", "header", "threshold", "flipped"),
+    [
+        (["default", "lax"], "the working folder → lax in the working folder", "0.8 → 0.9", 1),
+        (["lax"], "lax in the working folder → the working folder", "0.9 → 0.8", 1),
+        (["one", "lax"], "one ({sha}) → lax in the working folder", "0.5 → 0.9", 0),
+        (["one", "two:lax"], "one ({sha}) → lax in two ({sha})", "0.5 → 0.8", 1),
+        (["two:lax", "lax"], "lax in two ({sha}) → lax in the working folder", "0.8 → 0.9", 1),
+    ],
+)
+def test_studies_with_a_name_are_compared_as_revisions_are(
+    diff: Diff, sides: list[str], header: str, threshold: str, flipped: int
+) -> None:
+    status, out, _ = diff(*sides)
+    assert status == 0
+    assert re.sub(r"\([0-9a-f]{7}\)", "({sha})", out.splitlines()[0]) == header
+    assert f"edct.threshold: {threshold}" in out
+    assert f"edct.judge, 1 of 1 files: judge.threshold {threshold}" in out
+    assert out.count("i1 edit 1: ccs") == flipped
+
+
+def test_a_study_does_not_differ_from_one_made_alike(diff: Diff) -> None:
+    status, out, _ = diff("two", "two:lax")
     assert (status, out.splitlines()[1:]) == (0, ["nothing differs"])
 
 
@@ -86,6 +124,8 @@ def test_arms_of_other_names_are_left_out(diff: Diff) -> None:
     ("arguments", "says"),
     [
         (["one", "three"], "no revision 'three'; name a commit, branch, tag or experiment"),
+        (["one", "lux"], "(`git log`, `dvc exp list`); names of results here: lax"),
+        (["one:lax", "lax"], "lax in one ({sha}) has no results of edct, vce, cvqa: run `dvc repro` there and commit"),
         (["empty", "two"], "empty ({sha}) has no results of edct, vce, cvqa: run `dvc repro` there and commit"),
         (["one", "two", "--study", "edtc"], "unknown study 'edtc'; did you mean 'edct'?"),
         (["one", "two", "--study", "vce"], "one ({sha}) has no results of vce"),
@@ -114,6 +154,8 @@ def test_a_clone_without_data_compares_tables_and_says_how_to_bring_the_rest(
     assert status == 0
     assert "ccs  1.0000 → 0.6667" in out
     assert "flipped" not in out
+    assert "results/edct/verdicts of one" in out
+    assert "results/edct/baseline" not in out  # the same on both sides
     assert "`dvc push --all-commits`" in out
     assert "`dvc fetch --all-commits`" in out
 

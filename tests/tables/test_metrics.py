@@ -1,30 +1,57 @@
 """The figures for `dvc metrics`."""
 
-from cfeval.records.common import Status
-from cfeval.tables import NAMES, edct_calibration, edct_table1
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cfeval.io.records import read_csv
+from cfeval.jobs import cvqa, edct, vce
+from cfeval.records.common import Record, Status
+from cfeval.tables import edct_calibration, edct_table1
 from cfeval.tables.metrics import metrics
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
-from tests.tables.whole import rows
 
-LABEL = "world/grounded/grammar/edct-2025/scene/grammar"
+PROJECT = Path(__file__).parents[2]
+MOST = 50
+"""Figures a reader can still take in at once."""
 
 
-def test_figures_stand_under_table_and_full_arm_name() -> None:
-    given = made_of(scores(GROUNDED, 9, 1), known={"grounded": 0})
+def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None:
+    prior = arm(vlm="prior")
+    given = made_of([*scores(GROUNDED, 9, 1), *scores(prior, 2, 8)], known={"grounded": 0})
     found = metrics(
-        {"table1": edct_table1.rows([GROUNDED], given), "calibration": edct_calibration.rows([GROUNDED], given)}
+        {
+            "table1": edct_table1.rows([GROUNDED, prior], given),
+            "calibration": edct_calibration.rows([GROUNDED], given),
+        }
     )
-    assert found["table1"][LABEL] == {"ccs": 0.9, "pcs": 0.9, "ncc": 1.0, "n": 10, "n_scored": 10}
-    assert found["calibration"]["world/grounded/grammar/scene/grammar"]["difference"] == 0
+    assert found["table1"] == {"grounded": 0.9, "prior": 0.2}
+    assert found["calibration"] == {"settings": 1, "within_05": 1.0, "largest_difference": 0.0}
 
 
 def test_a_figure_that_does_not_exist_is_left_out() -> None:
     prior = arm(vlm="prior")
     of = edct_table1.rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
-    assert list(metrics({"table1": of})["table1"].values()) == [{"n": 1, "n_scored": 0}]
+    assert metrics({"table1": of}) == {"table1": {}}
 
 
-def test_no_row_of_any_table_hides_another() -> None:
-    found = metrics({name: rows(name) for name in NAMES["edct"]})
-    assert {name: len(of) for name, of in found.items()} == {name: len(rows(name)) for name in NAMES["edct"]}
-    assert all(figures for of in found.values() for figures in of.values())
+@pytest.mark.parametrize(("study", "of"), [("edct", edct), ("vce", vce), ("cvqa", cvqa)])
+def test_the_headlines_of_the_sealed_tables_are_few_and_each_is_a_number(study: str, of: ModuleType) -> None:
+    tables = {name: _sealed(study, name) for name in of.IN_METRICS}
+    found = import_module(f"cfeval.tables.{'' if study == 'edct' else f'{study}_'}metrics").metrics(tables)
+    leaves = [leaf for table in found.values() for leaf in _leaves(table)]
+    assert found.keys() == tables.keys()
+    assert all(found.values())
+    assert 5 <= len(leaves) <= MOST
+    assert all(isinstance(leaf, int | float) for leaf in leaves)
+
+
+def _sealed(study: str, name: str) -> list[Record]:
+    row = import_module(f"cfeval.tables.{study}_{name}").ROW
+    return read_csv(PROJECT / "results" / study / "tables" / f"{study}_{name}.csv", row)
+
+
+def _leaves(found: object) -> list[object]:
+    return [leaf for value in found.values() for leaf in _leaves(value)] if isinstance(found, dict) else [found]

@@ -51,9 +51,9 @@ def test_metrics_and_figures_follow_from_tables_under_their_own_names(
         assert cfeval("vce", "table", name, *paper, "--out", path.with_suffix(""))[0] == 0
     assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
     found = json.loads((tmp_path / "metrics.json").read_text())
-    assert sorted(found) == ["hypotheses", "methods", "table3", "unguided"]
-    assert found["table3"]["set/ddpm/Madry/base"]["ta"] == 0.84
-    assert found["hypotheses"]["set/ddpm/H3: cone projection"]["n_scored"] == 30
+    assert sorted(found) == ["hypotheses", "table3"]
+    assert found["table3"]["Madry"]["ta"] == 0.84
+    assert found["hypotheses"]["H3: cone projection"] > 0
     for figure, table in TABLE_OF["vce"].items():
         given = ["--table", tmp_path / f"vce_{table}.csv", "--out", tmp_path / figure]
         assert cfeval("vce", "figure", figure, *given) == (0, "", "")

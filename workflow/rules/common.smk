@@ -21,6 +21,7 @@ from cfeval.preflight import locks
 from cfeval.provenance import frozen
 from cfeval.provenance.plans import Planner, plan_hash
 from cfeval.provenance.state import State
+from cfeval.warm import start as warm
 
 STALE_FILE = ".cfeval/stale"
 """An input of what is stale: always new and of a content that no record knows, whatever profile or option is used."""

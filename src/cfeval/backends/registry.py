@@ -6,7 +6,8 @@
 and, where they apply,
 
     def needs(options) -> Needs: …             what it holds beside a processor core
-    def files(options) -> tuple[str, ...]: …   the files (weights, own samples) that its results depend on
+    def files(options) -> tuple[str, ...]: …   the files (weights, own samples) that its results depend on; a folder's
+                                               name ends with a slash, and all that is in it counts
     def parts(options) -> tuple[Part, ...]: …  the plug-ins that it is made of, as (family, specification)
     def examine(options) -> Iterator[Finding]: …   what `cfeval doctor` should say before anything is spent
     def calls(options) -> tuple[Expected, …]: …    the calls to a provider that one request to it makes, for
@@ -201,7 +202,8 @@ def _own(family: str, spec: Mapping[str, Any], function: str, protocols: Protoco
 def _shortest(path: str) -> str:
     """The path relative to the working folder where it lies below it, so that no record names a machine's folders."""
     here = Path.cwd()
-    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+    short = str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+    return f"{short.rstrip('/')}/" if path.endswith("/") else short
 
 
 def _module(family: str, name: str) -> ModuleType:

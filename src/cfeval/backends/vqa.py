@@ -28,8 +28,9 @@ class VqaOptions(PluginOptions):
 
 
 def vqa_files(options: VqaOptions) -> tuple[str, ...]:
-    """The JSON files and the list of ids. The images are COCO's and do not change; they are thousands."""
-    return tuple(path for path in (options.questions, options.annotations, options.ids) if path)
+    """The JSON files, the list of ids, and the folder of images."""
+    named = (options.questions, options.annotations, options.ids)
+    return (*(path for path in named if path), f"{options.images.rstrip('/')}/")
 
 
 def examine_vqa(options: VqaOptions) -> Iterator[Finding]:

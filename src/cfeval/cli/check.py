@@ -57,7 +57,7 @@ def check_backends(params: Params, where: str) -> Params:
     if params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     for file in _files_of_people(params):
-        if not Path(file).is_file():
+        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
             raise ParamsError(f"{where}: cvqa: the file {file} is missing; correct the path, or leave it empty")
     return params
 
@@ -82,7 +82,7 @@ def _check_prompts(folder: str, place: str) -> None:
 def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
     registry.check(family, spec, place)
     for file in registry.depends_on(family, spec, protocols):
-        if not Path(file).is_file():
+        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
             shipped = Path(file).resolve().parent == models_dir()
             advice = "it is part of cfeval; restore it" if shipped else "correct the path, or put the file there"
             raise ParamsError(f"{place}: the file {file} is missing; {advice}")

@@ -1,4 +1,4 @@
-"""What changed between two revisions of the study, and why: parameters, what files were made from, tables, items."""
+"""What changed between two revisions or studies, and why: parameters, what files were made from, tables, items."""
 
 import json
 from dataclasses import asdict
@@ -8,14 +8,15 @@ import typer
 
 from cfeval.comparison.difference import difference
 from cfeval.comparison.kinds import KINDS
-from cfeval.comparison.sides import WORKSPACE, open_side, project
+from cfeval.comparison.sides import project
 from cfeval.comparison.text import lines
+from cfeval.comparison.words import WORKSPACE, open_side
 from cfeval.errors import InputError, nearest
 
 
 def run(
-    rev1: Annotated[str, typer.Argument(help="A commit, branch, tag or experiment.")],
-    rev2: Annotated[str, typer.Argument(help="Another; `workspace` is the working folder.")] = WORKSPACE,
+    before: Annotated[str, typer.Argument(help="REVISION, NAME or REVISION:NAME.")],
+    after: Annotated[str, typer.Argument(help="Another; `workspace` is the working folder.")] = WORKSPACE,
     study: Annotated[
         list[str] | None, typer.Option(help="Only this study: edct, vce or cvqa; may be repeated.")
     ] = None,
@@ -26,7 +27,10 @@ def run(
     items: Annotated[int, typer.Option(min=0, help="How many flipped items to show of each arm.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:
-    """What changed between two revisions of the study, and why: parameters, what files were made from, tables, items.
+    """What changed between two revisions or studies, and why: parameters, what files were made from, tables, items.
+
+    Each is a REVISION (commit, branch, tag, experiment; `workspace` is the working folder), the NAME of a study that
+    has results here (`results/NAME`; `default` is the one without a name), or REVISION:NAME.
 
     Results are read from git and DVC's cache (or remote), and nothing is checked out. A figure is beyond both intervals
     where each side's lies outside the other's. An item flips where a score of it, or its status, is another one.
@@ -36,8 +40,7 @@ def run(
         if name not in KINDS:
             raise InputError(f"--study: unknown study '{name}'; {nearest(name, KINDS)}")
     root = project()
-    before, after = open_side(root, rev1), open_side(root, rev2)
-    found = difference(before, after, studies, arm or [], items)
+    found = difference(open_side(root, before), open_side(root, after), studies, arm or [], items)
     if as_json:
         print(json.dumps(asdict(found), ensure_ascii=False, indent=2))
     else:

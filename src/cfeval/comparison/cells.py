@@ -39,14 +39,24 @@ class Row:
 
 def changed_rows(before: Side, after: Side, study: str) -> Iterator[Row]:
     """The rows of a study's tables that differ, in the order of the tables."""
+    folders = [tables_of(side, study) for side in (before, after)]
     for name in NAMES[study]:
         table = f"{study}_{name}"
-        old, new = (_rows(side, f"results/tables/{table}.csv", study, name) for side in (before, after))
+        old, new = (
+            _rows(side, f"{folder}/{table}.csv", study, name)
+            for side, folder in zip((before, after), folders, strict=True)
+        )
         for names in [*new, *(names for names in old if names not in new)]:
             if names not in old or names not in new:
                 yield Row(table, names, "new" if names in new else "gone")
             elif cells := tuple(_cells(old[names], new[names])):
                 yield Row(table, names, "changed", cells)
+
+
+def tables_of(side: Side, study: str) -> str:
+    """The folder of a study's tables; older revisions have one for all studies."""
+    own = side.at(f"{study}/tables")
+    return own if own in side.folders(side.at(study)) else side.at("tables")
 
 
 def _rows(side: Side, path: str, study: str, name: str) -> dict[tuple[str, ...], dict[str, str]]:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from cfeval.comparison.causes import Change, Made, changed_code, made, parameters
-from cfeval.comparison.cells import Row, changed_rows
+from cfeval.comparison.causes import Change, changed_code, parameters
+from cfeval.comparison.cells import Row, changed_rows, tables_of
 from cfeval.comparison.flips import Arm, changed_arms
+from cfeval.comparison.making import CODE, Made, made
 from cfeval.comparison.sides import NotAtHandError, Side
 from cfeval.errors import InputError
 
@@ -29,12 +30,13 @@ class OfStudy:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two sides, by their names."""
+    """What differs between two sides, by their names. `notes`: what could not be compared."""
 
     before: str
     after: str
     parameters: tuple[Change, ...]
     studies: dict[str, OfStudy]
+    notes: tuple[str, ...] = ()
 
 
 def difference(before: Side, after: Side, studies: Sequence[str], arms: Sequence[str], items: int) -> Difference:
@@ -53,11 +55,13 @@ def difference(before: Side, after: Side, studies: Sequence[str], arms: Sequence
         if not any(_there(side, study) for study in studies):
             raise InputError(
                 f"{side.name} has no results of {', '.join(studies)}: run `dvc repro` there and commit dvc.lock and "
-                "results/tables"
+                "the tables"
             )
     there = [study for study in studies if any(_there(side, study) for side in (before, after))]
     found = {study: _of_study(before, after, study, _wanted(arms), items) for study in there}
-    return Difference(before.name, after.name, tuple(parameters(before, after)), found)
+    notes: list[str] = []
+    changed = tuple(parameters(before, after, notes.append))
+    return Difference(before.name, after.name, changed, found, tuple(notes))
 
 
 def _there(side: Side, study: str) -> bool:
@@ -65,11 +69,12 @@ def _there(side: Side, study: str) -> bool:
 
 
 def _tables(side: Side, study: str) -> bool:
-    return any(path.startswith(f"results/tables/{study}_") for path in side.files("results/tables"))
+    folder = tables_of(side, study)
+    return any(path.startswith(f"{folder}/{study}_") for path in side.entries(folder)[0])
 
 
 def _scores(side: Side, study: str) -> bool:
-    return f"results/{study}/scores" in side.folders(f"results/{study}")
+    return side.at(f"{study}/scores") in side.folders(side.at(study))
 
 
 def _wanted(arms: Sequence[str]) -> Callable[[Names], bool]:
@@ -86,7 +91,7 @@ def _of_study(before: Side, after: Side, study: str, wanted: Callable[[Names], b
         arms = tuple(changed_arms(before, after, study, wanted, items))
     except NotAtHandError as error:
         notes.append(str(error))
-    coded = any(why == "code" for rule in causes for why in rule.why)
+    coded = any(why.startswith(CODE) for stage in causes for why in stage.why)
     return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, arms, tuple(notes))
 
 

@@ -46,16 +46,17 @@ def changed_arms(
     before: Side, after: Side, study: str, wanted: Callable[[tuple[str, ...]], bool], items: int
 ) -> Iterator[Arm]:
     """The arms of a study that differ, by name; of each the first `items` items that flipped."""
-    kind, folder = KINDS[study], f"results/{study}/scores"
-    if same(before, after, folder):
+    kind, scores = KINDS[study], f"{study}/scores"
+    if same(before, after, scores):
         return
-    old, new = before.files(folder), after.files(folder)
-    was, now = _arms(old, folder, kind), _arms(new, folder, kind)
+    folders = [side.at(scores) for side in (before, after)]
+    old, new = before.files(folders[0]), after.files(folders[1])
+    was, now = _arms(old, folders[0], kind), _arms(new, folders[1], kind)
     for names in sorted(name for name in was | now if wanted(name)):
         if names not in was or names not in now:
             yield Arm(names, "new" if names in now else "gone")
             continue
-        files = [arm_files(side, folder, names, kind.ending) for side in (old, new)]
+        files = [arm_files(own, at, names, kind.ending) for own, at in zip((old, new), folders, strict=True)]
         if [before.mark(path) for path in files[0]] != [after.mark(path) for path in files[1]]:
             found = _compared(kind, names, (before, files[0]), (after, files[1]), items)
             if found.flipped or found.new or found.gone:

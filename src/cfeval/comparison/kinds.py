@@ -53,7 +53,7 @@ def arm_files(files: Collection[str], folder: str, names: Collection[str], endin
 
 def _found(side: Side, stage: str, names: tuple[str, ...], keys: Collection[str], key: Callable[[Row], str]) -> Any:
     """The records of these keys in the files of a stage; reads no further than it must."""
-    wanted = set(keys)
+    wanted, stage = set(keys), side.at(stage)
     for path in arm_files(side.files(stage), stage, names, "jsonl"):
         for row in json_rows(side.lines(path)):
             if (named := key(row)) in wanted:
@@ -74,8 +74,8 @@ def _edct_outcomes(row: Row) -> Outcomes:
 
 def _edct_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
     ids = {key.rpartition(" edit ")[0] for key in keys}
-    first = dict(_found(side, "results/edct/baseline", arm[:2], ids, lambda row: str(row["id"])))
-    after = dict(_found(side, "results/edct/requery", arm[:5], keys, _edct_key))
+    first = dict(_found(side, "edct/baseline", arm[:2], ids, lambda row: str(row["id"])))
+    after = dict(_found(side, "edct/requery", arm[:5], keys, _edct_key))
     told: dict[str, Story] = {}
     for key in keys:
         base, new = first.get(key.rpartition(" edit ")[0], {}), after.get(key, {})
@@ -94,7 +94,7 @@ def _cvqa_outcomes(row: Row) -> Outcomes:
 
 
 def _cvqa_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
-    said = _found(side, "results/cvqa/answers", arm, keys, _cvqa_key)
+    said = _found(side, "cvqa/answers", arm, keys, _cvqa_key)
     return {key: {"question": row["asked"], "answer": row.get("text", "") or row["status"]} for key, row in said}
 
 
@@ -109,7 +109,7 @@ def _vce_outcomes(row: Row) -> Outcomes:
 
 
 def _vce_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
-    scores = _found(side, "results/vce/scores", arm, keys, lambda row: str(row["id"]))
+    scores = _found(side, "vce/scores", arm, keys, lambda row: str(row["id"]))
     return {key: {"target": row["target"], "seen": row.get("predicted") or row["status"]} for key, row in scores}
 
 

@@ -1,16 +1,21 @@
-"""The sides of a comparison: the files of a revision, in git and in DVC's cache, or those that lie in the folder."""
+"""The sides of a comparison: the files of a revision, in git and in DVC's cache, or those that lie in the folder.
+
+A side has one root of results: `results`, or `results/NAME` of a study with a name.
+"""
 
 import hashlib
 import io
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from cfeval.errors import InputError
+from cfeval.params.roots import PARAMS, RESULTS
 
-WORKSPACE = "workspace"
-"""What DVC calls the working folder in the place of a revision."""
+_TYPES = ("file", "directory")
+"""What DVC calls them."""
 
 
 class NotAtHandError(InputError):
@@ -21,12 +26,26 @@ class Side(Protocol):
     """Files by their paths relative to the project's folder."""
 
     name: str
+    results: str
+    """The root of the results."""
+
+    def at(self, place: str) -> str:
+        """The path of a place in the results, such as `edct/scores`."""
+        return f"{self.results}/{place}"
+
+    def parameters(self) -> str:
+        """The path of what the results were made by."""
+        return PARAMS if self.results == RESULTS else self.at(PARAMS)
+
+    def folders(self, folder: str) -> list[str]:
+        """The paths of the folders in a folder, in order; none where there is no such folder."""
+        return self.entries(folder)[1]
 
     def files(self, folder: str) -> list[str]:
         """The paths of all files beneath a folder, in order; none where there is no such folder."""
 
-    def folders(self, folder: str) -> list[str]:
-        """The paths of the folders in a folder, in order; none where there is no such folder."""
+    def entries(self, folder: str) -> tuple[list[str], list[str]]:
+        """The paths of the files and of the folders in a folder, in order; none where there is no such folder."""
 
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a text file; none where there is no such file. NotAtHandError where its content is not here."""
@@ -38,18 +57,9 @@ class Side(Protocol):
         """The hash under which DVC knows a folder; empty where it lies here and may have been changed."""
 
 
-def open_side(root: Path, revision: str) -> Side:
-    """A revision: a commit, branch, tag or experiment; `workspace` is the working folder.
-
-    Raises:
-        InputError: no such revision, or the folder is no project.
-    """
-    return WorkingFolder(root) if revision == WORKSPACE else _revision(root, revision)
-
-
-def same(before: Side, after: Side, folder: str) -> bool:
-    """Whether DVC knows a folder by the same hash on both sides, so that nothing in it need be read, or be here."""
-    return before.seal(folder) == after.seal(folder) != ""
+def same(before: Side, after: Side, place: str) -> bool:
+    """Whether DVC knows a folder of results by the same hash on both sides: nothing in it need be read, or be here."""
+    return before.seal(before.at(place)) == after.seal(after.at(place)) != ""
 
 
 def project() -> Path:
@@ -63,23 +73,28 @@ def project() -> Path:
         raise InputError(f"{Path.cwd()}: no project of DVC's; go to the study's folder, where .dvc lies") from None
 
 
-class WorkingFolder:
+class WorkingFolder(Side):
     """What lies in the project's folder now."""
 
-    name = "the working folder"
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, results: str = RESULTS) -> None:
+        self._root, self.results = root, results
+        self.name = f"{_prefix(results)}the working folder"
 
     def files(self, folder: str) -> list[str]:
         """See `Side`."""
         found = (path for path in (self._root / folder).rglob("*") if path.is_file())
         return sorted(path.relative_to(self._root).as_posix() for path in found)
 
-    def folders(self, folder: str) -> list[str]:
+    def entries(self, folder: str) -> tuple[list[str], list[str]]:
         """See `Side`."""
-        found = (path for path in (self._root / folder).glob("*") if path.is_dir())
-        return sorted(path.relative_to(self._root).as_posix() for path in found)
+        if not (self._root / folder).is_dir():
+            return [], []
+        files, folders = list[str](), list[str]()
+        with os.scandir(self._root / folder) as found:
+            for entry in found:
+                if entry.is_dir() or entry.is_file():
+                    (folders if entry.is_dir() else files).append(f"{folder}/{entry.name}")
+        return sorted(files), sorted(folders)
 
     def lines(self, path: str) -> Iterator[str]:
         """See `Side`."""
@@ -98,22 +113,29 @@ class WorkingFolder:
         return ""
 
 
-class Revision:
-    """The files of a commit or experiment; nothing is checked out."""
+class Revision(Side):
+    """The files of a commit or experiment; nothing is checked out.
 
-    def __init__(self, name: str, system: Any) -> None:
-        self.name, self._system = name, system
+    Raises:
+        InputError: there is no such revision.
+    """
+
+    def __init__(self, root: Path, revision: str, results: str = RESULTS) -> None:
+        self._system, commit = _opened(root, revision)
+        self.results = results
+        self.name = _prefix(results) + (revision if revision.startswith(commit) else f"{revision} ({commit})")
 
     def files(self, folder: str) -> list[str]:
         """See `Side`."""
         with self._reading(folder):
             return sorted(path.lstrip("/") for path in self._system.find(folder))
 
-    def folders(self, folder: str) -> list[str]:
+    def entries(self, folder: str) -> tuple[list[str], list[str]]:
         """See `Side`."""
         with self._reading(folder):
             found = self._system.ls(folder, detail=True) if self._info(folder) else []
-        return sorted(entry["name"].lstrip("/") for entry in found if entry["type"] == "directory")
+        of_type = {kind: [one["name"].lstrip("/") for one in found if one["type"] == kind] for kind in _TYPES}
+        return sorted(of_type["file"]), sorted(of_type["directory"])
 
     def lines(self, path: str) -> Iterator[str]:
         """See `Side`."""
@@ -158,18 +180,23 @@ class Revision:
             ) from None
 
 
-def _revision(root: Path, revision: str) -> Revision:
+def _opened(root: Path, revision: str) -> tuple[Any, str]:
+    """The files of a revision, and the first characters of its commit."""
     from dvc.api import DVCFileSystem
     from dvc.scm import SCMError
 
     system: Any = DVCFileSystem(repo=str(root), rev=revision)
     try:
-        commit = str(system.repo.get_rev())[:7]
+        return system, str(system.repo.get_rev())[:7]
     except SCMError:
         raise InputError(
             f"no revision '{revision}'; name a commit, branch, tag or experiment (`git log`, `dvc exp list`)"
         ) from None
-    return Revision(revision if revision.startswith(commit) else f"{revision} ({commit})", system)
+
+
+def _prefix(results: str) -> str:
+    """What the name of a side says of a study with a name."""
+    return "" if results == RESULTS else f"{results.removeprefix(f'{RESULTS}/')} in "
 
 
 def _digest(lines: Iterator[str]) -> str:

@@ -16,13 +16,14 @@ def lines(of: Difference) -> Iterator[str]:
     """The lines of a comparison."""
     yield f"{of.before} → {of.after}"
     yield from _section("Parameters", [f"{c.name}: {shown(c.before)} → {shown(c.after)}" for c in of.parameters])
+    yield from _section("Not compared", list(of.notes))
     for study, found in of.studies.items():
         yield from _section(f"{study}: made otherwise", list(_made(found)))
         yield from _section(f"{study}: changed code", list(found.code))
         yield from _section(f"{study}: tables", [line for row in found.rows for line in _row(row)])
         yield from _section(f"{study}: not compared", list(found.notes))
         yield from _section(f"{study}: items", [line for arm in found.arms for line in _arm(arm)])
-    if not of.parameters and not any(any(vars(found).values()) for found in of.studies.values()):
+    if not of.parameters and not of.notes and not any(any(vars(found).values()) for found in of.studies.values()):
         yield "nothing differs"
 
 
@@ -34,9 +35,9 @@ def _section(title: str, content: list[str]) -> Iterator[str]:
 
 
 def _made(found: OfStudy) -> Iterator[str]:
-    for rule in found.made:
-        for why, files in sorted(rule.why.items()):
-            yield f"{rule.rule}, {files} of {rule.files} files: {why}"
+    for stage in found.made:
+        for why, files in sorted(stage.why.items()):
+            yield f"{stage.stage}, {files} of {stage.files} files: {why}"
 
 
 def _row(row: Row) -> Iterator[str]:

@@ -104,9 +104,10 @@ def package_files(*parts: str) -> tuple[str, ...]:
 
 
 def relative(file: str) -> str:
-    """A file relative to the working folder where it lies beneath it."""
-    path = Path(file)
-    return str(path.relative_to(Path.cwd())) if path.is_absolute() and path.is_relative_to(Path.cwd()) else file
+    """A file or folder relative to the working folder where it lies beneath it; a folder's name ends with a slash."""
+    path, slash = Path(file), "/" * file.endswith("/")
+    within = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return f"{path.relative_to(Path.cwd())}{slash}" if within else file
 
 
 def _facts_of(backend: Backend) -> _Facts:

@@ -254,7 +254,8 @@ class _Edct:
         inputs += self.pictures.beside(*pictured)
         out = self.at(REPORT, {})
         words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut]
-        words += ["--tables", f"{self.root}/edct/tables", "--figures", f"{self.root}/edct/figures", "--out", out]
+        words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]
+        words += ["--figures", f"{self.root}/edct/figures", "--out", out]
         code = {f"table.{table}": f"cfeval.tables.edct_{table}" for table in self.tables}
         pages = package_files("report", "templates")
         return self._stage("report", words, inputs, (out,), [], code=code, files=pages)

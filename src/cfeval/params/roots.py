@@ -1,4 +1,4 @@
-"""Where a study's results lie: those of params.yaml in `results`, those of any other parameters in a folder of their own.
+"""Where a study's results lie: those of params.yaml in `results`, those of other parameters in a folder of their own.
 
 So a quick look with fewer items never overwrites what is sealed.
 """
@@ -45,4 +45,5 @@ def _stem(overlays: Sequence[Path]) -> str:
 
 
 def _matter(content: Any) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if key not in _NO_MATTER} if isinstance(content, Mapping) else {}
+    its = content if isinstance(content, Mapping) else {}
+    return {key: value for key, value in its.items() if key not in _NO_MATTER}

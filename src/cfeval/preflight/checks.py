@@ -64,7 +64,7 @@ def of_backend(use: Used, offline: bool) -> Check:
     def about() -> Iterator[Finding]:
         registry.check(use.family, use.spec, use.place)
         for file in registry.depends_on(use.family, use.spec, use.protocols):
-            if not Path(file).is_file():
+            if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
                 yield Finding(False, f"the file {file} is missing; correct the path, or put the file there")
         yield from registry.examine(use.family, use.spec, offline, use.protocols)
 

@@ -1,30 +1,33 @@
-"""The cvqa study's headline figures as `dvc metrics` reads them: table → row → figure. Few: what a reader compares."""
+"""The study's headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.records.common import Record
 
-Figures = dict[str, dict[str, dict[str, float]]]
-_ACCURACIES = ("table3", "table7")
-_FIGURES = ("original", "counterfactual", "difference", "n", "n_scored")
+Figures = dict[str, dict[str, float]]
+READER = "reference"
+"""Whose reading of the answers counts here; the tables have the other beside."""
 
 
 def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
-    """Accuracies by set, answerer, type and reader, and how many drafts built sets accepted; baselines are left out."""
-    found = {name: _accuracies(of) for name, of in tables.items() if name in _ACCURACIES}
-    return found | {"builds": _builds(tables["builds"])} if "builds" in tables else found
+    """Accuracy on counterfactual questions by set, answerer and type, and how many drafts built sets accepted.
+
+    Of puzzles all types together; baselines are left out.
+    """
+    found: Figures = {}
+    if "table3" in tables:
+        found["table3"] = _accuracies(tables["table3"], ("set", "answerer", "type"), lambda row: row.type != "all")
+    if "table7" in tables:
+        found["table7"] = _accuracies(tables["table7"], ("set", "answerer"), lambda row: row.type == "all")
+    if "builds" in tables:
+        found["builds"] = {row.set: row.n_accepted for row in tables["builds"] if getattr(row, "type", "") == "all"}
+    return found
 
 
-def _accuracies(rows: Sequence[Any]) -> dict[str, dict[str, float]]:
+def _accuracies(rows: Sequence[Any], names: Sequence[str], wanted: Any) -> dict[str, float]:
     return {
-        f"{row.set}/{row.answerer}/{row.type}/{row.reader}": {
-            name: getattr(row, name) for name in _FIGURES if getattr(row, name) is not None
-        }
+        "/".join(getattr(row, name) for name in names): row.counterfactual
         for row in rows
-        if row.kind != "baseline"
+        if row.kind != "baseline" and row.reader == READER and wanted(row) and row.counterfactual is not None
     }
-
-
-def _builds(rows: Sequence[Any]) -> dict[str, dict[str, float]]:
-    return {f"{row.set}/{row.type}": {"n": row.n, "n_accepted": row.n_accepted} for row in rows}

@@ -1,32 +1,33 @@
-"""The headline figures as `dvc metrics` reads them: table → row → figure."""
+"""The study's headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cfeval.records.common import Record
+from cfeval.tables.arms import varying
 
-Figures = dict[str, dict[str, dict[str, float]]]
-_NAMES = (
-    *("dataset", "vlm", "other", "target", "writer", "protocol", "editor", "judge"),
-    *("judges", "score", "source"),
-)
-"""What a row may be called by, in the order of the paths of an arm's files."""
-_KEPT = {
-    *("n", "n_scored", "pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "accuracy", "edit_verified"),
-    *("expected", "difference", "within_05", "corrected", "bench_ccs", "bench_graded"),
-    *("noise_floor", "ccs_excess", "completeness", "sensitivity", "specificity", "auc", "error", "error_corrected"),
-    *("agreement", "kappa", "alpha", "p_holm", "variance"),
-}
+Figures = dict[str, dict[str, float]]
+HEADLINES = {"table1": "ccs", "table2": "ccs", "bench": "ccs", "controls": "noise_floor"}
+"""The one figure of each row of a table."""
 
 
 def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
-    """The figures of each table by the names of the row; what does not exist is left out."""
-    return {name: {_label(row): _figures(row) for row in of} for name, of in tables.items()}
+    """The figure of each row by the names in which the rows differ; what does not exist is left out.
+
+    Of the calibration: the share of settings whose CCS lies within .05 of what is known, and the largest difference.
+    """
+    found = {name: _rows(tables[name], figure) for name, figure in HEADLINES.items() if name in tables}
+    return found | ({"calibration": _calibration(tables["calibration"])} if "calibration" in tables else {})
 
 
-def _label(row: Record) -> str:
-    """The full name of an arm; of another row all names that it has."""
-    return "/".join(getattr(row, name) for name in _NAMES if hasattr(row, name))
+def _rows(rows: Sequence[Any], figure: str) -> dict[str, float]:
+    names = varying(rows)
+    told = {"/".join(getattr(row, name) for name in names): getattr(row, figure) for row in rows}
+    return {label: value for label, value in told.items() if value is not None}
 
 
-def _figures(row: Record) -> dict[str, float]:
-    return row.model_dump(include=_KEPT, exclude_none=True)
+def _calibration(rows: Sequence[Any]) -> dict[str, float]:
+    within = [row.within_05 for row in rows if row.within_05 is not None]
+    differences = [abs(row.difference) for row in rows if row.difference is not None]
+    found = {"settings": len(rows), "within_05": round(sum(within) / len(within), 4) if within else None}
+    return {k: v for k, v in {**found, "largest_difference": max(differences, default=None)}.items() if v is not None}

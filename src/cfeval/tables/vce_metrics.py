@@ -1,39 +1,36 @@
-"""The vce study's headline figures as `dvc metrics` reads them: table → row → figure. Few: what a reader compares."""
+"""The study's headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.records.common import Record
+from cfeval.tables.arms import varying
 
-Figures = dict[str, dict[str, dict[str, float]]]
-_SUMMARIES = ("table3", "methods", "unguided")
-_TABLES = (*_SUMMARIES, "hypotheses")
+Figures = dict[str, dict[str, Any]]
+SUMMARY = ("ta", "ota_mean")
+"""Of every classifier: in how many counterfactuals it sees the target, and in how many the oracles do."""
 
 
 def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
-    """Means by classifier (and method), effects and adjusted p-values by hypothesis; tables of differences follow
-    from these and are left out. What does not exist is left out too.
-    """
-    return {name: _figures(name, of) for name, of in tables.items() if name in _TABLES}
-
-
-def _figures(name: str, rows: Sequence[Record]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    told: Callable[[Any], dict[str, float | None]] = _mean if name in _SUMMARIES else _effect
-    for row in rows:
-        values = {key: value for key, value in told(row).items() if value is not None}
-        found.setdefault(_label(name, row), {}).update(values)
+    """Means by classifier under the base method, effects by hypothesis; what does not exist is left out."""
+    found: Figures = {}
+    if "table3" in tables:
+        found["table3"] = _summaries(tables["table3"])
+    if "hypotheses" in tables:
+        found["hypotheses"] = _effects(tables["hypotheses"])
     return found
 
 
-def _label(name: str, row: Any) -> str:
-    last = f"{row.hypothesis}: {row.part}" if name == "hypotheses" else f"{row.classifier}/{row.method}"
-    return f"{row.image_set}/{row.denoiser}/{last}"
+def _summaries(rows: Sequence[Any]) -> dict[str, dict[str, float]]:
+    names = varying(rows, ("classifier",), ("image_set", "denoiser", "method", "classifier"))
+    told: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row.metric in SUMMARY and row.mean is not None:
+            told.setdefault("/".join(getattr(row, name) for name in names), {})[row.metric] = row.mean
+    return told
 
 
-def _mean(row: Any) -> dict[str, float | None]:
-    return {row.metric: row.mean, "n": row.n, "n_scored": row.n_scored}
-
-
-def _effect(row: Any) -> dict[str, float | None]:
-    return {"effect": row.effect, "p_holm": row.p_holm, "n_scored": row.n_scored}
+def _effects(rows: Sequence[Any]) -> dict[str, float]:
+    names = varying(rows, (), ("image_set", "denoiser"))
+    told = {"/".join([*(getattr(r, n) for n in names), f"{r.hypothesis}: {r.part}"]): r.effect for r in rows}
+    return {label: effect for label, effect in told.items() if effect is not None}

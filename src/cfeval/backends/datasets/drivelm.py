@@ -91,8 +91,9 @@ class _Item(NamedTuple):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The questions and the list of ids. The images do not change; they are thousands."""
-    return tuple(path for path in (options.questions, options.ids) if path)
+    """The questions, the list of ids, and the folder of images."""
+    folder = next((path for path in _folders(options.images) if path.is_dir()), options.images.rstrip("/"))
+    return (*(path for path in (options.questions, options.ids) if path), f"{folder}/")
 
 
 def examine(options: Options) -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """Own images and questions, read where they lie: a CSV or JSONL file, or a folder of images.
 
-Columns as of `cfeval edct import`, which files a copy of the images instead. Here a run reads the images themselves and
-takes it that they stay what they are: after a change to an image, change its name too, or import.
+Columns as of `cfeval edct import`, which files a copy of the images instead. Here a run reads the images themselves:
+after a change to one of them, the samples are made again.
 """
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,14 +29,22 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The CSV or JSONL file and the list of ids; of a folder nothing."""
-    source = () if Path(options.path).is_dir() else (options.path,)
-    return (*source, *((options.ids,) if options.ids else ()))
+    """The CSV or JSONL file and the images that it names, or the folder of images; the list of ids."""
+    ids = (options.ids,) if options.ids else ()
+    if Path(options.path).is_dir():
+        return (f"{options.path.rstrip('/')}/", *ids)
+    return (options.path, *_images(options), *ids)
+
+
+def _images(options: Options) -> Iterator[str]:
+    """The images of all rows; of a file that cannot be read none: it is told as such."""
+    with contextlib.suppress(InputError):
+        yield from dict.fromkeys(str(row.image) for row in read_rows(Path(options.path), options.question))
 
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether rows and ids can be read; images are read when they are taken."""
-    if all(Path(file).is_file() for file in files(options)):  # a missing file is told as such
+    if all(Path(file).exists() for file in (options.path, options.ids) if file):  # a missing file is told as such
         yield Finding(True, f"items: {len(Files(options).known())}")
 
 

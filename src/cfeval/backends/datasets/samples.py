@@ -7,7 +7,7 @@ from pathlib import Path
 from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.io.archives import archive_of
 from cfeval.io.frozen import as_frozen
-from cfeval.io.pictures import folder_of, load
+from cfeval.io.pictures import folder_of, in_archive, load
 from cfeval.io.records import read_jsonl
 from cfeval.io.samples import RawSample
 from cfeval.io.selection import listed
@@ -24,18 +24,15 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The record file, the archive of its pictures where there is one, and the list of ids.
-
-    Pictures in a folder are named in the records by their hashes.
-    """
-    archive = archive_of(folder_of(Path(options.path)))
-    found = (str(archive),) if archive.is_file() else ()
-    return (options.path, *found, *((options.ids,) if options.ids else ()))
+    """The record file, the folder or archive of its pictures, and the list of ids."""
+    folder = folder_of(Path(options.path))
+    pictures = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
+    return (options.path, pictures, *((options.ids,) if options.ids else ()))
 
 
 def examine(options: Options) -> Iterator[Finding]:
     """Whether records and ids can be read."""
-    if all(Path(file).is_file() for file in files(options)):  # a missing file is told as such
+    if all(Path(file).is_file() for file in (options.path, options.ids) if file):  # a missing file is told as such
         yield Finding(True, f"items: {sum(1 for _ in build(options).known())}")
 
 

@@ -56,8 +56,9 @@ class _Item(NamedTuple):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The table and the list of ids. The images do not change; they are thousands."""
-    return tuple(path for path in (options.path, options.ids) if path)
+    """The table, the list of ids, and the folder of images."""
+    images = (f"{options.images.rstrip('/')}/",) if options.images else ()
+    return (*(path for path in (options.path, options.ids) if path), *images)
 
 
 def examine(options: Options) -> Iterator[Finding]:

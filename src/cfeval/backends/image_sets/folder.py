@@ -33,9 +33,8 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The names of the classes, where they are given."""
-    names = Path(options.path) / NAMES
-    return (str(names),) if names.is_file() else ()
+    """The folder: the images, and the names of the classes where they are given."""
+    return (f"{options.path.rstrip('/')}/",)
 
 
 def examine(options: Options) -> Iterator[Finding]:

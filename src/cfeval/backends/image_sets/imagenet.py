@@ -35,11 +35,12 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """What the classes are read from."""
+    """The folder of images, and what the classes are read from."""
+    images = f"{options.path.rstrip('/')}/"
     if not options.truth:
-        return ()
+        return (images,)
     truth = Path(options.truth)
-    return (str(truth / _META), str(truth / _TRUTH)) if truth.is_dir() else (str(truth),)
+    return (images, *((str(truth / _META), str(truth / _TRUTH)) if truth.is_dir() else (str(truth),)))
 
 
 def examine(options: Options) -> Iterator[Finding]:

@@ -35,8 +35,8 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The questions. The images do not change; they are thousands."""
-    return (options.questions,)
+    """The questions, and the folder of images."""
+    return (options.questions, f"{options.images.rstrip('/')}/")
 
 
 def examine(options: Options) -> Iterator[Finding]:

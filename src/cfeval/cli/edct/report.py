@@ -38,10 +38,13 @@ def run(
     shards: Shards = 1,
     tables: Annotated[Path | None, typer.Option(help="Folder of the tables (edct_table1.csv, …) to show.")] = None,
     figures: Annotated[Path | None, typer.Option(help="Folder of the figures (edct_forest.svg, …) to show.")] = None,
+    table: Annotated[
+        list[str] | None, typer.Option(help="A table of that folder to show; may be repeated. None: all.")
+    ] = None,
     per_arm: Annotated[int, typer.Option(min=1, help="At most so many items of each arm in the gallery.")] = 400,
 ) -> None:
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
-    shown_tables = list(_tables(tables))
+    shown_tables = list(_tables(tables, table or NAMES["edct"]))
     sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
     built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
@@ -54,12 +57,12 @@ def run(
     write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
 
 
-def _tables(folder: Path | None) -> Iterator[tuple[str, Sheet, list[Any]]]:
-    """The tables of a folder that have a row: name, sheet and rows, in the order of the report."""
-    for name in NAMES["edct"] if folder else ():
+def _tables(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[str, Sheet, list[Any]]]:
+    """The wanted tables of a folder that have a row: name, sheet and rows, in the order of the report."""
+    there = [name for name in NAMES["edct"] if folder and name in wanted and (folder / f"edct_{name}.csv").is_file()]
+    for name in there:
         table = import_module(f"cfeval.tables.edct_{name}")
-        path = Path(folder or "") / f"edct_{name}.csv"
-        if path.is_file() and (rows := read_csv(path, table.ROW)):
+        if rows := read_csv(Path(folder or "") / f"edct_{name}.csv", table.ROW):
             yield name, table.sheet(rows), rows
 
 

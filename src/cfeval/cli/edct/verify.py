@@ -18,8 +18,9 @@ from cfeval.io.arm_files import NAMES, STAGES, arm_path, arms_in, stage_files, s
 from cfeval.io.atomic import ensure_writable
 from cfeval.io.pictures import fault_of, folder_of, names_in
 from cfeval.io.records import csv_rows, read_jsonl, read_lines, write_jsonl
-from cfeval.io.seals import ENTRIES, seal_faults
+from cfeval.io.seals import seal_faults
 from cfeval.protocols.rules import RULES
+from cfeval.provenance.jobs import ENDING
 from cfeval.records.common import Status
 from cfeval.records.edct import Arm, Score
 from cfeval.records.edct_tables import ArmRow, BenchRow, ControlRow
@@ -33,14 +34,16 @@ from cfeval.studies.edct.evidence.stages import stage_links
 ARCHIVE = Path("calls", "calls.zip")
 """Where the workflow puts the calls of a study, under its results."""
 _ADVICE = {
-    "seals": "restore the file and its seal, or make it and what follows from it again by snakemake",
+    "seals": "restore the file and its sidecar, or make it and what follows from it again by snakemake",
     "calls": "name the archive or store that holds it, unchanged, by --calls or --store",
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
 _CHECKED = (ArmRow, BenchRow, ControlRow)
 """The rows of tables with one arm a row; n and n_scored of any other are not counts of an arm."""
-_UNSEALED = f"not sealed: no {ENTRIES} ties these files to what they were made from, as snakemake's results have"
+_UNSEALED = (
+    f"not sealed: no sidecar (X{ENDING}) ties these files to what they were made from, as snakemake's results have"
+)
 _RESTORE = "restore the file, or make it and what follows from it again"
 
 

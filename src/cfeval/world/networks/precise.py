@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from cfeval.errors import InputError
+from cfeval.world.networks.winograd import put_in_place
 from cfeval.world.render import Image
 from cfeval.world.weights import load
 
@@ -15,8 +16,10 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def precise(network: Network) -> Network:
-    """The network in double precision and evaluation mode."""
-    return network.double().eval().requires_grad_(False)
+    """The network in double precision and evaluation mode; its weights must not change any more."""
+    ready = network.double().eval().requires_grad_(False)
+    put_in_place(ready)
+    return ready
 
 
 def load_precise(name: str, network: Network) -> Network:

@@ -1,0 +1,50 @@
+"""What the parent imports, and whether it may still fork.
+
+It begins with the modules of all verbs, which takes as long as one command takes to start and loads no network library.
+What else is wanted depends on the study, so that the parent learns it from the jobs: the modules of the project that a
+job loaded are imported here after it has ended, and with them torch, diffusers or matplotlib.
+"""
+
+import pkgutil
+import sys
+from importlib import import_module
+from pathlib import Path
+
+LATE = {
+    *("diffusers", "safetensors.torch", "timm", "torch", "torchvision", "transformers"),
+    *("scipy.ndimage", "scipy.optimize", "scipy.special", "scipy.stats"),
+}
+"""Libraries that functions of the project import. statsmodels is left out: pandas, with pyarrow, starts a thread."""
+_THREADS = Path("/proc/self/task")
+_MAPS = Path("/proc/self/maps")
+
+
+def verbs() -> list[str]:
+    """The modules of all verbs."""
+    package = import_module("cfeval.cli")
+    return [module.name for module in pkgutil.walk_packages(package.__path__, "cfeval.cli.")]
+
+
+def loaded() -> set[str]:
+    """Those modules of this process that are worth importing once for all jobs."""
+    return {name for name in sys.modules.copy() if name in LATE or name.startswith("cfeval.")}
+
+
+def load(module: str) -> None:
+    """Import a module; where that fails, it fails again in the command that wants it, and is told there."""
+    try:
+        import_module(module)
+    except Exception as error:
+        print(f"{module} was not imported: {error!r}", file=sys.stderr, flush=True)
+
+
+def why_not_fork() -> str | None:
+    """Why forks of this process could hang or fail; None where they cannot.
+
+    A fork has one thread, whatever locks the others held. And a GPU's driver, once loaded, refuses to work in a fork.
+    """
+    if (count := len(list(_THREADS.iterdir()))) > 1:
+        return f"imports have started {count - 1} threads"
+    if "libcuda.so" in _MAPS.read_text():
+        return "imports have loaded the driver of the GPU"
+    return None

@@ -1,0 +1,148 @@
+"""What a client sends, and how a fork becomes the process that the client would have been.
+
+A fork has the imports of the parent and nothing else of it. Open files are put in place beneath Python's own streams,
+so that whatever took hold of `sys.stderr` while it was imported, such as a logging handler, writes to the client's.
+"""
+
+import atexit
+import ctypes
+import gc
+import marshal
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from io import TextIOWrapper
+from typing import NoReturn
+
+from cfeval.warm import preload
+from cfeval.warm.client import FORWARDED, GO
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_CHANGING = frozenset(
+    b"_ OLDPWD PATH PWD SHLVL TMPDIR TMP TEMP TEMPDIR CUDA_VISIBLE_DEVICES CFEVAL_CALLS CFEVAL_WARM".split()
+)
+"""Variables that are read where they are used. Any other may have been read by a library when it was imported, such as
+the number of threads, so a command with another value than the parent's cannot be a fork of it."""
+
+_OWN = dict(os.environb)
+"""The parent's environment as it was given, before libraries add to it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command: its arguments, environment and file mode mask, and its files 0, 1, 2 and working folder."""
+
+    arguments: list[bytes]
+    environment: dict[bytes, bytes]
+    mask: int
+    files: tuple[int, ...]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self.files:
+            os.close(file)
+
+
+def receive(connection: socket.socket) -> Request | None:
+    """The request that a client sends; None where it sends none, or a signal comes first."""
+    files: list[int] = []
+    try:
+        head, files, _, _ = socket.recv_fds(connection, 4, 4)
+        size = int.from_bytes(head, sys.byteorder)
+        text = bytearray()
+        while len(text) < size and (more := connection.recv(size - len(text))):
+            text += more
+        arguments, environment, mask = marshal.loads(text)
+        if connection.recv(1) == GO and len(files) == 4:
+            return Request(arguments, environment, mask, tuple(files))
+    except (OSError, EOFError, ValueError, TypeError):
+        pass
+    for file in files:
+        os.close(file)
+    return None
+
+
+def can_be_forked(request: Request) -> bool:
+    """Whether a fork would behave as a process that starts with the request's environment."""
+    asked = request.environment
+    return all(_OWN.get(name) == asked.get(name) for name in {*_OWN, *asked} - _CHANGING)
+
+
+def die_with(parent: int) -> None:
+    """Let the kernel kill this process when its parent ends, however that comes about."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(128 + signal.SIGKILL)
+
+
+def answer(request: Request, tell: int) -> NoReturn:
+    """In a fork: run the command, write to `tell` what it has loaded, and end with its exit status."""
+    before, status = preload.loaded(), 1
+    try:
+        arguments = _become(request)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+        status = _status(arguments)
+        for module in sorted(preload.loaded() - before):
+            os.write(tell, f"{module}\n".encode())
+        os.close(tell)
+    finally:
+        _leave(status)
+
+
+def _status(arguments: list[str]) -> int:
+    """What the command line returns; minus the signal's number where the user has broken it off."""
+    try:
+        from cfeval.cli import main  # not before the parent has: tests put something else in its place
+
+        return main.run(arguments)
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _leave(status: int) -> NoReturn:
+    """End as `multiprocessing` ends its forks: all that Python does on leaving but taking apart what was imported,
+    which for torch takes a second and copies the parent's memory on the way."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        gc.collect()  # what is closed by being forgotten
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # nobody reads any more; 120 is what Python then says
+        status = 120
+    except KeyboardInterrupt:
+        status = -signal.SIGINT
+    _libc.fflush(None)
+    if status == -signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(status)
+
+
+def _become(request: Request) -> list[str]:
+    """Turn this process into the one that the client would have been; returns its arguments."""
+    for number, file in enumerate(request.files[:3]):
+        os.dup2(file, number)
+    os.fchdir(request.files[3])
+    request.close()
+    os.umask(request.mask)
+    for name in _CHANGING:  # the others are the parent's, or libraries have set them
+        if name in request.environment:
+            os.environb[name] = request.environment[name]
+        else:
+            os.environb.pop(name, None)
+    assert isinstance(sys.stdout, TextIOWrapper)
+    sys.stdout.reconfigure(line_buffering=os.isatty(1))
+    arguments = [os.fsdecode(argument) for argument in request.arguments]
+    sys.argv = ["cfeval", *arguments]
+    tempfile.tempdir = None
+    if "numpy.random" in sys.modules:  # Python's own `random` sees to itself
+        sys.modules["numpy.random"].seed()
+    gc.enable()
+    return arguments

@@ -1,0 +1,85 @@
+"""Preloaded by the parents of these tests: verbs that show, wait and crash beside the real ones."""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+from cfeval.cli import main
+
+real = main.run
+
+
+def show(*_: str) -> int:
+    """Print what this process has of its client."""
+    mask = os.umask(0)
+    print(
+        json.dumps(
+            {
+                "pid": os.getpid(),
+                "folder": str(Path.cwd()),
+                "environment": dict(os.environ),
+                "mask": mask,
+                "arguments": sys.argv,
+                "read": sys.stdin.read(),
+                "random": random.random(),
+                "interrupt": signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+                "child": signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL,
+                "open": len(list(Path("/proc/self/fd").iterdir())),
+            }
+        )
+    )
+    print("told", file=sys.stderr)
+    return 0
+
+
+def wait(file: str) -> int:
+    """Write the process id to a file and wait; on Ctrl-C store something, as a stage does with calls in flight."""
+    try:
+        Path(file).write_text(str(os.getpid()))
+        while True:
+            time.sleep(60)
+    except KeyboardInterrupt:
+        Path(file).with_suffix(".stored").write_text("stored")
+        return 3
+
+
+def crash(how: str) -> int:
+    """End other than by returning."""
+    if how == "raise":
+        raise RuntimeError("broken")
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    if how == "exit":
+        os._exit(7)
+    os.kill(os.getpid(), int(how))
+    return 0
+
+
+def was_loaded(module: str) -> int:
+    """Print whether the parent had a module, and load it."""
+    print(module in sys.modules)
+    import_module(module)
+    return 0
+
+
+def parent() -> int:
+    """Print how many threads the parent has, and whether torch or the parent has touched a GPU."""
+    torch, of = sys.modules.get("torch"), Path(f"/proc/{os.getppid()}")
+    threads = len(list((of / "task").iterdir()))
+    print(json.dumps([threads, "libcuda.so" in (of / "maps").read_text(), torch and torch.cuda.is_initialized()]))
+    return 0
+
+
+def run(arguments: list[str]) -> int:
+    """A verb of this module's, or a real one."""
+    verbs = {"show": show, "wait": wait, "crash": crash, "was-loaded": was_loaded, "parent": parent}
+    verb = verbs.get(arguments[0])
+    return verb(*arguments[1:]) if verb else real(arguments)
+
+
+main.run = run

@@ -1,0 +1,133 @@
+"""A command that a fork runs is, seen from outside, the command that would have run cold."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval.warm import request
+from tests.warm.conftest import STAND_IN, Jobs, until
+
+
+def shown(ended: "subprocess.CompletedProcess[str]") -> dict[str, object]:
+    found: dict[str, object] = json.loads(ended.stdout)
+    return found
+
+
+def without_shells(environment: Any) -> dict[str, str]:
+    """An environment without what shells keep in it."""
+    return {name: value for name, value in environment.items() if name not in ("PWD", "OLDPWD", "SHLVL", "_")}
+
+
+def test_it_has_its_clients_files_arguments_folder_and_environment(jobs: Jobs, tmp_path: Path) -> None:
+    arguments, given = ["show", "a b", "", "ü\udcff", "-x"], jobs.environment | {"CUDA_VISIBLE_DEVICES": "3"}
+    ended = jobs.run(*arguments, cwd=tmp_path, input="read this", umask=0o027, env=given)
+    found = shown(ended)
+    assert ended.returncode == 0
+    assert ended.stderr == "told\n"
+    assert found["folder"] == str(tmp_path)
+    assert found["read"] == "read this"
+    assert found["mask"] == 0o027
+    assert found["arguments"] == ["cfeval", *arguments]
+    assert without_shells(found["environment"]) == without_shells(given)
+
+
+def test_it_starts_with_the_signals_files_and_chance_of_a_process_of_its_own(jobs: Jobs) -> None:
+    first, second = shown(jobs.run("show")), shown(jobs.run("show"))
+    assert first["random"] != second["random"]
+    assert first["pid"] != second["pid"]
+    assert first["interrupt"]
+    assert first["child"]
+    assert first["open"] == 5  # three, the folder that is listed, and what it tells the parent by
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--version"], 0),
+        (["edct", "no-such-verb"], 2),
+        (["crash", "exit"], 7),
+        (["crash", "raise"], 1),
+        (["crash", "interrupt"], 128 + signal.SIGINT),
+        (["crash", str(int(signal.SIGSEGV))], 128 + signal.SIGSEGV),
+        (["crash", str(int(signal.SIGKILL))], 137),
+    ],
+)
+def test_its_exit_status_is_the_commands(jobs: Jobs, arguments: list[str], status: int) -> None:
+    assert jobs.run(*arguments).returncode == status
+    assert jobs.run("show").returncode == 0, "a crash has hurt the parent"
+
+
+def test_what_nobody_expected_is_a_traceback(jobs: Jobs) -> None:
+    assert jobs.run("crash", "raise").stderr.rstrip().endswith("RuntimeError: broken")
+
+
+def test_commands_run_side_by_side(jobs: Jobs, tmp_path: Path) -> None:
+    begun = [jobs.begin("wait", str(tmp_path / f"{number}.pid")) for number in range(8)]
+    until(lambda: len(list(tmp_path.glob("*.pid"))) == 8)
+    for one in begun:
+        one.send_signal(signal.SIGINT)
+    assert [one.communicate(timeout=20) and one.returncode for one in begun] == [3] * 8
+
+
+def test_no_fork_stays_behind_as_a_zombie(jobs: Jobs) -> None:
+    jobs.run("show")
+    children = Path(f"/proc/{jobs.warm.process.pid}/task/{jobs.warm.process.pid}/children")
+    until(lambda: not children.read_text())
+
+
+def test_a_reader_that_has_enough_ends_it_without_a_traceback(jobs: Jobs) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = jobs.run("was-loaded", "os", stdout=write, stderr=subprocess.PIPE, capture_output=False)
+    os.close(write)
+    assert ended.returncode == 120
+    assert ended.stderr == ""
+
+
+def test_the_parent_learns_what_commands_load(jobs: Jobs) -> None:
+    ask = ["was-loaded", "cfeval.world.render"]
+    assert jobs.run(*ask).stdout == "False\n"
+    until(lambda: jobs.run(*ask).stdout == "True\n")
+
+
+def test_another_environment_runs_cold(jobs: Jobs, cold: dict[str, str]) -> None:
+    ended = jobs.run("show", "a b", env=cold)
+    assert (ended.returncode, ended.stdout) == (5, "cold show a b\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "can"),
+    [
+        (b"TMPDIR", b"/elsewhere", True),
+        (b"CUDA_VISIBLE_DEVICES", b"1", True),
+        (b"OMP_NUM_THREADS", b"64", False),
+        (b"SLURM_JOB_ID", b"17", False),
+    ],
+)
+def test_only_variables_that_are_read_where_they_are_used_may_differ(name: bytes, value: bytes, can: bool) -> None:
+    other = {**request._OWN, name: value}
+    assert request.can_be_forked(request.Request([], other, 0, ())) is can
+
+
+def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Callable[[Sequence[str]], Jobs]) -> None:
+    assert json.loads(started([*STAND_IN, "torch"]).run("parent").stdout) == [1, False, False]
+
+
+def test_a_parent_with_a_thread_serves_nobody(started: Callable[[Sequence[str]], Jobs]) -> None:
+    jobs = started([*STAND_IN, "tests.warm.starts_a_thread"])
+    assert "No such command 'show'" in jobs.run("show").stderr
+    assert jobs.log.read_text() == "commands run cold from here on: imports have started 1 threads\n"
+
+
+def test_the_client_imports_next_to_nothing() -> None:
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import client; print(*sys.modules)"
+    client = Path(__file__).parents[2] / "src/cfeval/warm"
+    loaded = subprocess.run([sys.executable, "-IS", "-c", code, client], capture_output=True, text=True, check=True)
+    assert not {"socket", "signal", "json", "contextlib"} & set(loaded.stdout.split())
