@@ -87,7 +87,7 @@ def _check_what_ran(job: Job) -> None:
             "name it in the list of jobs (cfeval.jobs)"
         )
     allowed = {*job.inputs, *job.files, *job.outputs, job.sidecar}
-    allowed |= {f"{os.path.splitext(path)[0]}/" for path in (*job.inputs, *job.files)}
+    allowed |= {f"{os.path.splitext(path)[0]}/" for path in job.inputs}
     if read := reading.unnamed(allowed):
         raise InputError(
             f"{job.name}: read {', '.join(read[:3])}{' …' * (len(read) > 3)}, which its plan does not name; let the "
