@@ -62,6 +62,6 @@ rule all:
 
 onstart:
     if not workflow.non_local_exec:  # a process that has imported the libraries once; each job is a fork of it
-        WARM = warm.start(Path("logs/warm.log"))
+        warm.start(Path("logs/warm.log"))
     # The limit of jobs a second (100) wakes the scheduler once more for each job that has ended, every second from then on.
     workflow.scheduler.job_rate_limiter = None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+gc.disable()  # while tests are collected: what is imported stays, and looking for garbage among it takes long
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ settings.load_profile("patient")
 
 def pytest_collection_finish() -> None:
     """What the imports left behind stays: a full collection, which statsmodels asks for at every call, skips it."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

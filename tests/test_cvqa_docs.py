@@ -187,7 +187,7 @@ def test_every_model_of_the_paper_that_is_named_has_published_figures() -> None:
 
 
 def test_what_the_readme_says_of_the_puzzles_is_what_the_table_says() -> None:
-    table = read_csv(ROOT / "results" / "tables" / "cvqa_table7.csv", AccuracyRow)
+    table = read_csv(ROOT / "results/cvqa/tables/cvqa_table7.csv", AccuracyRow)
     found = {row.answerer: row for row in table if (row.type, row.reader) == ("all", "reference")}
     [(original, counterfactual)] = re.findall(
         r"answers (0\.\d{4}) of them and (0\.\d{4}) of the counterfactual", README

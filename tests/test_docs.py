@@ -37,13 +37,13 @@ CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```
 LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
 SHOWN = (
-    "edct_table1",
-    "edct_bench",
-    "edct_controls",
-    "edct_instrument",
-    "vce_table3",
-    "vce_hypotheses",
-    "cvqa_builds",
+    "edct/tables/edct_table1",
+    "calibration/edct/tables/edct_bench",
+    "calibration/edct/tables/edct_controls",
+    "calibration/edct/tables/edct_instrument",
+    "vce/tables/vce_table3",
+    "vce/tables/vce_hypotheses",
+    "cvqa/tables/cvqa_builds",
 )
 """The tables that stand in the README."""
 TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md", "cvqa": "docs/cvqa-tables.md"}
@@ -89,7 +89,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 def test_every_phase_of_the_readme_is_a_rule() -> None:
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")])
     words = [word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:]]
-    named = {word for word in words if re.match(r"(edct|vce|cvqa)(_|$)", word)}
+    named = {word for word in words if re.fullmatch(r"(edct|vce|cvqa)(_\w+)?", word)}
     assert named
     assert all(f"rule {word}:" in rules for word in named)
 
@@ -131,7 +131,7 @@ def test_every_column_of_every_table_is_in_the_docs(study: str, name: str) -> No
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_figures_of_the_readme_are_those_of_the_tables(name: str) -> None:
-    for line in (ROOT / "results" / "tables" / f"{name}.md").read_text(encoding="utf-8").splitlines():
+    for line in (ROOT / "results" / f"{name}.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("|"):
             assert line in README
 
@@ -265,7 +265,9 @@ def test_every_resource_of_a_job_is_in_the_docs(name: str) -> None:
 
 def test_every_rule_whose_resources_the_docs_set_is_one() -> None:
     rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    named = {word.split(":")[0] for line in LINES for word in line.split() if re.match(r"run_\w+:\w+=", word)}
+    named = {
+        word.split(":")[0] for line in LINES for word in line.split() if re.match(r"(edct|vce|cvqa)_\w+:\w+=", word)
+    }
     assert named
     assert all(f"rule {name}:" in rules for name in named)
 

@@ -10,6 +10,7 @@ FLOORS = (
     "errors",
     "seeds",
     "streams",
+    "provenance",
     "records",
     "params",
     "io",
@@ -27,6 +28,7 @@ FLOORS = (
     "report",
     "comparison",
     "preflight",
+    "jobs",
     "cli",
     "warm",
 )

@@ -181,6 +181,15 @@ def test_the_other_form_of_a_former_run_goes(tmp_path: Path, archive: bool) -> N
     assert listed(tmp_path) == sorted(["x.jsonl", "x" if archive else "x.zip"])
 
 
+@pytest.mark.parametrize("archive", [True, False])
+def test_the_archive_of_a_run_that_was_broken_off_is_made_anew(records: Path, archive: bool) -> None:
+    records.unlink()
+    with gallery(records, archive=archive) as add:
+        add(Instruction(id="a"), {"a.png": picture(9)})
+    assert names_in(folder_of(records)) == ["a.png"]
+    assert load(folder_of(records), picture(9).ref("a.png"))
+
+
 @pytest.mark.parametrize("records", [True, False])
 def test_an_archive_of_someone_elses_is_neither_read_nor_replaced(tmp_path: Path, records: bool) -> None:
     (tmp_path / "x").mkdir()

@@ -40,7 +40,10 @@ KINDS = {
     ),
     "counterfactuals by the base method and by another family": (
         [],
-        [f"results/vce/groups/world/world/{arm}.jsonl" for arm in ("small/base", "standard/fastdime", "random/neither")],
+        [
+            f"results/vce/groups/world/world/{arm}.jsonl"
+            for arm in ("small/base", "standard/fastdime", "random/neither")
+        ],
     ),
 }
 
@@ -57,7 +60,9 @@ def sealed() -> dict[str, str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_arm_made_here_has_the_bytes_of_the_sealed_one(kind: str, sealed: dict[str, str]) -> None:
     options, files = KINDS[kind]
-    done = subprocess.run(["snakemake", *options, "--", *files], cwd=PROJECT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["snakemake", *options, "--", *files], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert {file: sealed[file] for file in files} == {file: _sha256(file) for file in files}
 

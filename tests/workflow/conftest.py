@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable
-from copy import deepcopy
 from itertools import count
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from tests.workflow.study import PARAMS, Study, lay_out
+from tests.workflow.study import Study
+from tests.workflow.watched import watched
 
 Copy = Callable[..., Study]
 Shared = Callable[[str, Callable[[Path], None]], Path]
@@ -36,53 +36,59 @@ def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Shared:
 @pytest.fixture(scope="session")
 def fresh(shared: Shared) -> Study:
     """A study of which nothing has run."""
-    return Study(shared("fresh", lambda folder: lay_out(folder / "study", deepcopy(PARAMS)) and None) / "study")
+    return Study(shared("fresh", lambda folder: watched(folder / "study") and None) / "study")
 
 
 @pytest.fixture(scope="session")
 def finished(fresh: Study, shared: Shared) -> Study:
-    """The study, finished by `snakemake`, sealed by `dvc repro` and committed."""
+    """The study, made and sealed by `dvc repro` and committed."""
 
     def finish(folder: Path) -> None:
-        study = fresh.copy(folder / "study")
+        study = fresh.copy(folder / "home")
         with study.counting() as jobs:
-            study.run("snakemake")
             study.run("dvc", "repro")
         study.commit("finished")
         (folder / "jobs.json").write_text(json.dumps(jobs))
 
-    return Study(shared("finished", finish) / "study")
+    return Study(shared("finished", finish) / "home" / "study")
 
 
 @pytest.fixture(scope="session")
 def first_jobs(finished: Study) -> dict[str, int]:
-    """The stage commands that the first run took."""
-    found: dict[str, int] = json.loads((finished.root.parent / "jobs.json").read_text())
+    """The jobs that the first run made."""
+    found: dict[str, int] = json.loads((finished.home.parent / "jobs.json").read_text())
     return found
 
 
 @pytest.fixture(scope="session")
-def truth(finished: Study, shared: Shared) -> str:
-    """Table 2 at another threshold, made where no older verdict, score or table could be mistaken for it."""
+def truth(finished: Study, shared: Shared) -> Study:
+    """The study at another threshold, made where no older verdict, score or table could be mistaken for it."""
 
     def make(folder: Path) -> None:
-        study = finished.copy(folder / "study")
-        study.run("rm", "-rf", "results/edct/verdicts", "results/edct/scores", "results/tables", ".snakemake")
+        study = finished.copy(folder / "home")
+        made = ("verdicts", "scores", "calls", "tables", "figures", "report")
+        study.run("rm", "-rf", ".snakemake", ".cfeval", *(f"results/edct/{name}" for name in made))
         study.set_threshold(0.8)
-        study.run("snakemake", "results/tables/edct_table2.csv")
+        study.run("snakemake")
 
-    table = Study(shared("truth", make) / "study").table()
-    assert table != finished.table()
-    return table
+    study = Study(shared("truth", make) / "home" / "study")
+    assert study.table() != finished.table()
+    return study
 
 
 @pytest.fixture(scope="session")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Copies a study into a new folder."""
+    """Copies a study with its home into a new folder."""
     numbers = count()
 
     def copied(study: Study) -> Study:
         folder: Path = tmp_path_factory.mktemp(f"copy{next(numbers)}")
-        return study.copy(folder / "study")
+        return study.copy(folder / "home")
 
     return copied
+
+
+@pytest.fixture
+def study(finished: Study, copy: Copy) -> Study:
+    """A copy of the finished study."""
+    return copy(finished)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,12 @@ import yaml
 from PIL import Image
 
 PROJECT = Path(__file__).resolve().parents[2]
-SPY = Path(__file__).parent / "spy"
 TAKEN = ("Snakefile", "workflow", "profiles", "src", ".dvcignore", ".gitignore", "data/reference")
-STUDIES = ("edct", "vce", "cvqa")
 WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
 _SHARD = re.compile(r"/\d{3}(?=[./])")
 
+ARM = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
 PARAMS: dict[str, Any] = {
     "shards": 2,
     "edct": {
@@ -46,51 +45,41 @@ PARAMS: dict[str, Any] = {
         "judges": {"j": {"backend": "scripted", "threshold": 0.5}},
         "verifiers": {},
         "tables": {
-            "table1": [{"dataset": ["mine"], "vlm": ["ma", "mb"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}],
-            "table2": [
-                {"dataset": ["mine"], "vlm": ["ma", "mb"], "writer": ["w"], "editor": ["ea", "eb"], "judge": ["j"]}
-            ],
-            "calibration": [
-                {"dataset": ["mine"], "vlm": ["ma", "mb"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
-            ],
+            "table1": [ARM | {"vlm": ["ma", "mb"]}],
+            "table2": [ARM | {"vlm": ["ma", "mb"], "editor": ["ea", "eb"]}],
+            "calibration": [ARM | {"vlm": ["ma", "mb"]}],
         },
         "known": {"ma": 0, "mb": 0.5},
         "judge_error": [],
         "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
     },
 }
-EXPORTED = {"calls": 1, "report": 1}
-"""What a run without a named phase makes beside the tables."""
-FILLED_TABLES = {"table": 6, "figure": 2, "metrics": 1}
-"""Table 1 and 2, calibration, instrument, agreement and comparisons; the others have no arm in this study."""
-EVERY_TABLE = {"table": 10, "figure": 3, "metrics": 1}
-JUDGED = {"judge": 8, "score": 8}
-EVERYTHING = (
-    {"generate": 1, "baseline": 4, "instruct": 4, "edit": 8, "check": 8, "requery": 8} | JUDGED | EVERY_TABLE | EXPORTED
-)
-"""Two targets and two editors, each cut into two shards."""
 
 
 @dataclass
 class Study:
-    """A study in a folder."""
+    """A study in a folder; the folder above it is its home, where what does not belong to it lies."""
 
     root: Path
 
     @property
+    def home(self) -> Path:
+        """The folder that is copied with the study."""
+        return self.root.parent
+
+    @property
     def environment(self) -> dict[str, str]:
-        """Of every command: this interpreter's programs first, nothing of the user's settings."""
-        users = ("SNAKEMAKE", "DVC", "GIT", "PYTHONDONTWRITEBYTECODE")
+        """Of every command: this interpreter's programs first, the study's code, nothing of the user's settings."""
+        users = ("SNAKEMAKE", "DVC", "GIT", "CFEVAL", "PYTHONDONTWRITEBYTECODE")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(users)}
-        home = self.root.parent
         return kept | {
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-            "PYTHONPATH": str(SPY),
-            "CFEVAL_LEDGER": str(self.ledger),
+            "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.home / "lib")]),
+            "CFEVAL_JOBS_LOG": str(self.log),
             "OMP_NUM_THREADS": "1",
             "DVC_NO_ANALYTICS": "1",
-            "DVC_SITE_CACHE_DIR": str(home / "site"),
-            "DVC_GLOBAL_CONFIG_DIR": str(home / "config"),
+            "DVC_SITE_CACHE_DIR": str(self.home / "site"),
+            "DVC_GLOBAL_CONFIG_DIR": str(self.home / "config"),
             "GIT_CONFIG_GLOBAL": os.devnull,
             **{
                 f"GIT_{who}_{what}": "test@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -98,9 +87,14 @@ class Study:
         }
 
     @property
-    def ledger(self) -> Path:
-        """Where stage commands are noted."""
-        return self.root.parent / f"{self.root.name}.ledger"
+    def log(self) -> Path:
+        """Where jobs are noted: made or kept, stage, first output."""
+        return self.home / "jobs.log"
+
+    @property
+    def said(self) -> str:
+        """What the last started command printed."""
+        return (self.home / "said").read_text()
 
     def try_(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command, whatever its status."""
@@ -113,40 +107,55 @@ class Study:
         assert done.returncode == 0, f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout + done.stderr
 
-    def start(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
-        """Start a command as the leader of a process group."""
-        silent, where = subprocess.DEVNULL, self.environment | environment
-        return subprocess.Popen(command, cwd=self.root, env=where, stdout=silent, stderr=silent, start_new_session=True)
+    def refused(self, *command: str, **environment: str) -> str:
+        """Run a command that must end with status 2; returns the one line in which it says why."""
+        done = self.try_(*command, **environment)
+        lines = [line for line in done.stderr.splitlines() if "profile" not in line and "config" not in line]
+        assert (done.returncode, len(lines)) == (2, 1), done.stdout + done.stderr
+        return lines[0]
 
-    def kill_after(self, jobs: int, *command: str) -> None:
-        """Start a command and kill it with all its children (kill -9) once so many jobs have begun."""
-        before = sum(self.counted().values())
-        process = self.start(*command)
-        while sum(self.counted().values()) < before + jobs:
-            assert process.poll() is None, "the command ended before it could be killed"
-            time.sleep(0.02)
+    def start(self, *command: str, **environment: str) -> "subprocess.Popen[bytes]":
+        """Start a command as the leader of a process group."""
+        with (self.home / "said").open("wb") as said:
+            where = self.environment | environment
+            return subprocess.Popen(command, cwd=self.root, env=where, stdout=said, stderr=said, start_new_session=True)
+
+    def kill(self, process: "subprocess.Popen[bytes]") -> None:
+        """Kill a command with all its children (kill -9), and wait until none is left."""
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         while any(p.info["cwd"] == str(self.root) for p in psutil.process_iter(["cwd"])):
             time.sleep(0.05)
 
-    def counted(self) -> Counter[str]:
-        """The stage commands noted so far."""
-        return Counter(self.ledger.read_text().split() if self.ledger.exists() else [])
+    def noted(self) -> list[tuple[str, ...]]:
+        """All jobs so far: made or kept, stage, first output."""
+        return [tuple(line.split()) for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
     @contextmanager
-    def counting(self) -> Iterator[Counter[str]]:
-        """Counts the stage commands that run inside the block."""
-        before = self.counted()
+    def counting(self, how: str = "made") -> Iterator[Counter[str]]:
+        """Counts, by stage, the jobs that really run inside the block."""
+        before = len(self.noted())
         found: Counter[str] = Counter()
         yield found
-        found.update(self.counted() - before)
+        found.update(stage.partition(".")[2] for what, stage, _ in self.noted()[before:] if what == how)
 
     def jobs(self, *command: str, **environment: str) -> dict[str, int]:
-        """Run a command that must succeed and count the stage commands it ran."""
+        """Run a command that must succeed and count the jobs that it really ran, by stage."""
         with self.counting() as found:
             self.run(*command, **environment)
         return dict(found)
+
+    def stale(self, *options: str) -> dict[str, str]:
+        """What `cfeval status` says: first outputs that are not what would be made now, and why."""
+        done = self.try_("cfeval", "status", "--all", *options)
+        *lines, last = done.stdout.splitlines()
+        found = dict(line.split(": ", 1) for line in lines)
+        assert (done.returncode, "jobs are what would be made now" in last) == (bool(found), True), done.stderr
+        return found
+
+    def stale_stages(self, *options: str) -> dict[str, int]:
+        """How many jobs of each folder of results are stale."""
+        return dict(Counter(name.split("/")[2] for name in self.stale(*options)))
 
     def nothing_to_do(self) -> bool:
         """Whether Snakemake sees no job to run."""
@@ -160,11 +169,23 @@ class Study:
         """Write params.yaml."""
         (self.root / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
 
-    def set_threshold(self, threshold: float) -> None:
-        """Change the judge's one parameter."""
+    def change(self, change: Callable[[Any], object]) -> None:
+        """Change params.yaml by a function of the section `edct`."""
         params = self.params()
-        params["edct"]["judges"]["j"]["threshold"] = threshold
+        change(params["edct"])
         self.set_params(params)
+
+    def set_threshold(self, threshold: float) -> None:
+        """Change a parameter of one judge."""
+        self.change(lambda edct: edct["judges"]["j"].update(threshold=threshold))
+
+    def replace(self, file: str | Path, old: str, new: str) -> None:
+        """Replace a text in a file, as an editor would: the file is another afterwards."""
+        path = self.root / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{old!r} is not in {file}"
+        path.unlink()
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
     def edit(self, file: str, addition: str) -> None:
         """Append a line to a file."""
@@ -173,9 +194,9 @@ class Study:
         path.unlink()
         path.write_text(f"{text}{addition}\n", encoding="utf-8")
 
-    def table(self, name: str = "edct_table2.csv") -> str:
+    def table(self, name: str = "edct_table1.csv") -> str:
         """A table as text."""
-        return (self.root / "results/tables" / name).read_text()
+        return (self.root / "results" / name.partition("_")[0] / "tables" / name).read_text()
 
     def results(self, beneath: str = "results") -> dict[str, bytes]:
         """Every result and its content."""
@@ -185,21 +206,21 @@ class Study:
     def merged(self, shards: int) -> dict[str, list[bytes]]:
         """The sorted lines of every result of so many shards, as if they were one; a CSV without its header.
 
-        Shards of other numbers that lie there are left out.
+        Shards of other numbers that lie there, and sidecars, are left out.
         """
         found: dict[str, list[bytes]] = {}
         for name, content in self.results().items():
             shard = _SHARD.search(name)
-            if "provenance" in name or (shard and not (shards > 1 and int(shard[0][1:]) < shards)):
+            if name.endswith(".made.json") or (shard and not (shards > 1 and int(shard[0][1:]) < shards)):
                 continue
             lines = content.splitlines()[name.endswith(".csv") :] if name.endswith(("jsonl", "csv")) else [content]
             found.setdefault(_SHARD.sub("", name), []).extend(lines)
         return {name: sorted(lines) for name, lines in found.items()}
 
     def copy(self, to: Path) -> "Study":
-        """The same study in another folder, times preserved."""
-        subprocess.run(["cp", "-a", str(self.root), str(to)], check=True)
-        return Study(to)
+        """The same study, with its home, in another folder; times preserved."""
+        subprocess.run(["cp", "-a", str(self.home), str(to)], check=True)
+        return type(self)(to / self.root.name)
 
     def commit(self, message: str) -> None:
         """Commit everything that git does not ignore."""
@@ -208,7 +229,7 @@ class Study:
 
     def import_samples(self, count: int) -> None:
         """Make `count` small images and questions into the study's samples."""
-        raw = self.root.parent / f"{self.root.name}.raw"
+        raw = self.home / "raw"
         raw.mkdir(exist_ok=True)
         for number in range(count):
             Image.new("RGB", (16, 16), (number * 7 % 256, number * 31 % 256, number * 57 % 256)).save(
@@ -219,16 +240,26 @@ class Study:
         self.run("cfeval", "edct", "import", str(raw / "samples.csv"), "--out", "data/mine.jsonl")
 
 
+def wait(until: Callable[[], object], process: "subprocess.Popen[bytes] | None" = None, seconds: float = 120) -> None:
+    """Wait until something is so; the process that is to bring it about must not have ended."""
+    end = time.monotonic() + seconds
+    while not until():
+        assert process is None or process.poll() is None, "the command ended too early"
+        assert time.monotonic() < end, "nothing came of it"
+        time.sleep(0.03)
+
+
 def stages_of(params: dict[str, Any]) -> str:
-    """The project's dvc.yaml without the stages of studies that the parameters do not have."""
+    """The project's dvc.yaml for the studies that the parameters have; nothing is trained."""
     content = yaml.safe_load((PROJECT / "dvc.yaml").read_text())
-    left_out = tuple(f"{study}_" for study in STUDIES if study not in params)
-    content["stages"] = {name: stage for name, stage in content["stages"].items() if not name.startswith(left_out)}
-    trained = content["stages"]["train"]["outs"]
-    content["stages"]["train"]["outs"] = [file for file in trained if Path(next(iter(file))).stem in WEIGHTS]
+    plans = [f".cfeval/plans/{study}.json" for study in ("edct", "vce", "cvqa")]
+    wanted = {"plan": {"cmd": "cfeval plan", "always_changed": True}} | {
+        study: content["stages"][study] for study in ("edct", "vce", "cvqa") if study in params
+    }
+    wanted["plan"]["outs"] = [{file: {"cache": False, "persist": True}} for file in plans]
     for kind in ("metrics", "plots"):
-        content[kind] = [file for file in content[kind] if not Path(file).name.startswith(left_out)]
-    return yaml.safe_dump(content, sort_keys=False)
+        content[kind] = [file for file in content[kind] if file.split("/")[1] in params]
+    return yaml.safe_dump(content | {"stages": wanted}, sort_keys=False)
 
 
 def lay_out(root: Path, params: dict[str, Any]) -> Study:
@@ -236,7 +267,7 @@ def lay_out(root: Path, params: dict[str, Any]) -> Study:
     for name in TAKEN:
         source = PROJECT / name
         if source.is_dir():
-            shutil.copytree(source, root / name)
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             root.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, root / name)

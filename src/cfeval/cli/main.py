@@ -48,7 +48,8 @@ def _app(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_version)
-    _add(app, "cfeval.cli", arguments[:1])
+    if arguments[:1] not in [[group] for group in GROUPS]:  # of verbs outside of its group, a verb has no use
+        _add(app, "cfeval.cli", arguments[:1])
     for group in GROUPS:
         package = f"cfeval.cli.{group}"
         verbs = typer.Typer(help=import_module(package).__doc__, no_args_is_help=True)

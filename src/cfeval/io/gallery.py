@@ -45,14 +45,18 @@ def gallery(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterato
 def ensure_own(path: Path, archive: bool = False) -> None:
     """Refuse to replace pictures that are another's.
 
+    An archive with the mark of this project, but without a record file, is of a run that was broken off.
+
     Raises:
-        OutputError: a folder or an archive that no record file belongs to stands where the pictures should go.
+        OutputError: where the pictures should go stands a folder that no record file belongs to, or another's archive.
     """
-    place = archive_of(folder_of(path)) if archive else folder_of(path)
-    if place.exists() and not path.exists():
-        raise OutputError(f"{place}: exists, and {path.name} does not stand beside it; move it away or choose another")
+    place = archive_of(folder_of(path))
     if archive and place.exists() and not is_archive(place):
         raise OutputError(f"{place}: exists, and is no archive of pictures; move it away or choose another name")
+    if archive or path.exists():
+        return
+    if (folder := folder_of(path)).exists():
+        raise OutputError(f"{folder}: exists, and {path.name} does not stand beside it; move it away or choose another")
 
 
 def move(path: Path, to: Path) -> None:
@@ -67,13 +71,11 @@ def move(path: Path, to: Path) -> None:
 
 def _forget(path: Path) -> None:
     """Remove a record file, then what holds its pictures: the archive where there is one, else the folder."""
-    if not path.exists():
-        return
-    path.unlink()
-    folder, archive = folder_of(path), archive_of(folder_of(path))
+    folder, archive, known = folder_of(path), archive_of(folder_of(path)), path.exists()
+    path.unlink(missing_ok=True)
     if is_archive(archive):
         archive.unlink()
-    elif folder.is_dir():
+    elif known and folder.is_dir():
         shutil.rmtree(folder)
 
 

@@ -12,8 +12,8 @@ from cfeval.errors import ParamsError
 RESULTS = "results"
 PARAMS = "params.yaml"
 """The parameters of a named study, in its folder of results."""
-_TAKEN = ("edct", "vce", "cvqa", "try", "tables", "figures", "report")
-"""Names of folders below `results`, or once there."""
+_TAKEN = ("edct", "vce", "cvqa", "try", "tables", "figures", "report", "default", "workspace")
+"""Names of folders below `results`, or once there, and words that `cfeval diff` has for others."""
 _NO_MATTER = ("name", "calls", "limits")
 """Sections on which no result depends."""
 

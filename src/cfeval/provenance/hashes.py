@@ -37,11 +37,12 @@ class Hashes:
             return None
         return self._hash(path, state_of(stat), stat.st_ctime_ns, lambda: _of_file(path))
 
-    def folder(self, path: str) -> str | None:
-        """The hash of the names and contents of the files in a folder, of its subfolders too; remembered as a whole."""
-        if not os.path.isdir(path):
-            return None
-        found = _files(path)
+    def folder(self, path: str) -> str:
+        """The hash of the names and contents of the files in a folder, of its subfolders too; remembered as a whole.
+
+        A missing folder counts as an empty one: neither git nor DVC keeps an empty folder.
+        """
+        found = _files(path) if os.path.isdir(path) else []
         stats = {name: os.stat(os.path.join(path, name)) for name in found}
         state = digest("".join(f"{name} {state_of(stats[name])}\n" for name in found).encode())
         newest = max((stat.st_ctime_ns for stat in stats.values()), default=0)

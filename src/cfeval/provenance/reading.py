@@ -31,9 +31,8 @@ def unnamed(allowed: Collection[str]) -> list[str]:
     files = {os.path.abspath(path) for path in allowed if not path.endswith("/")}
     folders = tuple(f"{os.path.abspath(path)}/" for path in allowed if path.endswith("/"))
     seen = {os.path.abspath(path) for path in _opened}
-    found = {
-        path for path in seen if path not in files and not path.startswith((*folders, *_systems())) and _is_data(path)
-    }
+    elsewhere = (*folders, *_systems(), *_packages())
+    found = {path for path in seen if path not in files and not path.startswith(elsewhere) and _is_data(path)}
     found |= {path for path in seen if path not in files and _is_package_data(path)}
     return sorted(os.path.relpath(path, here) if path.startswith(f"{here}/") else path for path in found)
 
@@ -64,6 +63,17 @@ def _systems() -> tuple[str, ...]:
     own = {str(ROOT), str(MEMORY.absolute()), str(Path(".snakemake").absolute()), str(Path("logs").absolute())}
     every = {*python, *system, *caches, *hubs, *own, *_temporary()}
     return tuple(f"{os.path.abspath(os.path.expanduser(folder))}/" for folder in every)
+
+
+def _packages() -> set[str]:
+    """Where imported packages and modules lie, wherever they are installed: plans name their versions."""
+    found: set[str] = set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and "." not in name:
+            whole = hasattr(module, "__path__")
+            found |= {f"{os.path.dirname(file)}/"} if whole else {file, getattr(module, "__cached__", None) or file}
+    return found
 
 
 def _temporary() -> set[str]:

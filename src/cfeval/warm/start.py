@@ -18,6 +18,8 @@ from cfeval.warm import client
 _LIBRARIES = ("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM")
 _ONE_THREAD = {f"{library}_THREADS": "1" for library in _LIBRARIES}
 """What Snakemake sets for a job of one thread. Libraries read it when they are imported; other jobs run cold."""
+_running: list["Warm"] = []
+"""Parents that were started: they end when nobody holds them any more, and a caller may let go of what it is given."""
 _LONGEST = 100
 """Bytes that the path of a socket may have, a few less than the kernel's limit."""
 
@@ -40,6 +42,8 @@ class Warm:
 
     def stop(self) -> None:
         """End the parent and whatever it still runs; commands run cold from here on."""
+        if self in _running:
+            _running.remove(self)
         self.process.terminate()
         self.process.wait()
         self.life.close()
@@ -91,7 +95,9 @@ def start(log: Path, modules: Sequence[str] = (), environment: MutableMapping[st
     finally:
         os.close(life)
     environment.update(own)
-    return Warm(process, os.fdopen(held, "wb", buffering=0), folder, environment)
+    warm = Warm(process, os.fdopen(held, "wb", buffering=0), folder, environment)
+    _running.append(warm)
+    return warm
 
 
 def _folder() -> Path:

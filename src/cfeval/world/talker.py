@@ -13,7 +13,7 @@ from cfeval.world.painting import check_size
 from cfeval.world.questions import PERSONAS
 from cfeval.world.render import Image
 
-_BATCH = 32
+_BATCH = 128
 _REMEMBERED = 500
 _LONGEST_ANSWER = 8
 _LONGEST_EXPLANATION = 32

@@ -1,6 +1,8 @@
 """A small vision-language model: convolutional encoder, visual tokens, causal transformer decoder."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -12,12 +14,21 @@ MAX_WORDS = 64
 """Longest conversation, words."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cache:
-    """Keys and values of the words so far, each (N, heads, MAX_WORDS, head width), of one layer."""
+    """What one layer has computed already of N conversations, (N, heads, …, head width).
+
+    Keys and values of the words so far, with room for more, and of the visual tokens, which never change.
+    """
 
     keys: Tensor
     values: Tensor
+    seen_keys: Tensor
+    seen_values: Tensor
+
+    def rows(self, chosen: Tensor) -> "Cache":
+        """Only these conversations."""
+        return Cache(self.keys[chosen], self.values[chosen], self.seen_keys[chosen], self.seen_values[chosen])
 
 
 class DecoderLayer(nn.Module):
@@ -34,40 +45,48 @@ class DecoderLayer(nn.Module):
         self.cross_out = nn.Linear(width, width)
         self.feed = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
 
-    def forward(
-        self, words: Tensor, memory: Tensor, positions: Tensor | None = None, cache: Cache | None = None
-    ) -> Tensor:
-        """Words (N·K, T, width) and visual tokens (N, M, width) to words of the same shape.
+    def forward(self, words: Tensor, memory: Tensor) -> Tensor:
+        """Words (N·K, T, width) and visual tokens (N, M, width) to words of the same shape."""
+        query, key, value = (self._split(part) for part in self.self_in(self.norms[0](words)).chunk(3, -1))
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        words = words + self.self_out(mixed.transpose(1, 2).flatten(2))
+        return self._after_words(words, *self.seen(memory))
 
-        With a cache, `positions` (N, T) says where each word stands in its conversation.
+    def seen(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of visual tokens (N, M, width), each (N, heads, M, head width)."""
+        key, value = (self._split(part) for part in self.key_value(memory).chunk(2, -1))
+        return key, value
+
+    def extend(self, words: Tensor, positions: Tensor, cache: Cache, asked: Tensor | None = None) -> Tensor:
+        """Further words (N, T, width) at positions (N, T), which the cache learns, to words of the same shape.
+
+        With `asked` (N,), a place in 0 … T − 1 of each conversation, to the words at these places alone, (N, 1, width).
         """
-        words = words + self.self_out(self._attend_to_words(self.norms[0](words), positions, cache))
-        words = words + self.cross_out(self._look(self.norms[1](words), memory))
-        out: Tensor = words + self.feed(self.norms[2](words))
-        return out
+        rows = torch.arange(len(words))
+        query, key, value = self.self_in(self.norms[0](words)).chunk(3, -1)
+        heads = (*words.shape[:2], self.heads, -1)
+        cache.keys[rows[:, None], :, positions] = key.reshape(heads)
+        cache.values[rows[:, None], :, positions] = value.reshape(heads)
+        if asked is not None:
+            words, query, positions = (part[rows, asked][:, None] for part in (words, query, positions))
+        length = int(positions.max()) + 1
+        before = (torch.arange(length) <= positions[..., None])[:, None]
+        keys, values = cache.keys[:, :, :length], cache.values[:, :, :length]
+        mixed = functional.scaled_dot_product_attention(self._split(query), keys, values, attn_mask=before)
+        words = words + self.self_out(mixed.transpose(1, 2).flatten(2))
+        return self._after_words(words, cache.seen_keys, cache.seen_values)
 
     def _split(self, values: Tensor) -> Tensor:
         count, length, width = values.shape
         return values.view(count, length, self.heads, width // self.heads).transpose(1, 2)
 
-    def _attend_to_words(self, words: Tensor, positions: Tensor | None, cache: Cache | None) -> Tensor:
-        query, key, value = (self._split(part) for part in self.self_in(words).chunk(3, -1))
-        if cache is None or positions is None:
-            mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        else:
-            rows = torch.arange(len(words))[:, None]
-            cache.keys[rows, :, positions] = key.transpose(1, 2)
-            cache.values[rows, :, positions] = value.transpose(1, 2)
-            seen = (torch.arange(cache.keys.shape[2]) <= positions[..., None])[:, None]
-            mixed = functional.scaled_dot_product_attention(query, cache.keys, cache.values, attn_mask=seen)
-        return mixed.transpose(1, 2).flatten(2)
-
-    def _look(self, words: Tensor, memory: Tensor) -> Tensor:
-        """The K conversations about one picture attend to its tokens as one long query."""
-        key, value = (self._split(part) for part in self.key_value(memory).chunk(2, -1))
-        query = self._split(self.query(words).reshape(len(memory), -1, words.shape[-1]))
+    def _after_words(self, words: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Attention to the visual tokens, then feed-forward; K conversations about one picture ask as one query."""
+        query = self._split(self.query(self.norms[1](words)).reshape(len(key), -1, words.shape[-1]))
         mixed = functional.scaled_dot_product_attention(query, key, value)
-        return mixed.transpose(1, 2).reshape(words.shape)
+        words = words + self.cross_out(mixed.transpose(1, 2).reshape(words.shape))
+        out: Tensor = words + self.feed(self.norms[2](words))
+        return out
 
 
 class SmallVLM(nn.Module):
@@ -110,18 +129,25 @@ class SmallVLM(nn.Module):
             hidden = layer(hidden, memory)
         return self._logits(hidden)
 
-    def caches(self, count: int, length: int = MAX_WORDS) -> list[Cache]:
-        """Empty caches for `count` conversations of at most `length` words."""
-        like = self.embedding.weight
-        shape = (count, self.heads, length, like.shape[1] // self.heads)
-        return [Cache(like.new_zeros(shape), like.new_zeros(shape)) for _ in self.layers]
+    def caches(self, memory: Tensor, length: int = MAX_WORDS) -> list[Cache]:
+        """Caches for conversations of at most `length` words, one about each picture (N, M, width); no word yet."""
+        shape = (len(memory), self.heads, length, memory.shape[-1] // self.heads)
+        return [
+            Cache(memory.new_zeros(shape), memory.new_zeros(shape), *layer.seen(memory)) for layer in self._layers()
+        ]
 
-    def extend(self, memory: Tensor, words: Tensor, positions: Tensor, caches: list[Cache]) -> Tensor:
-        """Logits (N, T, vocabulary) after words (N, T) at positions (N, T), which the caches learn."""
+    def extend(self, words: Tensor, positions: Tensor, caches: Sequence[Cache], asked: Tensor) -> Tensor:
+        """Logits (N, vocabulary) of the word after the one at the place `asked` (N,) of each row.
+
+        The caches learn the words (N, T), which stand at `positions` (N, T) of their conversations.
+        """
         hidden = self.embedding(words) + self.order[0][positions]
-        for layer, cache in zip(self.layers, caches, strict=True):
-            hidden = layer(hidden, memory, positions, cache)
-        return self._logits(hidden)
+        for layer, cache in zip(self._layers()[:-1], caches, strict=False):
+            hidden = layer.extend(hidden, positions, cache)
+        return self._logits(self._layers()[-1].extend(hidden, positions, caches[-1], asked))[:, 0]
+
+    def _layers(self) -> list[DecoderLayer]:
+        return cast(list[DecoderLayer], list(self.layers))
 
     def _logits(self, hidden: Tensor) -> Tensor:
         logits: Tensor = self.norm(hidden) @ self.embedding.weight.t()

@@ -1,0 +1,160 @@
+"""The study that the tests of provenance start from: a judge that reads all kinds of things and can be held.
+
+Files beside the study tell the judge what to do: `hold` lets its jobs wait, each says by `seen-…` that it has read all it
+reads; each file in `fail` is a pattern, and an item that it fits makes its job fail.
+"""
+
+import shutil
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from tests.workflow.study import ARM, PARAMS, Study, lay_out
+
+PLUG_IN = "src/cfeval/backends/judges/watched.py"
+HELPER = "src/cfeval/backends/watching.py"
+PROMPT = "own/judge.md"
+_PLUG_IN = '''"""A judge whose verdicts follow from a hash of all that it reads: for tests."""
+
+import hashlib
+from pathlib import Path
+
+import fakelib
+
+from cfeval.backends import watching
+from cfeval.backends.judges.base import JudgeReply
+from cfeval.backends.registry import PluginOptions
+from cfeval.protocols.rules import RULES
+
+
+class Options(PluginOptions):
+    """What it reads."""
+
+    threshold: float = 0.5
+    prompt: str = "own/judge.md"
+    weights: str = ""
+    beside: str = ""
+    """A file that it reads and does not name."""
+
+
+def files(options, protocol):
+    """The prompt and the weights."""
+    return (options.prompt, *((options.weights,) if options.weights else ()))
+
+
+def build(options):
+    """The judge."""
+    return Watched(options)
+
+
+class Watched:
+    """Draws scores by hash."""
+
+    needs_picture = False
+
+    def __init__(self, options):
+        self.options = options
+        read = [path for path in (options.prompt, options.weights, options.beside) if path]
+        self.known = "".join(Path(path).read_text() for path in read)
+
+    def judge(self, requests):
+        """Wait while the judge is held, then draw every verdict."""
+        watching.pause()
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request):
+        watching.fail(f"{self.options.threshold} {request.item} {request.new_answer}")
+        text = f"{self.known}{fakelib.salt()}{request.item}{request.new_answer}{request.new_explanation}"
+        digest = hashlib.sha256(text.encode()).digest()
+        first, second = (watching.share(byte) < self.options.threshold for byte in digest[:2])
+        names = RULES[request.protocol].scores
+        return JudgeReply(scores={names[0]: int(first), names[1]: int(second)}, raw=digest.hex()[:9])
+'''
+_HELPER = '''"""What the watched judge computes with, and how a test can hold it."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+
+def share(byte):
+    """A byte as a share of 256."""
+    return byte / 256
+
+
+def pause():
+    """Wait as long as there is a file `hold` beside the study."""
+    if os.path.exists("../hold"):
+        Path(f"../seen-{os.getpid()}").touch()
+    while os.path.exists("../hold"):
+        time.sleep(0.02)
+
+
+def fail(what):
+    """Break the job where a pattern in the folder `fail` fits."""
+    if os.path.isdir("../fail") and any(re.search(pattern, what) for pattern in os.listdir("../fail")):
+        raise RuntimeError(f"told to fail on {what}")
+'''
+SHARDS = 2
+WATCHED: dict[str, Any] = deepcopy(PARAMS)
+"""Two targets, each with a judge of its own: `j`, which is watched, and `k`, which a test leaves alone."""
+WATCHED["shards"] = SHARDS
+WATCHED["edct"] |= {
+    "judges": {
+        "j": {"backend": "watched", "threshold": 0.5, "prompt": PROMPT},
+        "k": {"backend": "scripted", "threshold": 0.5},
+    },
+    "tables": {"table1": [ARM, ARM | {"vlm": ["mb"], "judge": ["k"]}]},
+    "known": {},
+}
+JUDGED = {"judge": 2, "score": 2}
+TABLES = {"table": 3, "figure": 1, "metrics": 1}
+"""Table 1, comparisons, agreement; the forest."""
+AFTER = {"calls": 1, "report": 1} | TABLES
+"""What is made from all verdicts and scores."""
+EVERYTHING = {"generate": 1, "baseline": 4, "instruct": 4, "edit": 4, "check": 4, "requery": 4, "judge": 4, "score": 4}
+EVERYTHING |= AFTER
+VERDICTS = [f"results/edct/verdicts/mine/ma/w/edct-2025/ea/j/{shard:03}.jsonl" for shard in range(SHARDS)]
+VERDICT = VERDICTS[0]
+OTHERS = VERDICT.replace("/ma/", "/mb/").replace("/j/", "/k/")
+"""A verdict of the judge that is left alone."""
+
+
+def watched(root: Path) -> Study:
+    """The study, nothing run yet."""
+    study = lay_out(root, WATCHED)
+    (root / PLUG_IN).write_text(_PLUG_IN)
+    (root / HELPER).write_text(_HELPER)
+    (root / "own").mkdir()
+    (root / PROMPT).write_text("You judge what changed.\n")
+    install(study, "1.0")
+    return study
+
+
+def install(study: Study, version: str) -> None:
+    """Install a distribution of one module, which says the same in each version."""
+    lib = study.home / "lib"
+    shutil.rmtree(lib, ignore_errors=True)
+    about = lib / f"fakelib-{version}.dist-info"
+    about.mkdir(parents=True)
+    (lib / "fakelib.py").write_text('def salt():\n    return "salt"\n')
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: fakelib\nVersion: {version}\n")
+    (about / "top_level.txt").write_text("fakelib\n")
+
+
+def hold(study: Study) -> None:
+    """Let every job of the watched judge wait from now on, once it has read what it reads."""
+    for seen in study.home.glob("seen-*"):
+        seen.unlink()
+    (study.home / "hold").touch()
+
+
+def waiting(study: Study) -> bool:
+    """Whether a job waits."""
+    return any(study.home.glob("seen-*"))
+
+
+def let_go(study: Study) -> None:
+    """Let the jobs go on."""
+    (study.home / "hold").unlink()
