@@ -94,7 +94,7 @@ def _clear(job: Job) -> None:
 
 
 def _planned(planned: Planned, what: str) -> Plan:
-    """The plan as it is with the code that this process has loaded; refused where it is not the one it was sent with."""
+    """The plan with the code that this process has loaded; refused where it is not the one the job was sent with."""
     plan = Planner(loaded=loading.loaded).plan(planned.job)
     if plan_hash(plan) != planned.plan:
         raise InputError(_changed(planned.job, what))
