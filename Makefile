@@ -39,7 +39,7 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm
 
 test-sealed: setup ## One arm of each kind, made anew: the bytes from which the sealed tables were made.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed

@@ -21,10 +21,15 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+def pytest_sessionstart() -> None:
+    """While tests are collected, modules are imported, which stay: looking for garbage among them takes long."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What the imports left behind stays: a full collection, which statsmodels asks for at every call, skips it."""
-    gc.collect()
+    """A full collection, which statsmodels asks for at every call, looks at no more than the tests themselves make."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

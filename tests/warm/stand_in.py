@@ -1,10 +1,12 @@
 """Preloaded by the parents of these tests: verbs that show, wait and crash beside the real ones."""
 
+import atexit
 import json
 import os
 import random
 import signal
 import sys
+import tempfile
 import time
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 from cfeval.cli import main
 
 real = main.run
+kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def show(*_: str) -> int:
@@ -67,6 +70,14 @@ def was_loaded(module: str) -> int:
     return 0
 
 
+def leave() -> int:
+    """Leave things to be done at exit."""
+    kept.append(tempfile.TemporaryDirectory())
+    atexit.register(print, "registered")
+    print(kept[-1].name)
+    return 0
+
+
 def parent() -> int:
     """Print how many threads the parent has, and whether torch or the parent has touched a GPU."""
     torch, of = sys.modules.get("torch"), Path(f"/proc/{os.getppid()}")
@@ -77,7 +88,7 @@ def parent() -> int:
 
 def run(arguments: list[str]) -> int:
     """A verb of this module's, or a real one."""
-    verbs = {"show": show, "wait": wait, "crash": crash, "was-loaded": was_loaded, "parent": parent}
+    verbs = {"leave": leave, "show": show, "wait": wait, "crash": crash, "was-loaded": was_loaded, "parent": parent}
     verb = verbs.get(arguments[0])
     return verb(*arguments[1:]) if verb else real(arguments)
 

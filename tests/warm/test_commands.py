@@ -68,6 +68,12 @@ def test_what_nobody_expected_is_a_traceback(jobs: Jobs) -> None:
     assert jobs.run("crash", "raise").stderr.rstrip().endswith("RuntimeError: broken")
 
 
+def test_what_it_leaves_for_its_end_is_done(jobs: Jobs) -> None:
+    folder, registered = jobs.run("leave").stdout.splitlines()
+    assert not Path(folder).exists()
+    assert registered == "registered"
+
+
 def test_commands_run_side_by_side(jobs: Jobs, tmp_path: Path) -> None:
     begun = [jobs.begin("wait", str(tmp_path / f"{number}.pid")) for number in range(8)]
     until(lambda: len(list(tmp_path.glob("*.pid"))) == 8)

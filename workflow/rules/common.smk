@@ -14,7 +14,7 @@ from snakemake.resources import Resource
 from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
 from cfeval.jobs import STUDIES, cvqa, edct, vce
-from cfeval.jobs.common import shard_names
+from cfeval.jobs.common import Pictures, shard_names
 from cfeval.params.roots import PARAMS as PARAMS_FILE
 from cfeval.params.roots import root_of
 from cfeval.preflight import locks
@@ -63,6 +63,7 @@ envvars:
 
 JOBS = {job.name: job for job in ALL}
 SHARDS = shard_names(PARAMS.shards)
+PICTURES = Pictures(PARAMS.pictures == "archive")
 calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a
@@ -82,6 +83,12 @@ def at(pattern):
 def whole(pattern):
     """For a rule's files: all shards of a pattern."""
     return expand(at(pattern), shard=SHARDS, allow_missing=True)
+
+
+def pictured(files):
+    """For a rule's files: record files and, where the study has archives of pictures, those beside them."""
+    files = [files] if isinstance(files, str) else files
+    return [*files, *PICTURES.beside(*files)]
 
 
 def job_of(pattern, wildcards):

@@ -53,7 +53,7 @@ rule cvqa_questions:
     input:
         stale=stale(cvqa.QUESTIONS),
     output:
-        update(whole(cvqa.QUESTIONS)),
+        update(pictured(whole(cvqa.QUESTIONS))),
     log:
         "logs/cvqa/questions/{set}.log",
     wildcard_constraints:
@@ -72,7 +72,7 @@ rule cvqa_drafts:
     input:
         stale=stale(cvqa.DRAFTS),
     output:
-        update(whole(cvqa.DRAFTS)),
+        update(pictured(whole(cvqa.DRAFTS))),
     log:
         "logs/cvqa/drafts/{set}.log",
     wildcard_constraints:
@@ -89,7 +89,7 @@ rule cvqa_drafts:
 rule cvqa_reviews:
     """Have drafts checked against their pictures by a second model."""
     input:
-        drafts=at(cvqa.DRAFTS),
+        drafts=pictured(at(cvqa.DRAFTS)),
         stale=stale(cvqa.REVIEWS),
     output:
         update(at(cvqa.REVIEWS)),
@@ -109,11 +109,11 @@ rule cvqa_reviews:
 rule cvqa_builds:
     """Let into the set what every check, and where people decide every person, lets pass; all shards at once."""
     input:
-        drafts=whole(cvqa.DRAFTS),
+        drafts=pictured(whole(cvqa.DRAFTS)),
         reviews=whole(cvqa.REVIEWS),
         stale=stale(cvqa.QUESTIONS),
     output:
-        pairs=update(whole(cvqa.QUESTIONS)),
+        pairs=update(pictured(whole(cvqa.QUESTIONS))),
         fates=update(at(cvqa.FATES)),
     log:
         "logs/cvqa/builds/{set}.log",
@@ -131,7 +131,7 @@ rule cvqa_builds:
 rule cvqa_answers:
     """Have both questions of every pair answered, each in a fresh turn."""
     input:
-        questions=at(cvqa.QUESTIONS),
+        questions=pictured(at(cvqa.QUESTIONS)),
         stale=stale(cvqa.ANSWERS),
     output:
         update(at(cvqa.ANSWERS)),

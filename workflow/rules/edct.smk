@@ -7,7 +7,7 @@ Steps: 1. samples. 2. baseline: question, then reason. 3. instructions: cited co
 checks. 5. requery: the same two turns on the edited image. 6. verdicts, then scores with status, accuracy and checks. 7. the
 calls to models outside. 8. tables, figures, headline figures. 9. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/jobs/edct.py. A record names its images
-by SHA-256, so that an input with images is its record file alone.
+by SHA-256, so that an input with images is its record file alone, unless its pictures lie in an archive.
 """
 
 
@@ -77,7 +77,7 @@ rule edct_samples:
     input:
         stale=stale(edct.SAMPLES),
     output:
-        update(whole(edct.SAMPLES)),
+        update(pictured(whole(edct.SAMPLES))),
     log:
         "logs/edct/samples/{dataset}.log",
     resources:
@@ -92,7 +92,7 @@ rule edct_samples:
 rule edct_baseline:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
-        samples=at(edct.SAMPLES),
+        samples=pictured(at(edct.SAMPLES)),
         stale=stale(edct.BASELINE),
     output:
         update(at(edct.BASELINE)),
@@ -110,7 +110,7 @@ rule edct_baseline:
 rule edct_instructions:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
-        samples=at(edct.SAMPLES),
+        samples=pictured(at(edct.SAMPLES)),
         baseline=at(edct.BASELINE),
         stale=stale(edct.INSTRUCTIONS),
     output:
@@ -129,11 +129,11 @@ rule edct_instructions:
 rule edct_counterfactuals:
     """Apply every instruction to its original image (Stage 3)."""
     input:
-        samples=at(edct.SAMPLES),
+        samples=pictured(at(edct.SAMPLES)),
         instructions=at(edct.INSTRUCTIONS),
         stale=stale(edct.COUNTERFACTUALS),
     output:
-        update(at(edct.COUNTERFACTUALS)),
+        update(pictured(at(edct.COUNTERFACTUALS))),
     log:
         "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
     resources:
@@ -148,12 +148,12 @@ rule edct_counterfactuals:
 rule edct_checks:
     """Check every edit: intended attribute, the rest unchanged, changed area."""
     input:
-        samples=at(edct.SAMPLES),
+        samples=pictured(at(edct.SAMPLES)),
         instructions=at(edct.INSTRUCTIONS),
-        counterfactuals=at(edct.COUNTERFACTUALS),
+        counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.CHECKS),
     output:
-        update(at(edct.CHECKS)),
+        update(pictured(at(edct.CHECKS))),
     log:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
     resources:
@@ -168,8 +168,8 @@ rule edct_checks:
 rule edct_requery:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
-        samples=at(edct.SAMPLES),
-        counterfactuals=at(edct.COUNTERFACTUALS),
+        samples=pictured(at(edct.SAMPLES)),
+        counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.REQUERY),
     output:
         update(at(edct.REQUERY)),
@@ -189,7 +189,7 @@ rule edct_verdicts:
     input:
         baseline=at(edct.BASELINE),
         instructions=at(edct.INSTRUCTIONS),
-        counterfactuals=at(edct.COUNTERFACTUALS),
+        counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         requery=at(edct.REQUERY),
         stale=stale(edct.VERDICTS),
     output:

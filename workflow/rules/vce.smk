@@ -59,7 +59,7 @@ rule vce_images:
     input:
         stale=stale(vce.IMAGES),
     output:
-        update(whole(vce.IMAGES)),
+        update(pictured(whole(vce.IMAGES))),
     log:
         "logs/vce/images/{image_set}.log",
     resources:
@@ -74,10 +74,10 @@ rule vce_images:
 rule vce_counterfactuals:
     """Make the counterfactuals of an arm."""
     input:
-        images=at(vce.IMAGES),
+        images=pictured(at(vce.IMAGES)),
         stale=stale(vce.COUNTERFACTUALS),
     output:
-        update(at(vce.COUNTERFACTUALS)),
+        update(pictured(at(vce.COUNTERFACTUALS))),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
     resources:
@@ -92,8 +92,8 @@ rule vce_counterfactuals:
 rule vce_scores:
     """Score every counterfactual of an arm."""
     input:
-        images=at(vce.IMAGES),
-        counterfactuals=at(vce.COUNTERFACTUALS),
+        images=pictured(at(vce.IMAGES)),
+        counterfactuals=pictured(at(vce.COUNTERFACTUALS)),
         stale=stale(vce.SCORES),
     output:
         update(at(vce.SCORES)),
@@ -111,8 +111,8 @@ rule vce_scores:
 rule vce_groups:
     """Score the groups of an arm, all shards together."""
     input:
-        images=whole(vce.IMAGES),
-        counterfactuals=whole(vce.COUNTERFACTUALS),
+        images=pictured(whole(vce.IMAGES)),
+        counterfactuals=pictured(whole(vce.COUNTERFACTUALS)),
         scores=whole(vce.SCORES),
         stale=stale(vce.GROUPS),
     output:

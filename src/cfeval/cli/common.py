@@ -47,7 +47,9 @@ PARAMS = Path("params.yaml")
 """The parameter file where none is named."""
 SamplesFile = Annotated[
     Path,
-    typer.Option("--samples", callback=_file, help="Samples (JSONL); their pictures lie in the folder beside."),
+    typer.Option(
+        "--samples", callback=_file, help="Samples (JSONL); their pictures lie in the folder or archive beside."
+    ),
 ]
 BaselineFile = Annotated[Path, typer.Option("--baseline", callback=_file, help="Baseline conversations (JSONL).")]
 InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=_file, help="Edit instructions (JSONL).")]
@@ -56,7 +58,7 @@ CounterfactualsFile = Annotated[
     typer.Option(
         "--counterfactuals",
         callback=_file,
-        help="Counterfactuals (JSONL); their pictures lie in the folder beside.",
+        help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside.",
     ),
 ]
 ChecksFile = Annotated[Path, typer.Option("--checks", callback=_file, help="Checks of the counterfactuals (JSONL).")]
@@ -84,6 +86,9 @@ Offline = Annotated[
 ]
 Shards = Annotated[
     int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
+]
+Archive = Annotated[
+    bool, typer.Option("--archive", help="Put the pictures into one file, OUT.zip, in the place of the folder OUT.")
 ]
 Cut = Annotated[
     int | None,

@@ -10,7 +10,7 @@ from pathlib import Path
 from cfeval.errors import OutputError, as_output_error
 
 PIECE = 1 << 18
-"""Characters of a growing text that are kept before they are written."""
+"""Bytes of a growing file that are kept before they are written."""
 
 
 def ensure_writable(path: Path) -> None:
@@ -66,9 +66,16 @@ def write_text(path: Path, content: str) -> None:
 
 @contextmanager
 def growing_text(path: Path, piece: int = PIECE) -> Iterator[Callable[[str], None]]:
-    """Yields the function that adds UTF-8 text to a file; the file appears when the block ends well.
+    """Yields the function that adds UTF-8 text to a file; see `growing_bytes`."""
+    with growing_bytes(path, piece) as add:
+        yield lambda text: add(text.encode())
 
-    No more than a piece of so many characters is in memory, and no file is open in between: there may be many at once.
+
+@contextmanager
+def growing_bytes(path: Path, piece: int = PIECE) -> Iterator[Callable[[bytes], None]]:
+    """Yields the function that adds bytes to a file; the file appears when the block ends well.
+
+    No more than a piece of so many bytes is in memory, and no file is open in between: there may be many at once.
 
     Raises:
         OutputError: see `write_bytes`. What goes wrong in the block for another reason is not about this file.
@@ -76,19 +83,19 @@ def growing_text(path: Path, piece: int = PIECE) -> Iterator[Callable[[str], Non
     with _writing(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
         os.close(handle)
-    part, waiting, size = Path(name), list[str](), 0
+    part, waiting, size = Path(name), list[bytes](), 0
 
     def flush() -> None:
         nonlocal size
-        with _writing(path), part.open("a", encoding="utf-8", newline="\n") as stream:
+        with _writing(path), part.open("ab") as stream:
             stream.writelines(waiting)
         waiting.clear()
         size = 0
 
-    def add(text: str) -> None:
+    def add(content: bytes) -> None:
         nonlocal size
-        waiting.append(text)
-        size += len(text)
+        waiting.append(content)
+        size += len(content)
         if size >= piece:
             flush()
 

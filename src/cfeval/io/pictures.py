@@ -1,5 +1,6 @@
 """Images as the studies pass them around: the PNG file's bytes, its hash, its pixels."""
 
+import errno
 import hashlib
 import io
 import warnings
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from cfeval.errors import InputError
+from cfeval.io.archives import archive_in_place_of
 from cfeval.records.common import ImageRef
 
 MAX_PIXELS = 50_000_000
@@ -65,19 +67,48 @@ class Picture:
 
 
 def folder_of(records: Path) -> Path:
-    """The folder that holds the pictures of a record file: `X/` beside `X.jsonl`."""
+    """The folder that holds the pictures of a record file: `X/` beside `X.jsonl`.
+
+    Its files are in the archive `X.zip` where that lies there: they are read by `file_in`, and by nothing else.
+    """
     return records.with_suffix("")
+
+
+def file_in(folder: Path, name: str) -> bytes:
+    """The bytes of a file in a folder of pictures, or in the archive that stands for it.
+
+    Raises:
+        OSError: it cannot be read, or would lie outside the folder.
+    """
+    if _is_outside(name):
+        raise OSError(errno.EINVAL, "it would lie outside its folder")
+    archive = archive_in_place_of(folder)
+    return (folder / name).read_bytes() if archive is None else archive.read(name)
+
+
+def in_archive(folder: Path) -> bool:
+    """Whether an archive, be it a damaged one, stands for a folder of pictures."""
+    try:
+        return archive_in_place_of(folder) is not None
+    except OSError:
+        return True
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of the files in a folder of pictures, or in the archive that stands for it; OSError as in `file_in`."""
+    if archive := archive_in_place_of(folder):
+        return archive.names
+    return sorted(file.name for file in folder.iterdir() if file.is_file()) if folder.is_dir() else []
 
 
 def load(folder: Path, ref: ImageRef) -> Picture:
     """Read a picture that a record refers to, and check that it is the one the record was written for."""
     path = folder / ref.path
     try:
-        picture = Picture(path.read_bytes())
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot read the image ({error.strerror}); run the step that makes it again"
-        ) from None
+        picture = Picture(file_in(folder, ref.path))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot read the image ({why}); run the step that makes it again") from None
     if picture.sha256 != ref.sha256:
         raise InputError(f"{path}: not the image its record names (SHA-256 differs); run the step that makes it again")
     return picture
@@ -88,15 +119,18 @@ def fault_of(folder: Path, ref: ImageRef) -> str:
 
     Nothing outside the folder is opened, whatever the record says.
     """
-    place = PurePosixPath(ref.path)
-    if place.is_absolute() or ".." in place.parts:
+    if _is_outside(ref.path):
         return f"its picture {ref.path[:60]!r} would lie outside its folder"
     try:
-        with (folder / place).open("rb") as stream:
-            same = hashlib.file_digest(stream, "sha256").hexdigest() == ref.sha256
+        same = hashlib.sha256(file_in(folder, ref.path)).hexdigest() == ref.sha256
     except (OSError, ValueError) as error:
         return f"its picture {ref.path[:60]!r} cannot be read ({getattr(error, 'strerror', None) or error})"
     return "" if same else f"its picture {ref.path[:60]!r} is another than the one its record names (SHA-256 differs)"
+
+
+def _is_outside(name: str) -> bool:
+    place = PurePosixPath(name)
+    return place.is_absolute() or ".." in place.parts
 
 
 def import_image(path: Path) -> Picture:

@@ -44,14 +44,15 @@ class Raw(Protocol):
         """Its picture."""
 
 
-def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1) -> None:
-    """File every sample and its picture.
+def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1, archive: bool = False) -> None:
+    """File every sample and its picture; see `cfeval.io.shards.file_pictured`.
 
     Raises:
         InputError: two samples have the same id, one cannot be filed, or there is none.
     """
     filed = ((as_record(raw, Sample), raw.picture) for raw in raws)
-    file_pictured(path, ((sample.id, sample, picture, sample.image.path) for sample, picture in filed), shards)
+    items = ((sample.id, sample, picture, sample.image.path) for sample, picture in filed)
+    file_pictured(path, items, shards, archive)
 
 
 def as_record(raw: Raw, kind: type[R]) -> R:

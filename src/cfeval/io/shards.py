@@ -18,7 +18,7 @@ Filed = tuple[ItemId, Record, Picture, str]
 """An item's id, its record, its picture, and the path of the picture."""
 AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
 _WAITING = 32 * PIECE
-"""Characters of all shards together that wait to be written."""
+"""Bytes of all shards together that wait to be written."""
 
 
 def shard_of(item: str, shards: int) -> int:
@@ -41,32 +41,38 @@ def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -
 
 
 @contextmanager
-def sharded_gallery(path: Path, shards: int = 1) -> Iterator[AddTo]:
+def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Iterator[AddTo]:
     """Yields the function that adds an item's record and pictures to its shard; all appear when the block ends well.
+
+    Args:
+        path: see `shard_files`.
+        shards: into how many files.
+        archive: put the pictures of each shard into one file, as in `gallery`.
 
     Raises:
         OutputError: see `gallery`; no shard is begun then.
     """
     files = shard_files(path, shards)
     for file in files:
-        ensure_own(file)
+        ensure_own(file, archive)
     with building_folder(path) as building:
         built = [building / file.name for file in files]
         with ExitStack() as stack:
-            add = [stack.enter_context(gallery(file, min(PIECE, _WAITING // shards))) for file in built]
+            piece = min(PIECE, _WAITING // shards)
+            add = [stack.enter_context(gallery(file, piece, archive=archive)) for file in built]
             yield lambda item, record, pictures: add[shard_of(item, shards)](record, pictures)
         for here, there in zip(built, files, strict=True):
             move(here, there)
 
 
-def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1) -> None:
-    """File every record and its picture.
+def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1, archive: bool = False) -> None:
+    """File every record and its picture; see `sharded_gallery`.
 
     Raises:
         InputError: two records have the same id, or there is none.
     """
     seen: set[str] = set()
-    with sharded_gallery(path, shards) as add:
+    with sharded_gallery(path, shards, archive) as add:
         for item, record, picture, place in items:
             if item in seen:
                 raise InputError(f"two items have the id '{item}'; ids must differ")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,10 +39,25 @@ def made(pattern: str, arms: Iterable[Arm], shards: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(pattern.format(shard=shard, **arm) for arm in arms for shard in shards))
 
 
-def with_pictures(files: Iterable[str]) -> tuple[str, ...]:
-    """Record files and, after them, the folders of their pictures."""
-    named = list(files)
-    return (*named, *(f"{file.removesuffix('.jsonl')}/" for file in named))
+@dataclass(frozen=True)
+class Pictures:
+    """Where the pictures of a study's record files lie: `X/` beside `X.jsonl`, or the archive `X.zip`."""
+
+    archived: bool
+
+    @property
+    def words(self) -> list[str]:
+        """What the command of a stage is told that makes pictures."""
+        return ["--archive"] * self.archived
+
+    def made(self, files: Iterable[str]) -> tuple[str, ...]:
+        """Record files and, after them, the folders or archives of their pictures."""
+        named = list(files)
+        return (*named, *(f"{file.removesuffix('.jsonl')}{'.zip' if self.archived else '/'}" for file in named))
+
+    def beside(self, *files: str) -> list[str]:
+        """The archives of record files; no folders: what is in those is named by the records, by hashes."""
+        return list(self.made(files)[len(files) :]) if self.archived else []
 
 
 def as_json(content: Any) -> str:

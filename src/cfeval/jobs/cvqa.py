@@ -11,6 +11,7 @@ from typing import Any
 from cfeval.jobs.common import (
     Arm,
     Backend,
+    Pictures,
     as_json,
     code_of,
     each,
@@ -18,7 +19,6 @@ from cfeval.jobs.common import (
     made,
     needs_of,
     shard_names,
-    with_pictures,
 )
 from cfeval.params.cvqa import FAMILIES, Cvqa
 from cfeval.params.study import Params
@@ -57,6 +57,7 @@ class _Cvqa:
         self.root = root
         self.shards = shard_names(params.shards)
         self.cut = str(params.shards)
+        self.pictures = Pictures(params.pictures == "archive")
         self.sets = study.sets_asked()
         self.builds = list(study.builds_asked())
         self.arms: list[Arm] = [arm.model_dump() for arm in study.all_arms()]
@@ -103,22 +104,23 @@ class _Cvqa:
         arm, items = {"set": name}, self.study.sets[name].items
         using = self.backend("sets", name)
         words = ["--set", as_json(using.spec.plugin()), *(["--items", str(items)] if items else [])]
-        words += ["--seed", self.seed, "--shards", self.cut, "--out", self.at(QUESTIONS, arm)]
-        return self._stage("questions", words, [], with_pictures(self.all(QUESTIONS, [arm])), [using])
+        words += ["--seed", self.seed, "--shards", self.cut, *self.pictures.words, "--out", self.at(QUESTIONS, arm)]
+        return self._stage("questions", words, [], self.pictures.made(self.all(QUESTIONS, [arm])), [using])
 
     def _drafts(self, name: str) -> Job:
         arm, build = {"set": name}, self.study.builds[name]
         using = [self.backend("sources", build.source), self.backend("builders", build.builder)]
         words = ["--source", as_json(using[0].spec.plugin()), "--builder", as_json(using[1].spec.plugin())]
         words += ["--items", str(build.items), "--seed", self.seed]
-        words += ["--shards", self.cut, "--out", self.at(DRAFTS, arm)]
-        return self._stage("draft", words, [], with_pictures(self.all(DRAFTS, [arm])), using)
+        words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(DRAFTS, arm)]
+        return self._stage("draft", words, [], self.pictures.made(self.all(DRAFTS, [arm])), using)
 
     def _reviews(self, arm: Arm) -> Job:
         using = self.backend("checkers", self.study.builds[arm["set"]].checker)
         words = ["--drafts", self.at(DRAFTS, arm), "--checker", as_json(using.spec.plugin())]
         words += ["--seed", self.seed, "--out", self.at(REVIEWS, arm)]
-        return self._stage("review", words, [words[1]], (self.at(REVIEWS, arm),), [using])
+        inputs = [words[1], *self.pictures.beside(words[1])]
+        return self._stage("review", words, inputs, (self.at(REVIEWS, arm),), [using])
 
     def _assembled(self, name: str) -> Job:
         arm, build = {"set": name}, self.study.builds[name]
@@ -126,9 +128,10 @@ class _Cvqa:
         fates = self.at(FATES, arm)
         words = ["--drafts", self.at(DRAFTS, arm), "--reviews", self.at(REVIEWS, arm), *each("--decisions", decisions)]
         words += [*(["--people"] if build.people else []), "--cut", self.cut, "--shards", self.cut]
-        words += ["--out", self.at(QUESTIONS, arm), "--fates", fates]
-        inputs = self.all(DRAFTS, [arm]) + self.all(REVIEWS, [arm])
-        outputs = (*with_pictures(self.all(QUESTIONS, [arm])), fates)
+        words += [*self.pictures.words, "--out", self.at(QUESTIONS, arm), "--fates", fates]
+        drafts = self.all(DRAFTS, [arm])
+        inputs = [*drafts, *self.all(REVIEWS, [arm]), *self.pictures.beside(*drafts)]
+        outputs = (*self.pictures.made(self.all(QUESTIONS, [arm])), fates)
         return self._stage("assemble", words, inputs, outputs, [], files=decisions)
 
     def _answers(self, arm: Arm) -> Job:
@@ -136,7 +139,8 @@ class _Cvqa:
         orders = self.study.orders_of(CvqaArm(set=arm["set"], answerer=arm["answerer"]))
         words = ["--questions", self.at(QUESTIONS, arm), "--answerer", as_json(using.spec.plugin())]
         words += ["--orders", str(orders), "--seed", self.seed, "--out", self.at(ANSWERS, arm)]
-        return self._stage("answer", words, [words[1]], (self.at(ANSWERS, arm),), [using])
+        inputs = [words[1], *self.pictures.beside(words[1])]
+        return self._stage("answer", words, inputs, (self.at(ANSWERS, arm),), [using])
 
     def _scores(self, arm: Arm) -> Job:
         words = ["--questions", self.at(QUESTIONS, arm), "--answers", self.at(ANSWERS, arm)]

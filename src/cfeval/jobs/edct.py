@@ -15,6 +15,7 @@ from cfeval.io.prompts import prompt_file
 from cfeval.jobs.common import (
     Arm,
     Backend,
+    Pictures,
     as_json,
     code_of,
     each,
@@ -24,7 +25,6 @@ from cfeval.jobs.common import (
     package_files,
     relative,
     shard_names,
-    with_pictures,
 )
 from cfeval.params.edct import Edct
 from cfeval.params.study import Params
@@ -72,6 +72,7 @@ class _Edct:
         self.root = root
         self.shards = shard_names(params.shards)
         self.cut = str(params.shards)
+        self.pictures = Pictures(params.pictures == "archive")
         self.arms: list[Arm] = [arm.model_dump() for arm in self.study.arms()]
         self.seed = str(self.study.seed)
         self.tables = [table for table in TABLES if arms_of_table(self.study, table)]
@@ -139,8 +140,8 @@ class _Edct:
         files = self.all(SAMPLES, [{"dataset": dataset}])
         base = self.at(SAMPLES, {"dataset": dataset, "shard": ""})
         words = ["--dataset", as_json(spec.plugin()), "--items", str(self.study.items), "--seed", self.seed]
-        words += ["--shards", self.cut, "--out", base]
-        return self._stage("generate", words, [], with_pictures(files), [Backend("datasets", spec)])
+        words += ["--shards", self.cut, *self.pictures.words, "--out", base]
+        return self._stage("generate", words, [], self.pictures.made(files), [Backend("datasets", spec)])
 
     def _baseline(self, arm: Arm) -> Job:
         return self._conversation("baseline", arm, [], BASELINE)
@@ -161,6 +162,7 @@ class _Edct:
             relative(str(prompt_file(name, protocol="conversation", folder=_folder(folder))))
             for name in ("answer", "explain")
         ]
+        inputs += self.pictures.beside(*inputs)
         return self._stage(stage, words, inputs, (self.at(pattern, arm),), model, files=prompts)
 
     def _instructions(self, arm: Arm) -> Job:
@@ -170,15 +172,17 @@ class _Edct:
         words = ["--samples", inputs[0], "--baseline", inputs[1], f"--writer={_said(writer)}"]
         words += ["--protocol", arm["protocol"], "--edits", str(edits), "--seed", self.seed]
         out = self.at(INSTRUCTIONS, arm)
+        inputs += self.pictures.beside(inputs[0])
         return self._stage("instruct", [*words, "--out", out], inputs, (out,), writer)
 
     def _counterfactuals(self, arm: Arm) -> Job:
         editor = self.backend("editors", arm, "editor")
         inputs = [self.at(SAMPLES, arm), self.at(INSTRUCTIONS, arm)]
         words = ["--samples", inputs[0], "--instructions", inputs[1], f"--editor={_said(editor)}"]
-        words += ["--protocol", arm["protocol"], "--seed", self.seed]
+        words += ["--protocol", arm["protocol"], "--seed", self.seed, *self.pictures.words]
         out = self.at(COUNTERFACTUALS, arm)
-        return self._stage("edit", [*words, "--out", out], inputs, with_pictures([out]), editor)
+        inputs += self.pictures.beside(inputs[0])
+        return self._stage("edit", [*words, "--out", out], inputs, self.pictures.made([out]), editor)
 
     def _checks(self, arm: Arm) -> Job:
         verifier = self.backend("verifiers", arm, "dataset")
@@ -186,7 +190,9 @@ class _Edct:
         words = ["--samples", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
         words += [f"--verifier={_said(verifier)}", "--protocol", arm["protocol"], "--seed", self.seed]
         out = self.at(CHECKS, arm)
-        return self._stage("check", [*words, "--out", out], inputs, with_pictures([out]), verifier)
+        words += [*self.pictures.words, "--out", out]
+        inputs += self.pictures.beside(inputs[0], inputs[2])
+        return self._stage("check", words, inputs, self.pictures.made([out]), verifier)
 
     def _verdicts(self, arm: Arm) -> Job:
         judge = self.backend("judges", arm, "judge")
@@ -194,6 +200,7 @@ class _Edct:
         words = ["--baseline", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
         words += ["--requery", inputs[3], "--judge", _said(judge), "--protocol", arm["protocol"], "--seed", self.seed]
         out = self.at(VERDICTS, arm)
+        inputs += self.pictures.beside(inputs[2])
         return self._stage("judge", [*words, "--out", out], inputs, (out,), judge)
 
     def _scores(self, arm: Arm) -> Job:
@@ -243,6 +250,8 @@ class _Edct:
         figures = [self.at(FIGURE, {"figure": figure}).removesuffix(".png") + ".svg" for figure in self.figures]
         shown = (SAMPLES, BASELINE, INSTRUCTIONS, COUNTERFACTUALS, REQUERY, SCORES)
         inputs = [*tables, *figures, *(file for pattern in shown for file in self.all(pattern, self.arms))]
+        pictured = [file for pattern in (SAMPLES, COUNTERFACTUALS) for file in self.all(pattern, self.arms)]
+        inputs += self.pictures.beside(*pictured)
         out = self.at(REPORT, {})
         words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut]
         words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]

@@ -10,6 +10,7 @@ from typing import Any
 from cfeval.jobs.common import (
     Arm,
     Backend,
+    Pictures,
     as_json,
     code_of,
     each,
@@ -17,7 +18,6 @@ from cfeval.jobs.common import (
     made,
     needs_of,
     shard_names,
-    with_pictures,
 )
 from cfeval.params.study import Params
 from cfeval.params.vce import FAMILIES, Vce
@@ -56,6 +56,7 @@ class _Vce:
         self.root = root
         self.shards = shard_names(params.shards)
         self.cut = str(params.shards)
+        self.pictures = Pictures(params.pictures == "archive")
         self.arms: list[Arm] = [arm.model_dump() for arm in study.all_arms()]
         self.seed = str(study.seed)
 
@@ -109,9 +110,9 @@ class _Vce:
         words = ["--image-set", self.said("image_sets", image_set)]
         words += each("--label", [one.source for one in self.study.groups])
         words += ["--count", str(self.study.images), "--size", str(self.study.size), "--seed", self.seed]
-        words += ["--shards", self.cut, "--out", self.at(IMAGES, arm)]
+        words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(IMAGES, arm)]
         using = [self.backend("image_sets", image_set)]
-        return self._stage("images", words, [], with_pictures(self.all(IMAGES, [arm])), using)
+        return self._stage("images", words, [], self.pictures.made(self.all(IMAGES, [arm])), using)
 
     def _counterfactuals(self, arm: Arm) -> Job:
         study, own = self.study, _arm(arm)
@@ -124,13 +125,13 @@ class _Vce:
         words += [f"--perceptual={_said(perceptual)}", "--method", as_json(method.resolved())]
         words += ["--groups", as_json([group.model_dump() for group in study.groups_of(own)])]
         words += ["--repeats", str(study.repeats_of(own)), "--same-noise" if study.same_noise else "--no-same-noise"]
-        words += ["--seed", self.seed, "--precision", study.compute.precision]
+        words += ["--seed", self.seed, "--precision", study.compute.precision, *self.pictures.words]
         out = self.at(COUNTERFACTUALS, arm)
         aside = ("--compute", as_json(study.compute.model_dump()))
         made_of = [*using, *robust, *perceptual]
-        return self._stage(
-            "explain", [*words, "--out", out], [self.at(IMAGES, arm)], with_pictures([out]), made_of, aside=aside
-        )
+        inputs = [self.at(IMAGES, arm), *self.pictures.beside(self.at(IMAGES, arm))]
+        made = self.pictures.made([out])
+        return self._stage("explain", [*words, "--out", out], inputs, made, made_of, aside=aside)
 
     def _scores(self, arm: Arm) -> Job:
         study = self.study
@@ -142,7 +143,8 @@ class _Vce:
         words += [self._mode(arm), "--out", self.at(SCORES, arm)]
         using = [*asked, *self.every("perceptual"), *self.every("embeddings")]
         aside = ("--batch", str(study.compute.batch))
-        return self._stage("score", words, [words[1], words[3]], (self.at(SCORES, arm),), using, aside=aside)
+        inputs = [words[1], words[3], *self.pictures.beside(words[1], words[3])]
+        return self._stage("score", words, inputs, (self.at(SCORES, arm),), using, aside=aside)
 
     def _groups(self, arm: Arm) -> Job:
         study = self.study
@@ -153,7 +155,7 @@ class _Vce:
             words += ["--image-set", self.said("image_sets", arm["image_set"])]
             words += ["--count", str(study.target_images), "--size", str(study.size)]
         words += [self._mode(arm), "--seed", self.seed, "--out", self.at(GROUPS, arm)]
-        inputs = [file for pattern in (IMAGES, COUNTERFACTUALS, SCORES) for file in self.all(pattern, [arm])]
+        inputs = self._pictured([arm], SCORES)
         using = [*self.every("features"), *self.every("perceptual"), self.backend("image_sets", arm["image_set"])]
         return self._stage("group", words, inputs, (self.at(GROUPS, arm),), using)
 
@@ -191,8 +193,13 @@ class _Vce:
             words += ["--label", one["method"]]
         out = self.at(SHEETS, arm)
         words += ["--across", str(min(self.study.images, ON_SHEET)), "--cut", self.cut, "--out", out]
-        inputs = [file for pattern in (IMAGES, COUNTERFACTUALS, SCORES) for file in self.all(pattern, arms)]
-        return self._stage("sheet", words, inputs, with_pictures([out]), [])
+        inputs = self._pictured(arms, SCORES)
+        return self._stage("sheet", words, inputs, Pictures(archived=False).made([out]), [])
+
+    def _pictured(self, arms: list[Arm], *others: str) -> list[str]:
+        """The originals and counterfactuals of some arms, files of other patterns, and archives of pictures."""
+        pictured = self.all(IMAGES, arms) + self.all(COUNTERFACTUALS, arms)
+        return [*pictured, *(file for one in others for file in self.all(one, arms)), *self.pictures.beside(*pictured)]
 
     def _mode(self, arm: Arm) -> str:
         return f"--{self.study.methods[arm['method']].mode or 'paper'}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -22,6 +22,9 @@ class Params(Section):
 
     name: Name | None = Field(None, description="Of the study: its results lie in results/NAME; empty: in results.")
     shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
+    pictures: Literal["folder", "archive"] = Field(
+        "folder", description="Where the pictures of a record file lie: in a folder beside it, or in one ZIP file."
+    )
     limits: Limits = Limits()
     calls: Calls = Calls()
     edct: Edct

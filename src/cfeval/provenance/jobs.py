@@ -51,4 +51,5 @@ class Job:
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> "Job":
         """The job that `as_json` told of."""
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in told.items()})
+        content: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in told.items()}
+        return cls(**content)

@@ -4,6 +4,7 @@ The sidecar, `X.made.json`, comes last: `plan` (see `plans`), `inputs` and `outp
 path: equal jobs write equal sidecars.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -22,6 +23,8 @@ from cfeval.provenance.state import State
 _SETTLED_SECONDS = 2
 _COMMAND_LINE = "cfeval.cli"
 """Imports its verbs by their names; which one runs, the plan says."""
+_PICTURES = (".png", ".npy")
+"""Endings of the files that a stage writes into a folder of pictures."""
 COUNTER = "CFEVAL_JOBS_LOG"
 """The environment variable that names a file to which every job adds a line: made or kept, stage, first output."""
 
@@ -39,6 +42,7 @@ def make(planned: Planned, run: Callable[[list[str]], int]) -> int:
             os.utime(path)
         _count("kept", job)
         return 0
+    _clear(job)
     given = _Given([*job.inputs, *job.files])
     loading.named.clear()
     reading.watch()
@@ -72,8 +76,25 @@ class _Given:
                 raise InputError(_changed(job, path))
 
 
+def _clear(job: Job) -> None:
+    """Take away the pictures of a run that was broken off: a folder of pictures whose record file is not there.
+
+    Raises:
+        InputError: a folder of pictures holds something else, which would be lost with them.
+    """
+    for folder in (path for path in job.outputs if path.endswith("/") and os.path.isdir(path)):
+        names = [os.path.join(at, name) for at, _, found in os.walk(folder) for name in found]
+        if own := [name for name in names if not name.endswith((*job.made_files, *_PICTURES))]:
+            raise InputError(f"{own[0]}: no picture of this job's, and its folder is made anew; move it away")
+        if not any(os.path.splitext(path)[0] == folder.rstrip("/") and os.path.exists(path) for path in job.outputs):
+            for name in [name for name in names if name.endswith(_PICTURES)]:
+                os.unlink(name)
+            with contextlib.suppress(OSError):  # shards of the same data set lie in it
+                os.rmdir(folder)
+
+
 def _planned(planned: Planned, what: str) -> Plan:
-    """The plan as it is with the code that this process has loaded; refused where it is not the one it was sent with."""
+    """The plan with the code that this process has loaded; refused where it is not the one the job was sent with."""
     plan = Planner(loaded=loading.loaded).plan(planned.job)
     if plan_hash(plan) != planned.plan:
         raise InputError(_changed(planned.job, what))

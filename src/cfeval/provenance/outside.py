@@ -32,7 +32,7 @@ HOOKS = ("needs", "files", "examine", "calls")
 FATAL = ("ParamsError", "OutputError", "BackendError")
 """Errors that end a run: their wording is no part of a result."""
 FATAL_IN = ("cfeval.cli", "cfeval.io", "cfeval.params", "cfeval.calls")
-"""Where `InputError` ends a run too. Elsewhere its text may be recorded or shown to a model as the reason of a repair."""
+"""Where `InputError` ends a run too; elsewhere its text may be recorded, or shown to a model that is to try again."""
 WORDING = {"Field": ("description", "title"), "Option": ("help",), "Argument": ("help",)}
 """Arguments of calls that only say what something means."""
 

@@ -53,7 +53,7 @@ class State:
         return {job.name: why for job in self.jobs if (why := self.reason(job)) is not None}
 
     def restamp(self, stale: Mapping[str, str]) -> None:
-        """Make no file that is as it should be older than what it was made from: times mean nothing after a checkout."""
+        """Make no sound file older than what it was made from: times mean nothing after a checkout."""
         for job in self.jobs:
             newest = max((_time(path) for path in job.inputs), default=0)
             for path in job.made_files if job.name not in stale else ():

@@ -13,13 +13,13 @@ _SMALL, _QUALITY = 256, 90
 """A picture with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
 
 
-def data_url(picture: Picture) -> str:
-    """A picture as a data URL: its pixels alone, with nothing that its file says about who made it.
+def data_url(picture: Picture, side: int = MAX_SIDE) -> str:
+    """A picture as a data URL, its sides at most so many pixels: with nothing that its file says about who made it.
 
     PNG where it is small, else WebP, which people cannot tell from it.
     """
     image = Image.fromarray(picture.pixels)
-    image.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
     kind = "png" if max(image.size) <= _SMALL else "webp"
     buffer = io.BytesIO()
     image.save(buffer, format=kind, quality=_QUALITY)

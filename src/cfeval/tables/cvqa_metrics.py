@@ -1,4 +1,4 @@
-"""The study's headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
+"""The headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
     if "table7" in tables:
         found["table7"] = _accuracies(tables["table7"], ("set", "answerer"), lambda row: row.type == "all")
     if "builds" in tables:
-        found["builds"] = {row.set: row.n_accepted for row in tables["builds"] if getattr(row, "type", "") == "all"}
+        found["builds"] = _builds(tables["builds"])
     return found
 
 
@@ -31,3 +31,7 @@ def _accuracies(rows: Sequence[Any], names: Sequence[str], wanted: Any) -> dict[
         for row in rows
         if row.kind != "baseline" and row.reader == READER and wanted(row) and row.counterfactual is not None
     }
+
+
+def _builds(rows: Sequence[Any]) -> dict[str, float]:
+    return {row.set: row.n_accepted for row in rows if row.type == "all"}

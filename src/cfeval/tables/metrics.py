@@ -1,4 +1,4 @@
-"""The study's headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
+"""The headline figures as `dvc metrics` reads them: table → row → figure. About thirty: what a reader compares."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -101,8 +101,8 @@ def finish(parent: Parent) -> None:
 
 
 def _settle(parent: Parent) -> None:
-    """After an import: keep forks from copying what it made, and take no client any more where it forbids forks."""
-    gc.freeze()
+    """After an import: get ready to fork, or take no client any more where the import forbids it."""
+    preload.settle()
     reason = preload.why_not_fork()
     if reason and parent.listener.fileno() >= 0:
         print(f"commands run cold from here on: {reason}", file=sys.stderr, flush=True)

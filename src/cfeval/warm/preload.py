@@ -5,8 +5,13 @@ What else is wanted depends on the study, so that the parent learns it from the 
 job loaded are imported here after it has ended, and with them torch, diffusers or matplotlib.
 """
 
+import atexit
+import gc
+import logging
+import multiprocessing.util
 import pkgutil
 import sys
+import weakref
 from importlib import import_module
 from pathlib import Path
 
@@ -36,6 +41,21 @@ def load(module: str) -> None:
         import_module(module)
     except Exception as error:
         print(f"{module} was not imported: {error!r}", file=sys.stderr, flush=True)
+
+
+def settle() -> None:
+    """After imports: keep forks from copying what was made, and from undoing it when they leave.
+
+    The collector would write to every object; and at exit torch takes back each operation that it has registered, which
+    takes longer than most commands. What a command itself leaves to be done at exit is done.
+    """
+    gc.freeze()
+    atexit._clear()
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False
+    atexit.register(weakref.finalize._exitfunc)  # type: ignore[attr-defined]
+    atexit.register(logging.shutdown)
+    atexit.register(multiprocessing.util._exit_function)  # type: ignore[attr-defined]
 
 
 def why_not_fork() -> str | None:

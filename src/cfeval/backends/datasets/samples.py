@@ -5,8 +5,9 @@ from itertools import islice
 from pathlib import Path
 
 from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.io.archives import archive_of
 from cfeval.io.frozen import as_frozen
-from cfeval.io.pictures import folder_of, load
+from cfeval.io.pictures import folder_of, in_archive, load
 from cfeval.io.records import read_jsonl
 from cfeval.io.samples import RawSample
 from cfeval.io.selection import listed
@@ -23,8 +24,10 @@ class Options(PluginOptions):
 
 
 def files(options: Options) -> tuple[str, ...]:
-    """The record file, the folder of its pictures, and the list of ids."""
-    return (options.path, f"{folder_of(Path(options.path))}/", *((options.ids,) if options.ids else ()))
+    """The record file, the folder or archive of its pictures, and the list of ids."""
+    folder = folder_of(Path(options.path))
+    pictures = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
+    return (options.path, pictures, *((options.ids,) if options.ids else ()))
 
 
 def examine(options: Options) -> Iterator[Finding]:

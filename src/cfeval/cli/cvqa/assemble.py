@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Cut, Out, Shards
+from cfeval.cli.common import Archive, Cut, Out, Shards
 from cfeval.cli.cvqa.common import DraftsFiles, ReviewsFiles
 from cfeval.cli.output import writable
 from cfeval.errors import InputError
@@ -35,6 +35,7 @@ def run(
     people: Annotated[bool, typer.Option(help="Whether a person must have accepted each.")] = False,
     shards: Shards = 1,
     cut: Cut = None,
+    archive: Archive = False,
 ) -> None:
     """Let drafts into a set that every check and, where people decide, every person lets pass; say why others stay out.
 
@@ -45,7 +46,7 @@ def run(
     known, said = Indexed(files, Draft), Indexed(reviewed, Review)
     decided = read_decisions(decisions, known) if decisions else {}
     done = ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
-    print(_counted(Counter(build.fate for build in _filed(out, fates, done, shards))))
+    print(_counted(Counter(build.fate for build in _filed(out, fates, done, shards, archive))))
 
 
 def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
@@ -56,13 +57,15 @@ def _refuse_loss(out: Path, fates: Path, read: Iterable[Path]) -> None:
             raise InputError(f"{option}: {file} is named twice; choose another name")
 
 
-def _filed(out: Path, fates: Path, done: Iterable[tuple[Path, Assembly]], shards: int) -> Iterator[CvqaBuild]:
+def _filed(
+    out: Path, fates: Path, done: Iterable[tuple[Path, Assembly]], shards: int, archive: bool
+) -> Iterator[CvqaBuild]:
     """Files the pairs with their pictures and what became of every draft, and passes that on.
 
     Args:
         done: what came of the drafts, each with the file that it stands in.
     """
-    with growing_text(fates) as add_fate, sharded_gallery(out, shards) as add:
+    with growing_text(fates) as add_fate, sharded_gallery(out, shards, archive) as add:
         for file, one in done:
             if pair := one.pair:
                 picture = pictures.load(pictures.folder_of(file), pair.image)

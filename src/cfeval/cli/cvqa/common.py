@@ -16,11 +16,13 @@ from cfeval.records.common import ImageRef
 
 R = TypeVar("R")
 QuestionsFile = Annotated[
-    Path, typer.Option("--questions", help="Pairs of questions (JSONL); their pictures lie in the folder beside.")
+    Path,
+    typer.Option("--questions", help="Pairs of questions (JSONL); their pictures lie in the folder or archive beside."),
 ]
 AnswersFile = Annotated[Path, typer.Option("--answers", help="Answers (JSONL).")]
 DraftsFile = Annotated[
-    Path, typer.Option("--drafts", help="Drafted questions (JSONL); their pictures lie in the folder beside.")
+    Path,
+    typer.Option("--drafts", help="Drafted questions (JSONL); their pictures lie in the folder or archive beside."),
 ]
 DraftsFiles = Annotated[
     list[Path],

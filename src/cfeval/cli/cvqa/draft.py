@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Offline, Out, Seed, Shards, build, heed
+from cfeval.cli.common import Archive, Offline, Out, Seed, Shards, build, heed
 from cfeval.io.pictures import Picture
 from cfeval.io.progress import track
 from cfeval.io.samples import RawSample, as_record
@@ -30,6 +30,7 @@ def run(
     out: Out,
     shards: Shards = 1,
     offline: Offline = False,
+    archive: Archive = False,
 ) -> None:
     """Have counterfactual questions written from original ones, in the paper's steps; nothing of them is checked yet.
 
@@ -42,7 +43,7 @@ def run(
     skipped = Skipped()
     made = drafts(kept, writer, seed, skipped, _names(source))
     try:
-        file_pictured(out, track(_pictured(made, kept), items, "drafts"), shards)
+        file_pictured(out, track(_pictured(made, kept), items, "drafts"), shards, archive)
     finally:
         for line in skipped.lines():  # also where all are, and there is nothing to file
             print(line, file=sys.stderr)

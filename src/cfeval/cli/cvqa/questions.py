@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Seed, Shards, build
+from cfeval.cli.common import Archive, Out, Seed, Shards, build
 from cfeval.cli.cvqa.common import name_unusable
 from cfeval.io.samples import as_record
 from cfeval.io.shards import file_pictured
@@ -17,6 +17,7 @@ def run(
     out: Out,
     items: Annotated[int | None, typer.Option(min=1, help="Pairs at most; by default all.")] = None,
     shards: Shards = 1,
+    archive: Archive = False,
 ) -> None:
     """File the pairs of a set of questions with their pictures, cut into shards by a hash of the id.
 
@@ -25,5 +26,6 @@ def run(
     """
     source = build("question_sets", set_, "--set")
     filed = ((as_record(raw, Pair), raw.picture) for raw in source.pairs(items, seed))
-    file_pictured(out, ((pair.id, pair, picture, pair.image.path) for pair, picture in filed), shards)
+    items_ = ((pair.id, pair, picture, pair.image.path) for pair, picture in filed)
+    file_pictured(out, items_, shards, archive)
     name_unusable(source.skipped)

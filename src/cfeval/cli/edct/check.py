@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cfeval.cli.common import (
+    Archive,
     CounterfactualsFile,
     InstructionsFile,
     Offline,
@@ -40,6 +41,7 @@ def run(
     ] = "",
     protocol: Protocol = "edct-2025",
     offline: Offline = False,
+    archive: Archive = False,
 ) -> None:
     """Check every counterfactual: is the edit right, is the rest unchanged, how much of the image moved?"""
     heed(offline)
@@ -54,6 +56,6 @@ def run(
         protocol,
         seed,
     )
-    with gallery(out) as add:
+    with gallery(out, archive=archive) as add:
         for record, pictures in track(found, total, "checks"):
             add(record, pictures)

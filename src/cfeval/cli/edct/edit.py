@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cfeval.cli.common import (
+    Archive,
     InstructionsFile,
     Offline,
     Out,
@@ -32,12 +33,13 @@ def run(
     out: Out,
     protocol: Protocol = "edct-2025",
     offline: Offline = False,
+    archive: Archive = False,
 ) -> None:
     """Let an editor apply every instruction to its original image."""
     heed(offline)
     total, wanted = sound(instructions, Instruction), read_jsonl(instructions, Instruction)
     model = build_if_asked("editors", editor, "--editor", protocol)
     made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
-    with gallery(out) as add:
+    with gallery(out, archive=archive) as add:
         for record, pictures in track(made, total, "counterfactuals"):
             add(record, pictures)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Seed, Shards, build
+from cfeval.cli.common import Archive, Out, Seed, Shards, build
 from cfeval.io.samples import file_samples
 
 
@@ -15,6 +15,7 @@ def run(
     seed: Seed,
     out: Out,
     shards: Shards = 1,
+    archive: Archive = False,
 ) -> None:
     """Draw the samples of a data set and file them, cut into shards by a hash of the id."""
-    file_samples(Path(out), build("datasets", dataset, "--dataset").samples(items, seed), shards)
+    file_samples(Path(out), build("datasets", dataset, "--dataset").samples(items, seed), shards, archive)

@@ -16,13 +16,19 @@ from cfeval.cli.common import Out
 from cfeval.cli.edct.common import Arms, Results, Shards, arms_of
 from cfeval.io.arm_files import ArmFiles
 from cfeval.io.atomic import write_text
+from cfeval.io.pictures import in_archive, load
 from cfeval.io.records import read_csv
+from cfeval.records.common import ImageRef
 from cfeval.records.edct import Arm, Score
 from cfeval.report.cards import Card, Evidence, cards
+from cfeval.report.data_url import data_url
 from cfeval.report.figures import TABLE_OF
 from cfeval.report.page import Section, page
 from cfeval.tables import NAMES
 from cfeval.tables.formats import Sheet
+
+_SIDE = 512
+"""In pixels: a larger picture that stands in the page is shrunk to that."""
 
 
 def run(
@@ -42,11 +48,11 @@ def run(
     sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
     built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
-    left_out = 0
+    left_out, link = 0, _Links(out.parent)
     for arm in dict.fromkeys(arms_of(arms)):
         files = ArmFiles(results, arm, shards)
         scores, others = _first(files.scores(), per_arm)
-        shown += cards(_evidence(files.of({score.id for score in scores}), arm, scores, out.parent))
+        shown += cards(_evidence(files.of({score.id for score in scores}), arm, scores, link))
         left_out += others
     write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
 
@@ -85,18 +91,18 @@ def _first(scores: Iterator[Score], most: int) -> tuple[list[Score], int]:
     return first, next(number) - len(first)
 
 
-def _evidence(files: ArmFiles, arm: Arm, scores: Sequence[Score], page_folder: Path) -> Evidence:
-    """Everything about these scores of an arm; pictures are links from the page."""
+def _evidence(files: ArmFiles, arm: Arm, scores: Sequence[Score], link: "_Links") -> Evidence:
+    """Everything about these scores of an arm."""
     samples = list(files.samples())
     return Evidence(
         arm=arm,
         scores=scores,
         samples={sample.id: sample for sample, _ in samples},
         baselines=files.baselines(),
-        originals={sample.id: _link(folder / sample.image.path, page_folder) for sample, folder in samples},
+        originals={sample.id: link(folder, sample.image) for sample, folder in samples},
         instructions=files.instructions(),
         edits={
-            (record.id, record.edit): _link(folder / record.image.path, page_folder)
+            (record.id, record.edit): link(folder, record.image)
             for record, folder in files.counterfactuals()
             if record.image is not None
         },
@@ -104,5 +110,20 @@ def _evidence(files: ArmFiles, arm: Arm, scores: Sequence[Score], page_folder: P
     )
 
 
-def _link(picture: Path, page_folder: Path) -> str:
-    return quote(Path(os.path.relpath(picture, page_folder)).as_posix())
+class _Links:
+    """Links to pictures from a page; those in an archive, where no link leads, stand in the page themselves.
+
+    The arms show the same originals: each picture is drawn once.
+    """
+
+    def __init__(self, page_folder: Path) -> None:
+        self._page_folder = page_folder
+        self._drawn: dict[str, str] = {}
+
+    def __call__(self, folder: Path, ref: ImageRef) -> str:
+        """The link to a picture."""
+        if not in_archive(folder):
+            return quote(Path(os.path.relpath(folder / ref.path, self._page_folder)).as_posix())
+        if ref.sha256 not in self._drawn:
+            self._drawn[ref.sha256] = data_url(load(folder, ref), _SIDE)
+        return self._drawn[ref.sha256]

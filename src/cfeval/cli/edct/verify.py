@@ -16,7 +16,7 @@ from cfeval.cli.store.common import opened
 from cfeval.errors import InputError
 from cfeval.io.arm_files import NAMES, STAGES, arm_path, arms_in, stage_files, stage_records
 from cfeval.io.atomic import ensure_writable
-from cfeval.io.pictures import fault_of, folder_of
+from cfeval.io.pictures import fault_of, folder_of, names_in
 from cfeval.io.records import csv_rows, read_jsonl, read_lines, write_jsonl
 from cfeval.io.seals import seal_faults
 from cfeval.protocols.rules import RULES
@@ -153,10 +153,18 @@ def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) 
                 tally.add("calls", file, call_links(stage, shelf.records, stored))
                 tally.add("texts", file, text_links(stage, shelf.records, stored))
                 folder = folder_of(file)
-                there = [png.name for png in folder.glob("*.png")] if folder.is_dir() else []
+                there = [name for name in _names(folder) if name.endswith(".png")]
                 look = partial(fault_of, folder)
                 tally.add("pictures", file, picture_links(stage, getattr(shelf.records, stage), look, there))
     return done
+
+
+def _names(folder: Path) -> list[str]:
+    """What lies in a folder of pictures; nothing where it cannot be read, which each of its pictures tells."""
+    try:
+        return names_in(folder)
+    except OSError:
+        return []
 
 
 def _tell_of_others(results: Path, done: Collection[Path]) -> None:

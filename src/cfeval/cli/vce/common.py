@@ -27,14 +27,17 @@ SAMPLE = ".npy"
 """How the name of a file ends that holds what the sampler returned, (3, H, W), not clamped."""
 
 ImagesFile = Annotated[
-    Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder beside.")
+    Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder or archive beside.")
 ]
 AllImages = Annotated[
     list[Path],
     typer.Option("--images", help="Source images (JSONL) with all their shards, pictures beside; may be repeated."),
 ]
 CounterfactualsFile = Annotated[
-    Path, typer.Option("--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder beside.")
+    Path,
+    typer.Option(
+        "--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside."
+    ),
 ]
 ClassifierSpec = Annotated[
     str, typer.Option("--classifier", help="The classifier to be explained, as JSON: its backend and options.")
@@ -74,11 +77,12 @@ def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference:
 
     def sample(name: str) -> npt.NDArray[np.float32]:
         file, _ = made.where(name)
-        path = pictures.folder_of(file) / f"{name}{SAMPLE}"
+        folder, path = pictures.folder_of(file), f"{name}{SAMPLE}"
         try:
-            return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+            values = io.BytesIO(pictures.file_in(folder, path))
+            return np.asarray(np.load(values, allow_pickle=False), dtype=np.float32)
         except (OSError, ValueError):
-            raise InputError(f"{path}: no sample; only methods with mode 'reference' keep them") from None
+            raise InputError(f"{folder / path}: no sample; only methods with mode 'reference' keep them") from None
 
     return Views(
         lambda name: picture_in(*originals.where(name)),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Seed, build
+from cfeval.cli.common import Archive, Out, Seed, build
 from cfeval.cli.output import from_json
 from cfeval.cli.vce.common import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, npy, pixels_of
 from cfeval.errors import InputError
@@ -35,6 +35,7 @@ def run(
         typer.Option(help="Precision of the networks: float32, bfloat16 or float16; empty: that of --compute."),
     ] = None,
     compute: Annotated[str, typer.Option(help="Batch size, precision and the like: `compute` of params.yaml.")] = "{}",
+    archive: Archive = False,
 ) -> None:
     """Make counterfactuals of images towards the targets of their classes."""
     from cfeval.diffusion.networks import Models
@@ -61,7 +62,7 @@ def run(
     if precision:
         used = from_json(json.dumps(used.model_dump() | {"precision": precision}), Compute, "--precision")
     made = counterfactuals(tasks, pixels_of(images), models, how, used)
-    with gallery(out) as add:
+    with gallery(out, archive=archive) as add:
         for one in track(made, total, "counterfactuals"):
             sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}
             add(one.record, {**one.pictures, **sample})

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.cli.common import Out, Seed, Shards, build
+from cfeval.cli.common import Archive, Out, Seed, Shards, build
 from cfeval.io.shards import file_pictured
 from cfeval.studies.vce.images import images
 
@@ -17,7 +17,9 @@ def run(
     seed: Seed,
     out: Out,
     shards: Shards = 1,
+    archive: Archive = False,
 ) -> None:
     """File the images that counterfactuals are to be made of: some of every source class."""
     found = images(build("image_sets", image_set, "--image-set"), label, count, size, seed)
-    file_pictured(out, ((record.id, record, picture, record.image.path) for record, picture in found), shards)
+    items = ((record.id, record, picture, record.image.path) for record, picture in found)
+    file_pictured(out, items, shards, archive)

@@ -11,10 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 _TILE, _WINDOW = 4, 6
-_PIECE = 128
+_PIECE = 64
 """Tiles that are worked on at a time, so that what they need stays in the caches."""
 _OUTPUTS = ((1, 1, 1, 1, 1, 0), (0, 1, -1, 2, -2, 0), (0, 1, 1, 4, 4, 0), (0, 1, -1, 8, -8, 1))
 _INPUTS = (
@@ -98,25 +97,31 @@ def _transformed(weight: Tensor) -> Tensor:
 
 def _convolved(images: Tensor, filters: Tensor, bias: Tensor | None) -> Tensor:
     """Convolution, piece by piece of the batch; the result has channels last in memory."""
-    padded = functional.pad(images.permute(0, 2, 3, 1), (0, 0, 1, 1, 1, 1)).contiguous()
-    tiles = images.shape[2] * images.shape[3] // _TILE**2
-    pieces = [_of_piece(piece, filters) for piece in torch.split(padded, max(1, _PIECE // tiles))]
-    whole = pieces[0] if len(pieces) == 1 else torch.cat(pieces)
-    return (whole if bias is None else whole.add_(bias)).permute(0, 3, 1, 2)
+    count, channels, height, width = images.shape
+    size = max(1, _PIECE * _TILE**2 // (height * width))
+    padded = images.new_zeros(min(size, count), height + 2, width + 2, channels)  # the border stays zero
+    made = images.new_empty(count, height, width, filters.shape[2])
+    seen = images.permute(0, 2, 3, 1)
+    for start in range(0, count, size):
+        piece = padded[: min(size, count - start)]
+        piece[:, 1:-1, 1:-1] = seen[start : start + size]
+        placed = made[start : start + size].view(-1, height // _TILE, _TILE, width // _TILE, _TILE, filters.shape[2])
+        tiles = _tiles(piece, filters)
+        placed.copy_(tiles) if bias is None else torch.add(tiles, bias, out=placed)
+    return made.permute(0, 3, 1, 2)
 
 
-def _of_piece(padded: Tensor, filters: Tensor) -> Tensor:
-    """Pictures (N, H + 2, W + 2, channels) with their border of zeros to (N, H, W, outputs)."""
+def _tiles(padded: Tensor, filters: Tensor) -> Tensor:
+    """Pictures (N, H + 2, W + 2, channels) with their border of zeros to tiles (N, H / 4, 4, W / 4, 4, outputs)."""
     count, down, across = padded.shape[0], (padded.shape[1] - 2) // _TILE, (padded.shape[2] - 2) // _TILE
     _, channels, outputs = filters.shape
-    image, row, column, _ = padded.stride()
+    image, row, column, channel = padded.stride()
     windows = padded.as_strided(
-        (_WINDOW, _WINDOW, count, down, across, channels), (row, column, image, _TILE * row, _TILE * column, 1)
+        (_WINDOW, _WINDOW, count, down, across, channels), (row, column, image, _TILE * row, _TILE * column, channel)
     )
     seen = (_SEEN @ windows.reshape(_WINDOW**2, -1)).view(_WINDOW**2, -1, channels)
     made = _MADE @ torch.bmm(seen, filters).view(_WINDOW**2, -1)
-    placed = made.view(_TILE, _TILE, count, down, across, outputs).permute(2, 3, 0, 4, 1, 5)
-    return placed.reshape(count, down * _TILE, across * _TILE, outputs)
+    return made.view(_TILE, _TILE, count, down, across, outputs).permute(2, 3, 0, 4, 1, 5)
 
 
 _SEEN, _MADE = _both_axes(_INPUTS), _both_axes(_OUTPUTS)
