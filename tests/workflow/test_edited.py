@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.workflow.conftest import Copy
-from tests.workflow.study import Study, wait
+from tests.workflow.study import Study, by_folder, wait
 from tests.workflow.watched import (
     AFTER,
     HELPER,
@@ -71,7 +71,7 @@ def _repaint(folder: Path) -> None:
 def test_what_was_edited_after_a_run_is_not_sealed(study: Study, edit: Edit) -> None:
     edit.make(study)
     stale = study.stale()
-    assert study.stale_stages() == edit.stale
+    assert by_folder(stale) == edit.stale
     assert all(edit.why in why for why in stale.values())
     refused = study.try_("cfeval", "seal", "edct")
     assert (refused.returncode, "jobs are not what would be made now" in refused.stderr) == (2, True)
