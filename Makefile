@@ -7,7 +7,7 @@ CORES ?= 2
 JOBS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo vce cvqa test test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
+.PHONY: help setup demo vce cvqa test test-slow test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -38,7 +38,10 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/tables/cvqa_*, results/figures/cvqa_*."
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" --ignore tests/workflow --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+
+test-slow: setup ## What the fast tests check on few cases, on many.
+	$(BIN)/python -m pytest -n $(CORES) -m slow tests/backends
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
