@@ -16,7 +16,7 @@ TABLE = "results/edct/tables/edct_table1.csv"
 
 def flip(file: Path, at: int = -3) -> None:
     """Change one byte in place; size, inode and both times that a user can set stay."""
-    stat = os.stat(file)
+    stat = file.stat()
     content = bytearray(file.read_bytes())
     content[at] ^= 1
     with file.open("r+b") as stream:
