@@ -7,12 +7,13 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from cfeval.cli import main
-from cfeval.io.pictures import Picture
+from tests.pictures import picture
+
+__all__ = ["Run", "picture"]
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -46,13 +47,6 @@ def cfeval(capsys: pytest.CaptureFixture[str]) -> Run:
         return status, captured.out, captured.err
 
     return run
-
-
-def picture(value: int = 0, size: tuple[int, int] = (8, 6)) -> Picture:
-    """A small picture; another value gives another picture."""
-    pixels = np.full((*size, 3), value, dtype=np.uint8)
-    pixels[0, 0] = (value, 255 - value, 7)
-    return Picture.from_pixels(pixels)
 
 
 @pytest.fixture

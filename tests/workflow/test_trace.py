@@ -141,7 +141,9 @@ def _traced(words: list[str], wanted: bool) -> set[CodeType]:
     finally:
         sys.setprofile(None)
     assert status == 0, words
-    return {code for code in seen if code.co_filename.startswith(f"{ROOT}/cfeval/")}
+    return {
+        code for code in seen if code.co_filename.startswith(f"{ROOT}/cfeval/") and code.co_filename.endswith(".py")
+    }
 
 
 def _named(code: CodeType) -> tuple[str, str]:
