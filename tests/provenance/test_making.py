@@ -203,6 +203,27 @@ def test_an_own_file_among_pictures_is_not_lost() -> None:
     assert Path("results/s/b/notes.txt").read_text() == "mine"
 
 
+def test_what_an_earlier_number_of_shards_left_among_pictures_is_removed() -> None:
+    """Of three shards `X/000.jsonl` and `X/000/` lie in the folder that a single shard has for its pictures."""
+    Path("results/s/b/000").mkdir(parents=True)
+    for name in ("000.jsonl", "000/1.png", "000/2.png"):
+        Path("results/s/b", name).write_text(name)
+    hashes = Planner(memory=None).hashes
+    outputs = {path: hashes.path(path) for path in ("results/s/b/000.jsonl", "results/s/b/000/")}
+    Path("results/s/b/000.jsonl.made.json").write_text(json.dumps({"outputs": outputs}))
+    assert made() == 0
+    assert sorted(path.name for path in Path("results/s/b").iterdir()) == ["1.png"]
+
+
+def test_a_record_of_an_earlier_number_of_shards_that_somebody_changed_is_kept() -> None:
+    Path("results/s/b").mkdir()
+    Path("results/s/b/000.jsonl").write_text("mine")
+    Path("results/s/b/000.jsonl.made.json").write_text('{"outputs": {"results/s/b/000.jsonl": "0"}}')
+    with pytest.raises(InputError, match="no picture of this job's"):
+        made()
+    assert Path("results/s/b/000.jsonl").read_text() == "mine"
+
+
 def test_a_job_is_told_by_the_run_it_belongs_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(frozen.VARIABLE, "")
     file = frozen.freeze({"edct": {"items": 3}}, [planned()])

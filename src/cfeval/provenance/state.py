@@ -75,10 +75,10 @@ class State:
         wrong = self.stale()
         ours = {path for job in self.jobs for path in (*job.outputs, job.sidecar)}
         others = [path for path in _files(folder) if path not in ours and f"{os.path.dirname(path)}/" not in ours]
-        former = self._former(set(others))
+        former = self.former(set(others))
         return Verdict(wrong, tuple(sorted(former)), tuple(sorted(set(others) - former)))
 
-    def _former(self, paths: set[str]) -> set[str]:
+    def former(self, paths: set[str]) -> set[str]:
         """Files that a sidecar proves to be of a former job and unchanged, with the sidecar, and unfinished ones."""
         found = {path for path in paths if os.path.basename(path).startswith(".") and path.endswith(".part")}
         for sidecar in [path for path in paths if path.endswith(ENDING)]:
