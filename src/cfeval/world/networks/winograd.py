@@ -80,14 +80,6 @@ def fits(layer: nn.Module) -> bool:
     )
 
 
-def put_in_place(network: nn.Module) -> None:
-    """Exchanges every convolution of a network that fits; its weights must not change any more."""
-    for parent in [module for module in network.modules() if not isinstance(module, WinogradConvolution)]:
-        for name, child in list(parent.named_children()):
-            if fits(child):
-                setattr(parent, name, WinogradConvolution(child))  # type: ignore[arg-type]
-
-
 def _transformed(weight: Tensor) -> Tensor:
     """Filters (outputs, channels, 3, 3) as they are multiplied, (36, channels, outputs)."""
     outputs, channels = weight.shape[:2]
