@@ -65,10 +65,12 @@ rule vce_images:
     resources:
         **needs(vce.IMAGES, mem_mb=2000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "images of {wildcards.image_set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_counterfactuals:
@@ -83,10 +85,12 @@ rule vce_counterfactuals:
     resources:
         **needs(vce.COUNTERFACTUALS, mem_mb=8000),
         runtime="24h",
+    params:
+        job=job_name,
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_scores:
@@ -102,10 +106,12 @@ rule vce_scores:
     resources:
         **needs(vce.SCORES, mem_mb=8000),
         runtime="8h",
+    params:
+        job=job_name,
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_groups:
@@ -122,10 +128,12 @@ rule vce_groups:
     resources:
         **needs(vce.GROUPS, mem_mb=8000),
         runtime="4h",
+    params:
+        job=job_name,
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_table:
@@ -150,10 +158,12 @@ rule vce_table:
     resources:
         **needs(vce.TABLE, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "table {wildcards.table} of vce"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_metrics:
@@ -168,10 +178,12 @@ rule vce_metrics:
     resources:
         **needs(vce.METRICS, mem_mb=1000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "metrics of vce"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_figure:
@@ -195,10 +207,12 @@ rule vce_figure:
     resources:
         **needs(vce.FIGURE, mem_mb=2000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "figure {wildcards.figure} of vce"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_sheet:
@@ -213,7 +227,9 @@ rule vce_sheet:
     resources:
         **needs(vce.SHEETS, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "contact sheets of {wildcards.classifier}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
