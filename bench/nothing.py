@@ -24,7 +24,7 @@ def tables() -> list[Table]:
 
 
 def _default() -> list[list[str]]:
-    if not (ROOT / "results/report/index.html").is_file():
+    if not (ROOT / "results/edct/report/index.html").is_file():
         return []
     of = Study(ROOT)
     return _rows("the default ones: edct, vce and cvqa", of)
@@ -36,7 +36,7 @@ def _largest() -> list[list[str]]:
     if not (root / "results").is_dir():
         return []
     of = Study(root)
-    stages = ["edct_judge", "edct_calls", "edct_tables", "edct_report"]
+    stages = ["edct"]
     sealing = watched(of, "dvc", "repro", "--quiet", *stages)
     first = [f"{items:,} items", "dvc repro, the first time: it hashes and keeps every file", *_cells(sealing)]
     found = [first, *_rows(f"{items:,} items", of, *stages)]
