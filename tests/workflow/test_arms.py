@@ -80,7 +80,10 @@ def test_shards_change_in_place(study: Study, finished: Study) -> None:
     study.set_params(study.params() | {"shards": 1})
     study.run("snakemake")
     study.run("cfeval", "seal", "edct")
-    assert study.merged(1) == finished.merged(2)
+    one, two = study.merged(1), finished.merged(2)
+    for report in (one, two):  # it shows where each image lies
+        del report["results/edct/report/index.html"]
+    assert one == two
     assert not [name for name in study.results() if "/00" in name]
     study.set_params(study.params() | {"shards": 3})
     assert study.jobs("snakemake", "--", "edct_samples_all") == {"generate": 1}
