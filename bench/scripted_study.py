@@ -81,7 +81,8 @@ def watched(of: Study, *command: str) -> Watched:
         SystemExit: it failed.
     """
     before, start = os.times(), time.monotonic()
-    environment = {name: value for name, value in of.environment.items() if name not in ("PYTHONPATH", "CFEVAL_JOBS_LOG")}
+    own_only = ("PYTHONPATH", "CFEVAL_JOBS_LOG")
+    environment = {name: value for name, value in of.environment.items() if name not in own_only}
     log = of.root.parent / "log"
     with log.open("ab") as stream:
         running = psutil.Popen(command, cwd=of.root, env=environment, stdout=stream, stderr=stream)
