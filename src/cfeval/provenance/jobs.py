@@ -1,7 +1,7 @@
 """A job before it runs: what it is given, takes in and makes, and whose code it runs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 ENDING = ".made.json"
@@ -43,6 +43,22 @@ class Job:
     def made_files(self) -> tuple[str, ...]:
         """The outputs that are files: those that Snakemake knows."""
         return tuple(path for path in self.outputs if not path.endswith("/"))
+
+    def at(self, place: str) -> "Job":
+        """The same job where results lie elsewhere: in `place`, a folder with a slash at its end.
+
+        That are inputs, outputs, and the words of the command that name one of them or a folder of theirs.
+        """
+        if not place:
+            return self
+        root = self.name.partition(f"/{self.stage.partition('.')[0]}/")[0]
+
+        def there(word: str) -> str:
+            ours = (word == root or word.startswith(f"{root}/")) and word not in self.files
+            return f"{place}{word}" if ours else word
+
+        named = {name: tuple(map(there, getattr(self, name))) for name in ("command", "inputs", "outputs")}
+        return replace(self, **named)
 
     def as_json(self) -> dict[str, Any]:
         """The job as JSON can hold it."""

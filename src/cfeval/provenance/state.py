@@ -1,7 +1,7 @@
 """Which files are what would be made now: Snakemake is told before it looks, and the seal lets nothing else through."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 from cfeval.provenance.hashes import read_json
 from cfeval.provenance.jobs import ENDING, Job
 from cfeval.provenance.plans import Planner, plan_hash
+
+HashOf = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
@@ -24,27 +26,36 @@ class Verdict:
 
 
 class State:
-    """Jobs, parents first, and the files that lie there now."""
+    """Jobs, parents first, and the files that lie there now.
 
-    def __init__(self, jobs: Iterable[Job], planner: Planner) -> None:
+    Args:
+        jobs: the jobs.
+        planner: what they would be made from now.
+        place: the folder that sidecars are in, where that is not the one that they are named in.
+        hash_of: the hash of a file by its name; by default that of the file in `place`.
+    """
+
+    def __init__(self, jobs: Iterable[Job], planner: Planner, place: str = "", hash_of: HashOf | None = None) -> None:
         self.jobs = list(jobs)
         self.planner = planner
+        self.place = place
         self.hashes = planner.hashes
+        self.hash_of = hash_of or (lambda path: self.hashes.path(f"{place}{path}"))
 
     def reason(self, job: Job) -> str | None:
         """Why the outputs are not what the job would make now; None where they are."""
-        missing = [path for path in job.outputs if self.hashes.path(path) is None]
+        missing = [path for path in job.outputs if self.hash_of(path) is None]
         if missing:
             return f"{missing[0]} is missing"
-        made = read_json(Path(job.sidecar))
+        made = read_json(Path(f"{self.place}{job.sidecar}"))
         if not made:
             return f"no {os.path.basename(job.sidecar)} beside it"
         plan = self.planner.plan(job)
         if differing := _differing(made.get("plan") or {}, plan):
             return f"changed: {', '.join(differing)}"
-        if differing := _unlike(made.get("outputs") or {}, {path: self.hashes.path(path) for path in job.outputs}):
+        if differing := _unlike(made.get("outputs") or {}, {path: self.hash_of(path) for path in job.outputs}):
             return f"{', '.join(differing)}: not what the job made"
-        if differing := _unlike(made.get("inputs") or {}, {path: self.hashes.path(path) for path in job.inputs}):
+        if differing := _unlike(made.get("inputs") or {}, {path: self.hash_of(path) for path in job.inputs}):
             return f"made from other files: {', '.join(differing[:3])}{' …' * (len(differing) > 3)}"
         return None
 

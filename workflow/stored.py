@@ -1,0 +1,74 @@
+"""Results that a storage provider keeps (`--default-storage-provider`): what their sidecars say, and whether it holds.
+
+Nothing but sidecars is fetched. A job is what would be made now if its sidecar has the present plan and names as inputs
+what the sidecars of those jobs name as outputs, and if no output is younger than its sidecar, which is stored last: an
+output that was replaced, or the first half of an upload that was broken off, does not pass.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from snakemake_interface_storage_plugins.storage_provider import StorageProviderBase
+
+from cfeval.provenance.hashes import read_json
+from cfeval.provenance.jobs import Job
+from cfeval.provenance.plans import MEMORY
+
+PLACE = f"{MEMORY}/stored/"
+"""The folder of the sidecars that were fetched, and of what else is fetched before any job runs."""
+
+
+class Stored:
+    """What a storage provider keeps, by the names that files have in the working folder.
+
+    Args:
+        provider: the provider.
+        prefix: what comes before the names there.
+        wait: runs what a provider does to its end (`workflow.async_run`).
+    """
+
+    def __init__(
+        self, provider: StorageProviderBase, prefix: str | None, wait: Callable[[Awaitable[Any]], Any]
+    ) -> None:
+        self._provider, self._wait = provider, wait
+        self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
+        self._hashes: dict[str, str] = {}
+
+    def fetch(self, name: str) -> Path | None:
+        """Bring a file here; where it is then, or None where the provider has none."""
+        local, thing = Path(PLACE, name), self._object(name)
+        local.unlink(missing_ok=True)
+        if not self._wait(thing.managed_exists()):
+            return None
+        thing.set_local_path(local)
+        self._wait(thing.managed_retrieve())
+        return local
+
+    def store(self, file: Path, name: str) -> None:
+        """Put a file there."""
+        thing = self._object(name)
+        thing.set_local_path(file)
+        self._wait(thing.managed_store())
+
+    def fetch_sidecars(self, jobs: Iterable[Job]) -> None:
+        """Bring the sidecars of all jobs here, and note what they say of the outputs that are there and no younger."""
+        for job in jobs:
+            sidecar = self.fetch(job.sidecar)
+            if sidecar is not None:
+                latest = self._time(job.sidecar)
+                outputs = read_json(sidecar).get("outputs") or {}
+                self._hashes |= {
+                    path: sha for path, sha in outputs.items() if (self._time(path) or latest + 1) <= latest
+                }
+
+    def path(self, path: str) -> str | None:
+        """The hash of a file, as the sidecar of the job says that made it; None where there is no such file."""
+        return self._hashes.get(path)
+
+    def _time(self, name: str) -> float:
+        thing = self._object(name)
+        return self._wait(thing.managed_mtime()) if self._wait(thing.managed_exists()) else 0
+
+    def _object(self, name: str) -> Any:
+        return self._provider.object(f"{self._prefix}{name.rstrip('/')}")
