@@ -5,7 +5,7 @@ BIN := .venv/bin
 CORES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo calibration vce cvqa seal-all test test-sealed test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
+.PHONY: help setup demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -39,7 +39,10 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+
+test-slow: setup ## What the fast tests check on few cases, on many.
+	$(BIN)/python -m pytest -n $(CORES) -m slow tests/backends
 
 test-sealed: setup ## One arm of each kind, made anew: the bytes from which the sealed tables were made.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed

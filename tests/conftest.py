@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-gc.disable()  # while tests are collected: what is imported stays, and looking for garbage among it takes long
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from cfeval.cli import main
-from cfeval.io.pictures import Picture
+from tests.pictures import picture
+
+__all__ = ["Run", "picture"]
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -22,8 +22,13 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+def pytest_sessionstart() -> None:
+    """While tests are collected, modules are imported, which stay: looking for garbage among them takes long."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What the imports left behind stays: a full collection, which statsmodels asks for at every call, skips it."""
+    """A full collection, which statsmodels asks for at every call, looks at no more than the tests themselves make."""
     gc.freeze()
     gc.enable()
 
@@ -42,13 +47,6 @@ def cfeval(capsys: pytest.CaptureFixture[str]) -> Run:
         return status, captured.out, captured.err
 
     return run
-
-
-def picture(value: int = 0, size: tuple[int, int] = (8, 6)) -> Picture:
-    """A small picture; another value gives another picture."""
-    pixels = np.full((*size, 3), value, dtype=np.uint8)
-    pixels[0, 0] = (value, 255 - value, 7)
-    return Picture.from_pixels(pixels)
 
 
 @pytest.fixture

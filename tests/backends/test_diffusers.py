@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from PIL import Image
 
 from cfeval.backends import registry
+from cfeval.backends.diffusion_pipelines import loading
 from cfeval.backends.diffusion_pipelines.editing import finish, mask_at
 from cfeval.backends.diffusion_pipelines.kinds import KINDS
 from cfeval.backends.diffusion_pipelines.size import paint_size
@@ -56,7 +58,18 @@ def spec(pipeline: str, /, **options: Any) -> dict[str, Any]:
     return {"backend": "diffusers", "model": str(checkpoint(pipeline)), **small, **own, **options}
 
 
+_loaded_once = cache(loading.load)
+
+
 def built(pipeline: str, /, **options: Any) -> Any:
+    """An editor, on a pipeline that the tests share: none changes it, and each edit follows from its request alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "load", _loaded_once)
+        return afresh(pipeline, **options)
+
+
+def afresh(pipeline: str, /, **options: Any) -> Any:
+    """An editor that loads its checkpoint itself."""
     return registry.build("editors", spec(pipeline, **options))
 
 
@@ -114,7 +127,7 @@ class TestEveryPipeline:
         editor = built(pipeline)
         first, other = edited(editor, request(1)), edited(editor, request(2))
         torch.manual_seed(99)  # what else draws random numbers changes nothing
-        assert edited(editor, request(1)) == first == edited(built(pipeline), request(1))
+        assert edited(editor, request(1)) == first == edited(afresh(pipeline), request(1))
         assert hashes(first) != hashes(other)
 
     def test_a_batch_equals_one_at_a_time(self, pipeline: str) -> None:
@@ -360,7 +373,7 @@ def test_offload_without_a_gpu_and_where_it_cannot_work_is_refused() -> None:
     "error", [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried")]
 )
 def test_running_out_of_memory_says_what_to_set(error: Exception) -> None:
-    editor = built("StableDiffusionImg2ImgPipeline")
+    editor = afresh("StableDiffusionImg2ImgPipeline")
 
     def overflow(*arguments: Any, **named: Any) -> None:
         raise error
@@ -380,12 +393,12 @@ def test_a_full_gpu_while_loading_says_what_to_set(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(diffusers.StableDiffusionImg2ImgPipeline, "to", overflow)
     with pytest.raises(BackendError, match=r"out of memory while loading .*; set offload: model, a smaller max_pixels"):
-        built("StableDiffusionImg2ImgPipeline", device="cuda")
+        afresh("StableDiffusionImg2ImgPipeline", device="cuda")
 
 
 @pytest.mark.parametrize("flags", [True, False])
 def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -> None:
-    editor = built("StableDiffusionImg2ImgPipeline")
+    editor = afresh("StableDiffusionImg2ImgPipeline")
     for name, part in safety_checker(flags).items():
         setattr(editor.pipe, name, part)
     reply = editor.edit([request()])[0]
@@ -395,7 +408,7 @@ def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -
 
 
 def test_a_picture_of_no_numbers_is_no_picture() -> None:
-    editor = built("StableDiffusionImg2ImgPipeline")
+    editor = afresh("StableDiffusionImg2ImgPipeline")
     editor.pipe.vae.decoder.conv_out.bias.data.fill_(float("nan"))
     reply = editor.edit([request()])[0]
     assert (reply.status, reply.picture) == (Status.NO_IMAGE, None)

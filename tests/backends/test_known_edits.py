@@ -1,4 +1,4 @@
-"""The gate on drawn edits of known quality: at least 200 of each kind, all kinds of instruction."""
+"""The gate on drawn edits of known quality: all kinds of instruction, 40 of each kind, and 200 in the slow tests."""
 
 from collections import Counter
 from dataclasses import replace
@@ -13,6 +13,7 @@ from cfeval.world.grammar import parse_instruction
 from tests.backends.drawn_edits import drawn, wanted
 
 COUNT, FEWER = 200, 20
+COUNTS = pytest.mark.parametrize("count", [40, pytest.param(COUNT, marks=pytest.mark.slow)])
 GOOD, BAD = ("none", "shifted"), ("wrong_object", "spill", "none_made")
 SCENE = {"backend": "scene"}
 
@@ -32,14 +33,16 @@ def test_every_kind_of_edit_is_there() -> None:
     assert min(kinds.values()) >= 10
 
 
+@COUNTS
 @pytest.mark.parametrize("fault", GOOD)
-def test_with_exact_masks_good_edits_are_accepted(fault: str) -> None:
-    assert accepted(drawn(COUNT, fault), SCENE) >= 0.95
+def test_with_exact_masks_good_edits_are_accepted(fault: str, count: int) -> None:
+    assert accepted(drawn(COUNT, fault)[:count], SCENE) >= 0.95
 
 
+@COUNTS
 @pytest.mark.parametrize("fault", BAD)
-def test_with_exact_masks_bad_edits_are_rejected(fault: str) -> None:
-    assert accepted(drawn(COUNT, fault), SCENE) <= 0.05
+def test_with_exact_masks_bad_edits_are_rejected(fault: str, count: int) -> None:
+    assert accepted(drawn(COUNT, fault)[:count], SCENE) <= 0.05
 
 
 @pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])

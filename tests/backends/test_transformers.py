@@ -12,6 +12,7 @@ import pytest
 
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn
+from cfeval.backends.local_chat import loading
 from cfeval.errors import BackendError, ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -25,9 +26,22 @@ SIZES = [(60, 80), (64, 64), (50, 120), (130, 40), (30, 64)]
 """Heights and widths of images that go into one batch."""
 
 
+_loaded: dict[str, loading.Loaded] = {}
+_load = loading.load
+
+
+def _loaded_once(options: loading.LoadingOptions) -> loading.Loaded:
+    if options.model not in _loaded:
+        _loaded[options.model] = _load(options)
+    return _loaded[options.model]
+
+
 def model(architecture: str, **options: Any) -> ChatModel:
-    """The backend on a tiny checkpoint."""
-    return at(checkpoint(architecture), **options)
+    """The backend on a tiny checkpoint, which the tests share: none changes it, and limits are set to a copy."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not {"min_pixels", "max_pixels"} & set(options):
+            patch.setattr(loading, "load", _loaded_once)
+        return at(checkpoint(architecture), **options)
 
 
 def at(folder: Path | str, **options: Any) -> ChatModel:
@@ -79,7 +93,7 @@ def test_a_target_answers_and_explains_in_one_conversation(architecture: str) ->
 @pytest.mark.parametrize("sampling", [SAMPLED, GREEDY, FILTERED], ids=["sampled", "greedy", "filtered"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampling: dict[str, float]) -> None:
-    chat = model(architecture, batch=4, max_tokens=40, **sampling)
+    chat = model(architecture, batch=4, max_tokens=20, **sampling)
     requests = mixed(architecture)
     together = chat.chat(requests)
     assert together == one_at_a_time(chat, requests)
@@ -93,7 +107,7 @@ def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) 
     picture = noise(1) if architecture in SEEING else None
     requests = [asked("What is this?", picture, seed) for seed in range(8)]
     first = model(architecture, **SAMPLED).chat(requests)
-    assert first == model(architecture, **SAMPLED).chat(requests)
+    assert first == at(checkpoint(architecture), **SAMPLED).chat(requests)
     assert len({reply.text for reply in first}) > 4
 
 

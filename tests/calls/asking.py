@@ -13,11 +13,10 @@ from cfeval.protocols.rules import EDCT_2025
 from cfeval.records.common import Status
 from cfeval.records.edct import Instruction, Sample
 from cfeval.studies.edct.counterfactuals import counterfactuals
-from tests.conftest import picture
+from tests.calls.keys import KEY_ENV
 from tests.loopback import Kind, Loopback
+from tests.pictures import picture
 
-KEY_ENV = "LOOPBACK_KEY"
-KEY = "sk-canary-9f3c1b7a5e2d48"
 PHOTO = picture(40, (30, 45))
 """The image of every question and edit."""
 

@@ -16,8 +16,8 @@ from cfeval.cli.main import _refuse
 from cfeval.errors import CfevalError
 from cfeval.params.sections import Calls
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
-from tests.calls.asking import KEY, KEY_ENV
-from tests.conftest import picture
+from tests.calls.keys import KEY, KEY_ENV
+from tests.pictures import picture
 
 PROMPTS = Prompts("Item {question}: what is it?", "Why?")
 

@@ -10,7 +10,7 @@ from cfeval.calls import attempts, database, faults
 from cfeval.calls.settings import VARIABLE
 from cfeval.calls.store import Store
 from cfeval.params.sections import Calls
-from tests.calls.asking import KEY, KEY_ENV
+from tests.calls.keys import KEY, KEY_ENV
 from tests.loopback import Loopback, loopback
 
 HURRY = 0.02

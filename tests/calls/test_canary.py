@@ -10,10 +10,11 @@ import pytest
 
 from cfeval.io.records import write_jsonl
 from cfeval.records.edct import Sample
-from tests.calls.asking import KEY, KEY_ENV
 from tests.calls.conftest import Configure
-from tests.conftest import Run, picture
+from tests.calls.keys import KEY, KEY_ENV
+from tests.conftest import Run
 from tests.loopback import Kind, Loopback
+from tests.pictures import picture
 
 ECHOES = ("http_400_echo", "http_500_echo", "http_200_echo")
 

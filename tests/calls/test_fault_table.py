@@ -8,8 +8,9 @@ import pytest
 
 from cfeval.calls.store import Store
 from cfeval.records.common import Status
-from tests.calls.asking import KEY, KEY_ENV, Outcome, ask
+from tests.calls.asking import Outcome, ask
 from tests.calls.conftest import HURRY, Configure
+from tests.calls.keys import KEY, KEY_ENV
 from tests.loopback import FAULTS, Fault, Kind, Loopback, Reaction
 from tests.loopback.effects import Task
 

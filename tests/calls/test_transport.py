@@ -12,8 +12,8 @@ from cfeval.calls.faults import Fault, Reaction
 from cfeval.calls.providers import checked_base_url, endpoint
 from cfeval.calls.transport import DEEPEST, Endpoint, Response, fault_of, read_json
 from cfeval.errors import BackendError
-from tests.calls.asking import KEY, KEY_ENV
 from tests.calls.conftest import Configure
+from tests.calls.keys import KEY, KEY_ENV
 from tests.loopback import Kind, Loopback, fitting
 
 WITH_KEY = Endpoint("http://x", KEY_ENV, KEY)

@@ -19,7 +19,7 @@ from tests.conftest import Run
 
 WORLD = {"backend": "world"}
 ROBUST = {"backend": "world", "kind": "robust"}
-METHOD: dict[str, Any] = {"preset": "dbvce", "respacing": "8", "scales": [0.6]}
+METHOD: dict[str, Any] = {"preset": "dbvce", "respacing": "4", "scales": [0.6]}
 GROUPS = [
     {"source": "red circle", "target": "red square", "pair": "ideal"},
     {"source": "red circle", "target": "blue star", "pair": "other"},

@@ -1,6 +1,8 @@
 """Nominal 95 % intervals hold the truth in 93 to 97 % of simulated studies, with items that come in clusters too.
 
-Of 1,000 studies an interval of just 95 % holds it in 93.6 to 96.3 % (95 times of 100); seeds are fixed.
+Of 1,000 studies an interval of just 95 % holds it in 93.6 to 96.3 %, of 600 in 93.2 to 96.7 % (95 times of 100); seeds
+are fixed. The bootstraps take long and are tried on 600: an interval that holds the truth in 91 % is still found 96
+times of 100.
 """
 
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from cfeval.stats.wilson import Share, share, wilson
 from tests.stats.simulation import Rng, Study, alike, coverage, images, names, ones
 
 RESAMPLES = 400
+BOOTSTRAPS = 600
 
 
 def seed(rng: Rng) -> int:
@@ -55,14 +58,14 @@ def test_wilson_of_clusters(mean: float, count: int) -> None:
 
 @pytest.mark.parametrize("kind", ["percentile", "BCa"])
 def test_bootstrap(kind: Kind) -> None:
-    covers(singles(0.3, 120, lambda values, seed: bootstrap(values, 0.95, RESAMPLES, seed, kind=kind)), 0.3)
+    study = singles(0.3, 120, lambda values, seed: bootstrap(values, 0.95, RESAMPLES, seed, kind=kind))
+    covers(study, 0.3, BOOTSTRAPS)
 
 
 @pytest.mark.parametrize("kind", ["percentile", "BCa"])
 def test_bootstrap_of_clusters(kind: Kind) -> None:
-    covers(
-        clustered(0.55, 120, lambda values, seed, groups: bootstrap(values, 0.95, RESAMPLES, seed, groups, kind)), 0.55
-    )
+    study = clustered(0.55, 120, lambda values, seed, groups: bootstrap(values, 0.95, RESAMPLES, seed, groups, kind))
+    covers(study, 0.55, BOOTSTRAPS)
 
 
 def test_an_interval_blind_to_clusters_covers_too_little() -> None:
@@ -124,7 +127,7 @@ def test_agreement(measure: str) -> None:
             return cohen(ratings, 0.95, RESAMPLES, seed(rng), groups)
         return alpha(ratings, "nominal", 0.95, RESAMPLES, seed(rng), groups)
 
-    covers(study, KAPPA, 700)
+    covers(study, KAPPA, BOOTSTRAPS)
 
 
 @pytest.mark.parametrize("mean", [0.3, 0.6])

@@ -1,6 +1,7 @@
 """Scores of a made-up study."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 
 from cfeval.io.arm_files import stage_files
@@ -15,6 +16,7 @@ from cfeval.tables.material import Material, material
 from cfeval.tables.rows import Row
 
 HOW = Interval(resamples=200)
+_names = attrgetter(*Arm.model_fields)
 GROUNDED = Arm(dataset="world", vlm="grounded", writer="grammar", protocol="edct-2025", editor="scene", judge="grammar")
 
 
@@ -52,10 +54,10 @@ def chain(of: Arm, item: str, *firsts: int | Status, **fields: object) -> list[S
 
 def by_arm(given: Iterable[Score]) -> dict[Arm, list[Score]]:
     """Scores by their arms."""
-    found: dict[Arm, list[Score]] = {}
+    found: dict[tuple[str, ...], list[Score]] = {}
     for one in given:
-        found.setdefault(arm_of(one), []).append(one)
-    return found
+        found.setdefault(_names(one), []).append(one)
+    return {arm_of(rows[0]): rows for rows in found.values()}
 
 
 def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> Material:

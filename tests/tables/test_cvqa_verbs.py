@@ -56,15 +56,23 @@ def write_study(results: Path, shards: int) -> None:
     write_jsonl(results / "fates" / "real.jsonl", [fate("a"), fate("b", "wrong sum")])
 
 
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the study in one piece and one with it in seven."""
+    folder: Path = tmp_path_factory.mktemp("study")
+    for shards in (1, 7):
+        write_study(folder / f"{shards}", shards)
+    return folder
+
+
 @pytest.mark.parametrize("name", NAMES["cvqa"])
-def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, tmp_path: Path, name: str) -> None:
+def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     genders = tmp_path / "genders.csv"
     genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))
     given = ["--arms", json.dumps([one.model_dump() for one in ARMS]), "--sets", json.dumps(SETS), "--build", "real"]
     given += ["--answerers", json.dumps(FACTS), "--interval", '{"resamples": 100}', "--genders", str(genders)]
     for shards in (1, 7):
-        write_study(tmp_path / f"{shards}", shards)
-        where = ["--results", tmp_path / f"{shards}", "--shards", shards, "--out", tmp_path / f"in-{shards}"]
+        where = ["--results", sharded / f"{shards}", "--shards", shards, "--out", tmp_path / f"in-{shards}"]
         assert cfeval("cvqa", "table", name, *given, *where) == (0, "", "")
     assert (tmp_path / "in-1.csv").read_text().count("\n") > 1
     for ending in ("csv", "md", "tex"):

@@ -34,10 +34,18 @@ def study_options(folder: Path, shards: int) -> list[object]:
     return [*given, "--arms", arms_json(arms), "--roles", MINE.model_dump_json()]
 
 
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[object]]:
+    """The study in one piece and in seven, as options."""
+    folder = tmp_path_factory.mktemp("study")
+    return {shards: study_options(folder / f"{shards}", shards) for shards in (1, 7)}
+
+
 @pytest.mark.parametrize("name", NAMES["vce"])
-def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, tmp_path: Path, name: str) -> None:
-    for shards in (1, 7):
-        given = study_options(tmp_path / f"{shards}", shards)
+def test_a_table_is_the_same_whatever_the_sharding(
+    cfeval: Run, sharded: dict[int, list[object]], tmp_path: Path, name: str
+) -> None:
+    for shards, given in sharded.items():
         assert cfeval("vce", "table", name, *given, "--out", tmp_path / f"in-{shards}") == (0, "", "")
     for ending in ("csv", "md", "tex"):
         assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()

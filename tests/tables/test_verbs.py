@@ -43,15 +43,22 @@ def results(tmp_path: Path) -> Path:
     return tmp_path / "edct"
 
 
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the study in one piece, and one with it in seven and its rows in another order."""
+    folder: Path = tmp_path_factory.mktemp("study")
+    write_scores(folder / "1", SCORES)
+    write_scores(folder / "7", reversed(SCORES), shards=7)
+    return folder
+
+
 @pytest.mark.parametrize("name", NAMES["edct"])
-def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, tmp_path: Path, name: str) -> None:
+def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     shown = as_json(ARMS_OF[name])
     beside = as_json([one for one in ARMS if one.protocol == "placebo-edit" and one not in ARMS_OF[name]])
-    write_scores(tmp_path / "1", SCORES)
-    write_scores(tmp_path / "7", reversed(SCORES), shards=7)
     for shards in (1, 7):
         given = [*FAST, *KNOWN_TOO, "--arms", shown, "--beside", beside, "--out", tmp_path / f"in-{shards}"]
-        assert cfeval("edct", "table", name, "--results", tmp_path / f"{shards}", "--shards", shards, *given)[0] == 0
+        assert cfeval("edct", "table", name, "--results", sharded / f"{shards}", "--shards", shards, *given)[0] == 0
     for ending in ("csv", "md", "tex"):
         assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()
 

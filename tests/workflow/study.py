@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,7 +155,7 @@ class Study:
 
     def stale_stages(self, *options: str) -> dict[str, int]:
         """How many jobs of each folder of results are stale."""
-        return dict(Counter(name.split("/")[2] for name in self.stale(*options)))
+        return by_folder(self.stale(*options))
 
     def nothing_to_do(self) -> bool:
         """Whether Snakemake sees no job to run."""
@@ -238,6 +238,11 @@ class Study:
         rows = [f"i{number},{number}.png,What is {number}?,x" for number in range(count)]
         (raw / "samples.csv").write_text("\n".join(["id,image,question,reference", *rows]) + "\n")
         self.run("cfeval", "edct", "import", str(raw / "samples.csv"), "--out", "data/mine.jsonl")
+
+
+def by_folder(names: Iterable[str]) -> dict[str, int]:
+    """How many of some results lie in each folder of their study."""
+    return dict(Counter(name.split("/")[2] for name in names))
 
 
 def wait(until: Callable[[], object], process: "subprocess.Popen[bytes] | None" = None, seconds: float = 120) -> None:

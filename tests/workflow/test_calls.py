@@ -1,10 +1,7 @@
 """A whole study through providers' protocols: faults, kills, changed prompts, replays; nothing is paid for twice."""
 
 import json
-import os
 import shutil
-import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,16 +9,16 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.loopback import FAULTS, Loopback, Reaction, loopback
-from tests.workflow.study import PARAMS, PROJECT, Study, lay_out
+from tests.workflow.study import PARAMS, PROJECT, Study, lay_out, wait
 
 KEY = "canary-5f1c"
 KEYS = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
 OFFLINE = "calls={offline: true}"
-TABLE = "results/tables/edct_table1.csv"
+TABLE = "results/edct/tables/edct_table1.csv"
+REPLAYED = ("samples", "baseline", "instructions", "counterfactuals", "checks", "requery", "verdicts", "scores")
 pytestmark = pytest.mark.xdist_group("calls")
 
 
@@ -41,7 +38,7 @@ def params(server: Loopback) -> dict[str, Any]:
         "writers": {"w": {"backend": "chat", "model": model("writer")}},
         "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
         "judges": {"j": {"backend": "chat", "model": model("judge"), "prompts": "own"}},
-        "tables": {"table1": [names], "table2": []},
+        "tables": {"table1": [names]},
         "known": {},
     }
     return content
@@ -56,7 +53,7 @@ def server() -> Iterator[Loopback]:
 @pytest.fixture(scope="module")
 def fresh(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Study:
     """A study of which nothing has run."""
-    study = lay_out(tmp_path_factory.mktemp("calls") / "study", params(server))
+    study = lay_out(tmp_path_factory.mktemp("calls") / "home" / "study", params(server))
     own = study.root / "own"
     own.mkdir()
     for name in ("judge", "judge_repair"):
@@ -67,12 +64,16 @@ def fresh(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="module")
 def finished(fresh: Study, server: Loopback) -> Study:
     """The study, finished without a fault and sealed."""
-    study = fresh.copy(fresh.root.parent / "finished")
+    study = fresh.copy(beside(fresh, "finished"))
     server.reset()
-    study.run("snakemake", **KEYS)
     study.run("dvc", "repro", **KEYS)
     study.commit("finished")
     return study
+
+
+def beside(study: Study, name: str) -> Path:
+    """A folder for a copy of a study."""
+    return study.home.parent / name
 
 
 @contextmanager
@@ -91,15 +92,18 @@ def test_every_item_ends_with_a_score(finished: Study) -> None:
 
 
 def test_a_run_again_sends_nothing(finished: Study, server: Loopback) -> None:
+    study = finished.copy(beside(finished, "again"))
     with asked(server) as models:
-        assert finished.jobs("snakemake") == {}
-        finished.run("snakemake", "--forceall")
-    assert not models, "not even a forced run pays twice, and it needs no key"
+        assert study.jobs("snakemake") == {}
+        study.run("rm", "-r", *(f"results/edct/{name}" for name in REPLAYED))
+        assert len(study.jobs("snakemake", "--", "edct_verdicts_all")) == len(REPLAYED)
+    assert not models, "not even a run from nothing pays twice, and it needs no key"
+    assert study.results() == finished.results()
 
 
 def test_faults_leave_the_same_tables(fresh: Study, finished: Study, server: Loopback) -> None:
     passing = [n for n, f in FAULTS.items() if f.reaction == Reaction.RETRIED and not f.stalls and (f.wait or 0) <= 1]
-    study = fresh.copy(fresh.root.parent / "faulty")
+    study = fresh.copy(beside(fresh, "faulty"))
     server.reset()
     server.random(0.1, passing, seed=3)
     study.run("snakemake", "--", TABLE, **KEYS)
@@ -109,31 +113,31 @@ def test_faults_leave_the_same_tables(fresh: Study, finished: Study, server: Loo
 
 
 def test_a_changed_prompt_of_the_judge_asks_the_judge_alone(finished: Study, server: Loopback) -> None:
-    study = finished.copy(finished.root.parent / "prompted")
+    study = finished.copy(beside(finished, "prompted"))
     study.edit("own/judge.md", "Be strict.")
     with asked(server) as models:
-        jobs = study.jobs("snakemake", "--", "edct_judge", **KEYS)
+        jobs = study.jobs("snakemake", "--", "edct_verdicts_all", **KEYS)
     assert set(models) == {"lab/judge"}
     assert models["lab/judge"] == 12
     assert jobs == {"judge": 1, "score": 1}
 
 
 def test_what_an_experiment_in_a_copy_paid_for_is_not_paid_again(finished: Study, server: Loopback) -> None:
-    study = finished.copy(finished.root.parent / "experiment")
+    study = finished.copy(beside(finished, "experiment"))
     hotter = "edct.judges.j.model.temperature=0.2"
     with asked(server) as models:
-        study.run("dvc", "exp", "run", "--temp", "--set-param", hotter, "edct_judge", **KEYS)
+        study.run("dvc", "exp", "run", "--temp", "--set-param", hotter, "edct", **KEYS)
     assert models == {"lab/judge": 12}
     params = study.params()
     params["edct"]["judges"]["j"]["model"]["temperature"] = 0.2
     study.set_params(params)
     with asked(server) as models:
-        assert study.jobs("snakemake", "--", "edct_judge") == {"judge": 1, "score": 1}
+        assert study.jobs("snakemake", "--", "edct_verdicts_all") == {"judge": 1, "score": 1}
     assert not models
 
 
 def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Study, server: Loopback) -> None:
-    study = finished.copy(finished.root.parent / "protocol")
+    study = finished.copy(beside(finished, "protocol"))
     edct = study.params()["edct"]
     samples, baseline, seed = "results/edct/samples/mine.jsonl", "results/edct/baseline/mine/v.jsonl", str(edct["seed"])
     stages = (
@@ -158,18 +162,13 @@ def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Stud
 
 
 def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: Study, server: Loopback) -> None:
-    study = fresh.copy(fresh.root.parent / "killed")
+    study = fresh.copy(beside(fresh, "killed"))
     server.reset()
     server.latency = 0.3
     run = study.start("snakemake", "--config", "calls={at_once: 4}", "--", TABLE, **KEYS)
-    while len(server.log) < 30:
-        assert run.poll() is None, "the run ended before it could be killed"
-        time.sleep(0.02)
+    wait(lambda: len(server.log) >= 30, run)
     in_flight = server.in_flight
-    os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
-    while any(p.info["cwd"] == str(study.root) for p in psutil.process_iter(["cwd"])):
-        time.sleep(0.05)
+    study.kill(run)
     server.latency = 0
     study.run("snakemake", "--", TABLE, **KEYS)
     paid = [entry for entry in server.log if entry.kind in ("chat", "submit")]
@@ -180,55 +179,54 @@ def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: St
 
 
 def test_another_machine_replays_it_from_its_archive(fresh: Study, finished: Study, server: Loopback) -> None:
-    study = fresh.copy(fresh.root.parent / "replayed")
+    study = fresh.copy(beside(fresh, "replayed"))
     study.run("cfeval", "store", "import", str(finished.root / "results/edct/calls/calls.zip"))
     with asked(server) as models:
         study.run("snakemake", "--config", OFFLINE)
     assert not models
-    for part in ("results/tables", "results/edct/calls", "results/edct/counterfactuals", "results/edct/verdicts"):
-        here, there = study.results(part), finished.results(part)
-        assert {n: c for n, c in here.items() if "provenance" not in n} == {
-            n: c for n, c in there.items() if "provenance" not in n
-        }
+    assert study.results() == finished.results()
 
 
 def test_a_pulled_study_is_rebuilt_without_a_key(finished: Study, server: Loopback) -> None:
-    remote = finished.root.parent / "remote"
+    remote = finished.home / "remote"
     finished.run("dvc", "remote", "add", "--local", "--force", "--default", "store", str(remote))
     finished.run("dvc", "push")
-    clone = Study(finished.root.parent / "clone")
+    clone = Study(beside(finished, "cloned") / "study")
+    clone.home.mkdir()
     finished.run("git", "clone", "--quiet", str(finished.root), str(clone.root))
     clone.run("dvc", "remote", "add", "--local", "--default", "store", str(remote))
     clone.run("dvc", "pull")
     assert clone.jobs("snakemake") == {}
     clone.run("cfeval", "store", "import", "results/edct/calls/calls.zip")
+    clone.run("rm", "-r", "results/edct/verdicts", "results/edct/scores", "results/edct/tables")
     with asked(server) as models:
-        clone.run("snakemake", "--forceall", "--config", OFFLINE)
+        clone.run("snakemake", "--config", OFFLINE)
     assert not models
+    assert clone.stale() == {}
     assert clone.run("git", "status", "--porcelain") == ""
 
 
 def test_offline_names_the_first_call_that_is_missing(fresh: Study) -> None:
-    study = fresh.copy(fresh.root.parent / "offline")
-    done = study.try_("snakemake", "--config", OFFLINE)
+    study = fresh.copy(beside(fresh, "offline"))
+    done = study.try_("snakemake", "--config", OFFLINE, "--", TABLE)
     assert done.returncode != 0
     assert "offline: item 'i" in done.stdout + done.stderr
 
 
 def test_no_file_of_a_study_holds_a_key(fresh: Study, finished: Study, server: Loopback) -> None:
-    study = fresh.copy(fresh.root.parent / "canary")
+    study = fresh.copy(beside(fresh, "canary"))
     server.reset()
     server.script(["http_400_echo"] * 2 + ["http_500"] * 3)
-    study.run("snakemake", **KEYS)
-    for folder in (finished.root, study.root):
+    study.run("snakemake", "--", "edct_baseline_all", **KEYS)
+    for folder in (finished.home, study.home):
         files = [path for path in folder.rglob("*") if path.is_file()]
         assert len(files) > 100
         assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
 def test_a_wrong_key_ends_the_run_with_one_line(fresh: Study) -> None:
-    study = fresh.copy(fresh.root.parent / "locked-out")
-    done = study.try_("snakemake", **dict.fromkeys(KEYS, "wrong"))
+    study = fresh.copy(beside(fresh, "locked-out"))
+    done = study.try_("snakemake", "--", TABLE, **dict.fromkeys(KEYS, "wrong"))
     said = done.stdout + done.stderr
     assert done.returncode != 0
     assert "the key in OPENROUTER_API_KEY is refused" in said

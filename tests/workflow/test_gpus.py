@@ -41,7 +41,7 @@ def study(tmp_path: Path) -> Study:
     """A study whose target needs a GPU, in four shards."""
     params = deepcopy(PARAMS) | {"shards": 4}
     params["edct"]["vlms"]["ma"] = {"backend": "needy"}
-    study = lay_out(tmp_path / "study", params)
+    study = lay_out(tmp_path / "home" / "study", params)
     (study.root / "src/cfeval/backends/chat/needy.py").write_text(NEEDY)
     return study
 

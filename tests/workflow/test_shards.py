@@ -1,4 +1,7 @@
-"""Results do not depend on the number of shards, of which some may be empty, nor on what an earlier number left."""
+"""Results do not depend on the number of shards, of which some may be empty.
+
+The jobs of the lists run one after the other in this process; that Snakemake's are the same, test_graph.py shows.
+"""
 
 import shutil
 from copy import deepcopy
@@ -7,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.workflow.study import PARAMS, PROJECT, Study, lay_out
+from cfeval.cli import main
+from cfeval.jobs import STUDIES
+from cfeval.params.study import parse
+from tests.workflow.conftest import Shared
+from tests.workflow.study import ARM, PARAMS, PROJECT, Study
 from tests.workflow.test_cvqa import CVQA
-from tests.workflow.test_vce import METHOD, NAMES, VCE, WEIGHTS
+from tests.workflow.test_vce import METHOD, NAMES, VCE
 
-ARM = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
-EDCT = PARAMS["edct"] | {"tables": {"table1": [ARM], "table2": [], "bench": [ARM]}}
+EDCT = PARAMS["edct"] | {"tables": {"table1": [ARM], "bench": [ARM]}, "known": {}}
 ONE_CLASSIFIER = VCE | {
     "classifiers": {kind: VCE["classifiers"][kind] for kind in ("standard", "robust")},
     "methods": {"base": METHOD},
@@ -24,42 +30,46 @@ ONE_ANSWERER_A_SET = CVQA | {
 }
 
 
-def begun(root: Path, target: str, **sections: Any) -> Study:
-    """A study that has not run."""
-    study = lay_out(root / "study", deepcopy(PARAMS) | sections)
-    if target == "vce":
-        shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
-        for name in WEIGHTS:
-            for ending in (".json", ".safetensors"):
-                shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")
-    return study
+@pytest.fixture
+def folder(shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with own samples and the published figures, in which nothing has run."""
+
+    def file_samples(folder: Path) -> None:
+        study = Study(folder / "study")
+        study.root.mkdir()
+        study.import_samples(12)
+
+    shutil.copytree(shared("samples", file_samples) / "study/data", tmp_path / "data")
+    (tmp_path / "data/reference").symlink_to(PROJECT / "data/reference")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def finished(study: Study, shards: int, target: str) -> dict[str, list[bytes]]:
-    """The results of a study cut into so many shards; those of a former number lie there still."""
-    study.set_params(study.params() | {"shards": shards})
-    study.run("snakemake", "--", target)
-    return study.merged(shards)
+def made(folder: Path, params: dict[str, Any], study: str, shards: int) -> dict[str, list[bytes]]:
+    """The results of a study cut into so many shards."""
+    shutil.rmtree(folder / "results", ignore_errors=True)
+    for job in STUDIES[study](parse(params | {"shards": shards}), "results"):
+        assert main.run([*job.command, *job.aside]) == 0, job.name
+    return Study(folder).merged(shards)
 
 
 @pytest.mark.parametrize(
-    ("target", "sections", "cut"),
+    ("study", "sections", "cut"),
     [
-        ("edct_tables", {"edct": EDCT}, "results/edct/verdicts"),
+        ("edct", {"edct": EDCT}, "results/edct/verdicts"),
         ("vce", {"vce": ONE_CLASSIFIER}, "results/vce/scores"),
         ("cvqa", {"cvqa": ONE_ANSWERER_A_SET}, "results/cvqa/scores"),
     ],
     ids=["edct", "vce", "cvqa"],
 )
 def test_shards_change_no_byte_of_records_tables_figures_and_metrics(
-    tmp_path: Path, target: str, sections: dict[str, Any], cut: str
+    folder: Path, study: str, sections: dict[str, Any], cut: str
 ) -> None:
-    study = begun(tmp_path, target, **sections)
-    seven = finished(study, 7, target)
-    cut_up = [content for name, content in study.results(cut).items() if "provenance" not in name]
-    assert b"" in cut_up, "no shard is empty, and none shows that an empty one works"
-    three = finished(study, 3, target)
-    whole = finished(study, 1, target)
+    params = deepcopy(PARAMS) | sections
+    seven = made(folder, params, study, 7)
+    assert b"" in Study(folder).results(cut).values(), "no shard is empty, and none shows that an empty one works"
+    three = made(folder, params, study, 3)
+    whole = made(folder, params, study, 1)
     assert three == seven
     assert whole == seven
     assert any(name.endswith("metrics.json") for name in whole)

@@ -1,4 +1,4 @@
-"""The vce study through Snakemake: what runs at first, and what a change makes run again."""
+"""The vce study through Snakemake: what runs at first, and what a change makes stale."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ VCE: dict[str, Any] = {
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
 TABLES = {"table": 8, "figure": 1, "metrics": 1}
 EVERYTHING = {"images": 1, "explain": 4, "score": 4, "group": 4, "sheet": 2} | TABLES
-OF_A_METHOD = {"explain": 2, "score": 2, "group": 2, "sheet": 2} | TABLES
+NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,14 @@ def finished(shared: Shared) -> Study:
     """The study, finished by `snakemake -- vce`."""
 
     def finish(folder: Path) -> None:
-        study = lay_out(folder / "study", deepcopy(PARAMS) | {"shards": 1, "vce": VCE})
+        study = lay_out(folder / "home" / "study", deepcopy(PARAMS) | {"shards": 1, "vce": VCE})
         shutil.copy2(PROJECT / "pyproject.toml", study.root)  # by it the folder of the weights is found
         for name in WEIGHTS:
             for ending in (".json", ".safetensors"):
                 shutil.copy2(PROJECT / "data/models" / f"{name}{ending}", study.root / "data/models")
         (folder / "jobs.json").write_text(json.dumps(study.jobs("snakemake", "--", "vce")))
 
-    return Study(shared("vce", finish) / "study")
+    return Study(shared("vce", finish) / "home" / "study")
 
 
 def changed(study: Study, **changes: Any) -> Study:
@@ -61,40 +61,50 @@ def changed(study: Study, **changes: Any) -> Study:
     return study
 
 
-def test_the_study_runs_and_then_has_nothing_to_do(finished: Study) -> None:
-    assert json.loads((finished.root.parent / "jobs.json").read_text()) == EVERYTHING
-    assert finished.jobs("snakemake", "--", "vce") == {}
-    table = (finished.root / "results/tables/vce_table3.csv").read_text()
-    assert "standard" in table
+def test_the_study_runs_and_is_what_would_be_made(finished: Study) -> None:
+    assert json.loads((finished.home.parent / "jobs.json").read_text()) == EVERYTHING
+    assert finished.stale("vce") == {}
+    assert "vce: sealed, 25 jobs" in finished.run("cfeval", "seal", "vce")
+    assert "standard" in finished.table("vce_table3.csv")
     assert len([name for name in finished.results("results/vce/sheets") if name.endswith(".png")]) == 4
 
 
-def test_the_size_of_batches_makes_nothing_run(finished: Study, copy: Copy) -> None:
+def test_the_size_of_batches_makes_nothing_stale(finished: Study, copy: Copy) -> None:
     study = changed(copy(finished), compute={"batch": 1})
-    assert study.jobs("snakemake", "--", "vce") == {}
+    assert study.stale("vce") == {}
 
 
-def test_a_changed_method_makes_its_own_jobs_run_and_what_follows(finished: Study, copy: Copy) -> None:
+def test_a_changed_method_makes_its_own_counterfactuals_stale_and_these_run(finished: Study, copy: Copy) -> None:
     other = VCE["methods"] | {"no-cone": METHOD | {"projection": "none", "lp_weight": 0.3}}
     study = changed(copy(finished), methods=other)
-    assert study.jobs("snakemake", "--", "vce") == OF_A_METHOD
+    assert study.stale("vce") == dict.fromkeys(
+        [name.format("counterfactuals") for name in NO_CONE], "changed: parameters"
+    )
+    groups = NO_CONE[0].format("groups")
+    assert study.jobs("snakemake", "--", groups) == {"explain": 1, "score": 1, "group": 1}
     before, after = finished.results("results/vce"), study.results("results/vce")
     different = {name for name in before | after if before.get(name) != after.get(name)}
     assert any("counterfactuals/world/world/standard/no-cone" in name for name in different)
-    assert not any("/base" in name for name in different)
-    assert study.jobs("snakemake", "--", "vce") == {}
+    assert all("/standard/no-cone" in name for name in different)
 
 
-def test_changed_roles_make_tables_run_alone(finished: Study, copy: Copy) -> None:
+def test_weights_that_changed_make_stale_what_they_made(finished: Study, copy: Copy) -> None:
+    study = copy(finished)
+    weights = study.root / "data/models/cell-standard.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert all("/standard/" in name for name in study.stale("vce"))
+    assert study.stale_stages("vce") == {"counterfactuals": 2, "scores": 2}
+
+
+def test_changed_roles_make_tables_stale_alone(finished: Study, copy: Copy) -> None:
     study = changed(copy(finished), roles=VCE["roles"] | {"not_oracles": ["robust"]})
-    assert set(study.jobs("snakemake", "--", "vce")) <= set(TABLES)
+    assert set(study.stale_stages("vce")) == {"tables"}
 
 
 def test_a_fault_in_the_parameters_is_one_line(finished: Study, copy: Copy) -> None:
     study = changed(copy(finished), oracles=["robst"])
-    refused = study.try_("snakemake", "--", "vce")
-    lines = [line for line in refused.stderr.splitlines() if "profile" not in line and "config" not in line]
-    assert refused.returncode == 2
-    assert len(lines) == 1
-    assert "'robst', which vce.classifiers does not define; did you mean 'robust'" in lines[0]
+    said = study.refused("snakemake", "--", "vce")
+    assert "'robst', which vce.classifiers does not define; did you mean 'robust'" in said
     assert study.results() == finished.results()

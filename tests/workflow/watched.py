@@ -1,7 +1,7 @@
 """The study that the tests of provenance start from: a judge that reads all kinds of things and can be held.
 
-Files beside the study tell the judge what to do: `hold` lets its jobs wait, each says by `seen-…` that it has read all it
-reads; each file in `fail` is a pattern, and an item that it fits makes its job fail.
+Files beside the study tell the judge what to do: `hold` lets its jobs wait, and each says by `seen-…` that it has read
+all that it reads; each file in `fail` is a pattern, and an item that it fits makes its job fail.
 """
 
 import shutil

@@ -1,12 +1,15 @@
 """What every job asks of the machine or cluster that it runs on."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from cfeval.backends import registry
+from cfeval.jobs import jobs
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import load
 
@@ -18,7 +21,9 @@ RULES = {
     for found in re.finditer(r"^rule (\w+):\n((?:    .*\n|\n)+)", file.read_text(), re.MULTILINE)
     if "    shell:" in found[2]
 }
-ASKED = ("gpu", "gpu_model", "mem_mb", "runtime", "api_slots")
+PATTERNS = {rule: found[1] for rule, text in RULES.items() if (found := re.search(r"\*\*needs\((\w+\.\w+), ", text))}
+"""The pattern whose jobs' needs a rule asks for; none for training."""
+NEEDS = ("gpu", "gpu_model", "api_slots")
 
 
 def asked(rule: str) -> dict[str, str]:
@@ -29,25 +34,49 @@ def asked(rule: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_says_what_it_holds(rule: str) -> None:
-    assert set(ASKED) <= set(asked(rule))
+    if rule in PATTERNS:
+        assert asked(rule).keys() == {"runtime"}
+        assert re.search(r"\*\*needs\([\w.]+, mem_mb=\d+\)", RULES[rule])
+    else:
+        assert {*NEEDS, "mem_mb", "runtime"} <= asked(rule).keys()
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_rule_names_its_model_of_gpu_where_it_may_hold_one_and_nowhere_else(rule: str) -> None:
-    gpu, model = asked(rule)["gpu"], asked(rule)["gpu_model"]
-    assert model == ('""' if gpu == "0" else gpu.replace("gpus", "gpu_model"))
+@pytest.mark.parametrize("rule", PATTERNS)
+def test_a_rule_asks_for_the_jobs_whose_output_it_makes(rule: str) -> None:
+    """Its mark of what is stale, its needs and its first output are of one pattern."""
+    first = re.search(r"\b((?:edct|vce|cvqa)\.[A-Z]+)\b", RULES[rule].partition("    output:")[2])
+    assert first is not None
+    assert {first[1], *re.findall(r"\bstale\((\w+\.\w+)\)", RULES[rule])} == {PATTERNS[rule]}
+
+
+@pytest.mark.parametrize("rule", PATTERNS)
+def test_a_rule_runs_the_job_of_its_first_output(rule: str) -> None:
+    assert RULES[rule].rstrip().endswith('"cfeval stage {output[0]:q} 2>{log:q}"')
 
 
 def test_there_are_rules_to_look_at() -> None:
-    assert {"run_edct_judge", "run_vce_explain", "run_cvqa_answer", "run_train"} <= set(RULES)
+    assert {"edct_verdicts", "vce_counterfactuals", "cvqa_answers", "run_train"} <= set(RULES)
     assert len(RULES) > 20
 
 
 def test_the_groups_of_the_slurm_profile_are_of_rules_that_hold_neither_gpu_nor_slot() -> None:
     profile = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())
     groups = dict(pair.split("=") for pair in profile["groups"])
-    assert {(asked(rule)["gpu"], asked(rule)["api_slots"]) for rule in groups} == {("0", "0")}
+    assert set(groups) <= set(RULES)
+    needs = _needs_by_folder()
+    for rule in groups:
+        study, pattern = PATTERNS[rule].split(".")
+        folder = {"TABLE": "tables", "FIGURE": "figures", "METRICS": "tables", "SCORES": "scores"}[pattern]
+        assert needs[study, folder] == {(0, "", 0)}
     assert set(groups.values()) == {pair.split("=")[0] for pair in profile["group-components"]}
+
+
+def _needs_by_folder() -> dict[tuple[str, str], set[tuple[Any, ...]]]:
+    found = defaultdict(set)
+    for job in jobs(load(ROOT / "params.yaml")):
+        _, study, folder, *_ = job.name.split("/")
+        found[study, folder].add(tuple(job.needs[name] for name in NEEDS))
+    return found
 
 
 def test_the_default_study_holds_neither_gpu_nor_slot() -> None:

@@ -1,4 +1,4 @@
-"""dvc.yaml against the project: what stages depend on is there, and what the studies make is sealed."""
+"""dvc.yaml against the lists of jobs: what DVC seals is what the studies make, in folders of their own."""
 
 from pathlib import Path
 from typing import Any
@@ -6,45 +6,60 @@ from typing import Any
 import pytest
 import yaml
 
-from cfeval.report import figures
-from cfeval.tables import NAMES
+from cfeval.jobs import STUDIES, folders, jobs
+from cfeval.params.study import Params, load
 
 ROOT = Path(__file__).parents[2]
 STAGES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+ROOTS = {"edct": ("results", "edct"), "calibration": ("results/calibration", "edct")}
+ROOTS |= {study: ("results", study) for study in ("vce", "cvqa")}
+"""By stage: where the study's results lie, and which study it is."""
 
 
-def outs(stage: str) -> set[str]:
-    """The outputs of a stage."""
-    return {next(iter(out)) if isinstance(out, dict) else out for out in STAGES[stage].get("outs", ())}
+@pytest.fixture(scope="module")
+def params() -> Params:
+    return load(ROOT / "params.yaml")
 
 
-def test_every_parameter_that_a_stage_depends_on_stands_in_the_parameters() -> None:
-    content = yaml.safe_load((ROOT / "params.yaml").read_text())
-    for name, stage in STAGES.items():
-        for key in (key for key in stage.get("params", ()) if isinstance(key, str)):
-            place: Any = content
-            for part in key.split("."):
-                assert part in place, f"dvc repro {name} fails: {key} is not in params.yaml"
-                place = place[part]
+def outs(stage: str) -> dict[str, dict[str, bool]]:
+    """The outputs of a stage, each with what DVC is told about it."""
+    return {path: how for out in STAGES[stage]["outs"] for path, how in out.items()}
 
 
-def test_every_result_that_a_stage_depends_on_is_sealed_by_another() -> None:
-    sealed = {out for stage in STAGES for out in outs(stage)}
-    needed = {dep for stage in STAGES.values() for dep in stage.get("deps", ()) if str(dep).startswith("results/")}
-    assert needed <= sealed
+@pytest.mark.parametrize("stage", ROOTS)
+def test_all_folders_of_a_study_are_sealed_and_no_other(stage: str) -> None:
+    root, study = ROOTS[stage]
+    assert set(outs(stage)) == {f"{root}/{study}/{folder}" for folder in folders(study)}
 
 
-@pytest.mark.parametrize("study", ["vce", "cvqa"])
-def test_the_tables_and_figures_of_a_study_are_sealed(study: str) -> None:
-    made = {f"results/tables/{study}_{name}.{ending}" for name in NAMES[study] for ending in ("csv", "md", "tex")}
-    made |= {
-        f"results/figures/{study}_{name}.{ending}" for name in figures.TABLE_OF[study] for ending in ("png", "svg")
-    }
-    made |= {f"results/{folder}/.{study}_provenance.json" for folder in ("tables", "figures")}
-    assert outs(f"{study}_tables") == made | {f"results/tables/{study}_metrics.json"}
+def test_every_file_that_a_job_makes_lies_in_one_of_the_folders(params: Params) -> None:
+    for job in jobs(params):
+        for path in job.outputs:
+            _, study, folder, *_ = path.split("/")
+            assert study == job.stage.partition(".")[0]
+            assert folder in folders(study)
 
 
-@pytest.mark.parametrize("phase", ["questions", "answers", "scores"])
-def test_a_phase_of_cvqa_seals_the_folders_that_its_rules_write(phase: str) -> None:
-    folders = {"questions": {"questions", "drafts", "reviews", "fates"}}.get(phase, {phase})
-    assert outs(f"cvqa_{phase}") == {f"results/cvqa/{folder}" for folder in folders}
+@pytest.mark.parametrize("stage", ROOTS)
+def test_dvc_keeps_the_files_and_git_the_small_ones(stage: str) -> None:
+    """Nothing persists in the cache that git has; nothing is removed before a run, since Snakemake knows what fits."""
+    for path, how in outs(stage).items():
+        assert how["persist"]
+        assert (how.get("cache", True) is False) == path.endswith(("/tables", "/figures"))
+
+
+def test_what_a_study_depends_on_is_its_plan_alone() -> None:
+    for stage, (_, study) in ROOTS.items():
+        plan = f".cfeval/plans/{stage}.json"
+        assert STAGES[stage]["deps"] == [plan]
+        assert plan in outs("plan")
+        assert STAGES[stage]["cmd"].strip().endswith(f"--plan {plan}")
+        assert f"cfeval seal {study}" in " ".join(STAGES[stage]["cmd"].split())
+    assert STAGES["plan"]["always_changed"]
+    assert set(ROOTS) >= set(STUDIES)
+
+
+def test_metrics_and_plots_are_made_by_a_job(params: Params) -> None:
+    content = yaml.safe_load((ROOT / "dvc.yaml").read_text())
+    made = {path for job in jobs(params) for path in job.outputs}
+    assert set(content["metrics"]) | set(content["plots"]) <= made

@@ -15,7 +15,7 @@ from cfeval.world.render import Image, render, render_many
 from cfeval.world.scenes import apply, replace_slot, sample_scene
 from cfeval.world.weights import models_dir
 
-COUNT = 40
+COUNT = 30
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,20 @@ def test_a_reply_does_not_depend_on_its_batch(
         assert counter.answer([pictures[place]], [question.question]) == [reply]
 
 
+def test_a_picture_is_looked_at_once_whatever_is_asked_about_it(
+    puzzles: list[Puzzle], pictures: list[Pixels], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter, asked = PuzzleCounter(), [original_of(puzzle).question for puzzle in puzzles[:3]]
+    apart = [PuzzleCounter().numbers([pictures[n]], [asked[n]])[0] for n in (0, 1, 0, 2)]
+    looked: list[int] = []
+    look = counter._network.look
+    monkeypatch.setattr(counter._network, "look", lambda images: looked.append(len(images)) or look(images))
+    again = [pictures[0], pictures[1], pictures[0].copy(), pictures[2]]
+    assert counter.numbers(again, [asked[n] for n in (0, 1, 0, 2)]) == apart
+    assert counter.numbers(again[1:], [asked[n] for n in (1, 0, 2)]) == apart[1:]
+    assert looked == [3]
+
+
 def test_without_options_that_are_numbers_the_number_itself_is_the_reply(
     counter: PuzzleCounter, pictures: list[Pixels]
 ) -> None:

@@ -59,12 +59,16 @@ if workflow.is_main_process:
         {"params": PARAMS.model_dump(mode="json"), "root": RESULTS},
         (frozen.Planned(job, plan_hash(PLANNER.plan(job))) for job in ALL),
     )
+    if STORED:
+        STORED.tell(TOLD, Path(STALE_FILE))
     PLANNER.remember()
     if RESULTS != "results":
         surroundings.write_params(Path(RESULTS, PARAMS_FILE), config)
     if workflow.output_settings.dryrun:
         locks.let_go()
 else:  # one job on a cluster, later: it is told what was decided then
+    if STORED:
+        STORED.hear()
     _told = frozen.thaw()
     PARAMS, RESULTS = study.parse(_told.params["params"]), _told.params["root"]
     ALL, STALE = [_told.planned(name).job for name in _told.jobs], {}
@@ -111,6 +115,11 @@ def kept(files):
     return files if STORED else update(files)
 
 
+def folder(file):
+    """For a rule's outputs: the folder of a record file's pictures, where a storage provider keeps it."""
+    return [directory(file.removesuffix(".jsonl"))] if STORED else []
+
+
 def sidecar(files):
     """For a rule's outputs, behind the others: the sidecar beside the first, where a storage provider keeps them."""
     first = files if isinstance(files, str) else files[0]
@@ -129,7 +138,7 @@ def inputs_of(pattern):
 
 def stale(pattern):
     """For a rule's input: what makes Snakemake run a job whose output is not what it would make now."""
-    return lambda wildcards: [local(STALE_FILE)] if job_of(pattern, wildcards).name in STALE else []
+    return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []
 
 
 def needs(pattern, mem_mb):

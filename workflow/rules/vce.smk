@@ -215,6 +215,7 @@ rule vce_sheet:
         stale=stale(vce.SHEETS),
     output:
         kept(at(vce.SHEETS)),
+        shown=folder(at(vce.SHEETS)),
         made=sidecar(at(vce.SHEETS)),
     log:
         "logs/vce/sheets/{image_set}/{denoiser}/{classifier}.log",

@@ -1,5 +1,6 @@
 """The entry point `cfeval` and the one error boundary: a known error is one line and exit status 2."""
 
+import ast
 import sys
 from importlib import import_module
 from importlib.resources import files
@@ -65,9 +66,19 @@ def _group() -> None:
 
 
 def _add(app: typer.Typer, package: str, wanted: list[str]) -> None:
+    """Add the verb that is wanted; where none of the package is, all of them by name and docstring, to be listed."""
     found = {name.strip("_").replace("_", "-"): name for name in _verbs(package)}
-    for verb in (name for name in found if not wanted or wanted[0] not in found or name == wanted[0]):
-        app.command(verb)(import_module(f"{package}.{found[verb]}").run)
+    if wanted and wanted[0] in found:
+        app.command(wanted[0])(import_module(f"{package}.{found[wanted[0]]}").run)
+        return
+    for verb, module in found.items():
+        app.command(verb, help=_docstring(package, module))(_group)
+
+
+def _docstring(package: str, module: str) -> str:
+    """What a module says of itself, without importing it and all that it needs."""
+    source = files(package).joinpath(f"{module}.py").read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(source)) or ""
 
 
 def _verbs(package: str) -> list[str]:

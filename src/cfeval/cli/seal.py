@@ -8,6 +8,7 @@ import typer
 from cfeval.cli.plan import text_of
 from cfeval.cli.planning import Name, Overlays, Studies, Whole, whole
 from cfeval.errors import InputError
+from cfeval.jobs import folders
 from cfeval.provenance.state import remove
 
 _SHOWN = 10
@@ -52,6 +53,8 @@ def _seal(study: Whole, name: str) -> None:
             f"{folder}: {len(found.wrong)} of {len(state.jobs)} jobs are not what would be made now; run snakemake"
         )
     remove(found.former)
+    for one in folders(name):  # DVC wants each, one without a file too
+        Path(folder, one).mkdir(parents=True, exist_ok=True)
     for path in found.former:
         print(f"{path}: of a former study, removed")
     print(f"{folder}: sealed, {len(state.jobs)} jobs are what would be made now")

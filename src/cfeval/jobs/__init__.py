@@ -10,8 +10,15 @@ from cfeval.jobs import cvqa, edct, vce
 from cfeval.params.study import Params
 from cfeval.provenance.jobs import Job
 
-STUDIES: Mapping[str, Callable[[Params, str], Iterator[Job]]] = {"edct": edct.jobs, "vce": vce.jobs, "cvqa": cvqa.jobs}
+_MODULES = {"edct": edct, "vce": vce, "cvqa": cvqa}
+STUDIES: Mapping[str, Callable[[Params, str], Iterator[Job]]] = {name: module.jobs for name, module in _MODULES.items()}
 """By study: its jobs, parents first, with the folder of results that they lie in."""
+
+
+def folders(study: str) -> tuple[str, ...]:
+    """The folders in which a study's files lie. DVC wants each to be there, one without a file too."""
+    patterns = (value for value in vars(_MODULES[study]).values() if isinstance(value, str))
+    return tuple(sorted({value.split("/")[1] for value in patterns if value.startswith(f"{study}/")}))
 
 
 def jobs(params: Params, root: str = "results") -> Iterator[Job]:

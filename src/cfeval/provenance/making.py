@@ -19,7 +19,7 @@ from cfeval.provenance.hashes import state_of
 from cfeval.provenance.jobs import Job
 from cfeval.provenance.plans import Plan, Planner, plan_hash
 from cfeval.provenance.sources import path_of
-from cfeval.provenance.state import State
+from cfeval.provenance.state import State, remove
 
 _SETTLED_SECONDS = 2
 _COMMAND_LINE = "cfeval.cli"
@@ -84,11 +84,14 @@ class _Given:
 def _clear(job: Job) -> None:
     """Take away the pictures of a run that was broken off: a folder of pictures whose record file is not there.
 
+    And what a sidecar proves to be of a former job, as of another number of shards, which lies in such a folder.
+
     Raises:
         InputError: a folder of pictures holds something else, which would be lost with them.
     """
     for folder in (path for path in job.outputs if path.endswith("/") and os.path.isdir(path)):
-        names = [os.path.join(at, name) for at, _, found in os.walk(folder) for name in found]
+        remove(State([], Planner(memory=None)).former(set(_files(folder))))
+        names = _files(folder)
         if own := [name for name in names if not name.endswith((*job.made_files, *_PICTURES))]:
             raise InputError(f"{own[0]}: no picture of this job's, and its folder is made anew; move it away")
         if not any(os.path.splitext(path)[0] == folder.rstrip("/") and os.path.exists(path) for path in job.outputs):
@@ -96,6 +99,10 @@ def _clear(job: Job) -> None:
                 os.unlink(name)
             with contextlib.suppress(OSError):  # shards of the same data set lie in it
                 os.rmdir(folder)
+
+
+def _files(folder: str) -> list[str]:
+    return [os.path.join(at, name) for at, _, found in os.walk(folder) for name in found]
 
 
 def _planned(planned: Planned, what: str) -> Plan:

@@ -1,10 +1,12 @@
 """What a job would be made from now: computed alike where a run is planned, in the job itself, and at the seal."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +68,29 @@ def named(file: str) -> str:
 
 @cache
 def versions(packages: frozenset[str], memory: Path | None = None) -> dict[str, str]:
-    """The installed versions of the distributions behind some packages, and Python's (its first two numbers)."""
+    """The installed versions of the distributions behind some packages, and Python's (its first two numbers).
+
+    What no distribution has, as a module of the user's on the path, counts by its bytes.
+    """
     foreign = packages - sys.stdlib_module_names
     behind = _distributions(memory)
     found = {name: version for package in foreign for name, version in behind.get(package, {}).items()}
+    found |= {package: sha for package in foreign - behind.keys() if (sha := _own_module(package))}
     python = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     return python | dict(sorted(found.items()))
+
+
+def _own_module(package: str) -> str:
+    """The hash of the code of a module or package; empty where there is none."""
+    try:
+        origin = getattr(find_spec(package), "origin", None)
+    except (ImportError, ValueError):
+        return ""
+    if not origin or not os.path.isfile(origin):
+        return ""
+    whole = os.path.basename(origin) == "__init__.py"
+    files = sorted(Path(origin).parent.rglob("*.py")) if whole else [Path(origin)]
+    return digest(b"".join(file.read_bytes() for file in files))[:16]
 
 
 @cache

@@ -47,8 +47,8 @@ def unnamed(allowed: Collection[str]) -> list[str]:
 
 
 def _note(event: str, args: tuple[object, ...]) -> None:
-    if event == "open" and isinstance(args[0], str) and not (int(str(args[2] or 0)) & (os.O_WRONLY | os.O_RDWR)):
-        _opened.add(args[0])
+    if event == "open" and not isinstance(args[0], int) and not (int(str(args[2] or 0)) & (os.O_WRONLY | os.O_RDWR)):
+        _opened.add(os.fsdecode(args[0]))  # type: ignore[arg-type]
 
 
 def _is_data(path: str) -> bool:

@@ -1,6 +1,7 @@
 """Which files are what would be made now: Snakemake is told before it looks, and the seal lets nothing else through."""
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from cfeval.provenance.jobs import ENDING, Job
 from cfeval.provenance.plans import Planner, plan_hash
 
 HashOf = Callable[[str], str | None]
+_LEAST_NS = 10**18
+"""A time in 2001: what claims to be older has no time that is of use."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,17 @@ class State:
         return {job.name: why for job in self.jobs if (why := self.reason(job)) is not None}
 
     def restamp(self, stale: Mapping[str, str]) -> None:
-        """Make no sound file older than what it was made from: times mean nothing after a checkout."""
+        """Make no sound file older than what it was made from: times mean nothing after a checkout.
+
+        And no stale one newer than now, nor of a time that Snakemake takes for none: it would not be made again.
+        """
+        now = time.time_ns()
         for job in self.jobs:
             newest = max((_time(path) for path in job.inputs), default=0)
-            for path in job.made_files if job.name not in stale else ():
-                if _time(path) < newest:
+            for path in filter(os.path.exists, job.made_files):
+                if job.name in stale and not _LEAST_NS < _time(path) < now:
+                    os.utime(path, ns=(_LEAST_NS + 1, _LEAST_NS + 1))
+                elif job.name not in stale and _time(path) < newest:
                     os.utime(path, ns=(newest, newest))
 
     def seal(self, folder: str) -> Verdict:
@@ -76,10 +85,10 @@ class State:
         wrong = self.stale()
         ours = {path for job in self.jobs for path in (*job.outputs, job.sidecar)}
         others = [path for path in _files(folder) if path not in ours and f"{os.path.dirname(path)}/" not in ours]
-        former = self._former(set(others))
+        former = self.former(set(others))
         return Verdict(wrong, tuple(sorted(former)), tuple(sorted(set(others) - former)))
 
-    def _former(self, paths: set[str]) -> set[str]:
+    def former(self, paths: set[str]) -> set[str]:
         """Files that a sidecar proves to be of a former job and unchanged, with the sidecar, and unfinished ones."""
         found = {path for path in paths if os.path.basename(path).startswith(".") and path.endswith(".part")}
         for sidecar in [path for path in paths if path.endswith(ENDING)]:

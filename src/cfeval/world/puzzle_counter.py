@@ -6,7 +6,7 @@ question is how many there would be: its accuracy drops from one to the other, a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ import torch
 from PIL import Image
 
 from cfeval.io.choices import LETTERS, MARK
+from cfeval.streams import batched
 from cfeval.world.networks.precise import load_precise, to_precise
-from cfeval.world.networks.puzzles import MOST, SIDE, PuzzleNetwork, counting_words, encode
+from cfeval.world.networks.puzzles import MOST, SIDE, PuzzleNetwork, Seen, counting_words, encode
 from cfeval.world.networks.tokens import Vocabulary
 
 Pixels = npt.NDArray[np.uint8]
@@ -74,6 +75,7 @@ class PuzzleCounter:
     def __init__(self, network: PuzzleNetwork | None = None) -> None:
         """`network` is ready for inference in double precision; by default it is the shipped one."""
         self._vocabulary = Vocabulary(counting_words())
+        self._seen: dict[bytes, Seen] = {}
         self._network = network or load_precise("puzzles", PuzzleNetwork(len(self._vocabulary)))
 
     def answer(self, pictures: Sequence[Pixels], questions: Sequence[str]) -> list[str]:
@@ -96,10 +98,22 @@ class PuzzleCounter:
     def _chances(self, pictures: Sequence[Pixels], asked: Sequence[Asked]) -> Floats:
         """Log-probabilities of 0 … 40, (N, 41)."""
         words = encode(self._vocabulary, [one.stem for one in asked])
+        small = {number: shrunk(pixels) for number, pixels in {id(pixels): pixels for pixels in pictures}.items()}
+        keys = [small[id(pixels)].tobytes() for pixels in pictures]
         rows = [np.zeros((0, MOST + 1))]
-        with torch.no_grad():
+        with torch.inference_mode():
+            self._look({pixels.tobytes(): pixels for pixels in small.values()})
             for start in range(0, len(pictures), _BATCH):
-                part = slice(start, start + _BATCH)
-                seen = to_precise([shrunk(pixels) for pixels in pictures[part]])
-                rows.append(self._network(seen, words[part]).numpy())
+                looked = zip(*(self._seen[key] for key in keys[start : start + _BATCH]), strict=True)
+                seen = Seen(*(torch.stack(parts) for parts in looked))
+                read = self._network.read(words[start : start + _BATCH])
+                rows.append(self._network.count(seen, read).numbers.numpy())
         return np.concatenate(rows)
+
+    def _look(self, pictures: Mapping[bytes, Pixels]) -> None:
+        """Looks at each picture once, whatever is asked about it in this call and the next; only these are kept."""
+        self._seen = {key: seen for key, seen in self._seen.items() if key in pictures}
+        new = [key for key in pictures if key not in self._seen]
+        for some in batched(new, _BATCH):
+            looked = self._network.look(to_precise([pictures[key] for key in some]))
+            self._seen |= {key: Seen(*parts) for key, *parts in zip(some, *looked, strict=True)}

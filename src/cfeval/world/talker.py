@@ -1,6 +1,7 @@
 """Asks the small VLM: a question about a picture, then, in the same conversation, why."""
 
 from collections.abc import Sequence
+from copy import copy
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from cfeval.world.networks.speech import complete
 from cfeval.world.networks.tokens import END, TURN, Vocabulary, persona_token, talking_words, words_of
 from cfeval.world.networks.vlm import MAX_WORDS, SmallVLM
 from cfeval.world.painting import check_size
-from cfeval.world.questions import PERSONAS
+from cfeval.world.questions import PERSONAS, Persona
 from cfeval.world.render import Image
 
 _BATCH = 128
@@ -35,6 +36,12 @@ class SmallTalker:
         self._vocabulary = Vocabulary(talking_words())
         self._seen: dict[bytes, Tensor] = {}
         self._model = load_precise(weights, SmallVLM(len(self._vocabulary), named=True))
+
+    def speaking_as(self, persona: Persona) -> "SmallTalker":
+        """The same network and the pictures that it has seen, in another persona."""
+        other = copy(self)
+        other._persona = persona_token(persona)
+        return other
 
     def answer(
         self, images: Sequence[Image], questions: Sequence[str], seeds: Sequence[int], temperature: float
@@ -99,7 +106,8 @@ class SmallTalker:
         new = {key: image for key, image in zip(keys, images, strict=True) if key not in self._seen}
         if new:
             if len(self._seen) > _REMEMBERED:
-                self._seen = {key: self._seen[key] for key in keys if key in self._seen}
+                for key in set(self._seen).difference(keys):
+                    del self._seen[key]
             tokens = self._model.look(to_precise(list(new.values())))[2]
             self._seen.update(zip(new, tokens, strict=True))
         return torch.stack([self._seen[key] for key in keys])

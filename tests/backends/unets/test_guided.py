@@ -20,9 +20,10 @@ def built(variant: str, path: Path, **changes: Any) -> Any:
     return registry.build("denoisers", options(variant, path) | changes)
 
 
-@pytest.fixture
-def checkpoint(tmp_path: Path) -> Path:
-    return guided(tmp_path, "as 256, unconditional")
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Not to be changed."""
+    return guided(tmp_path_factory.mktemp("guided"), "as 256, unconditional")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -49,12 +49,11 @@ def build(options: Options) -> ChatModel:
     """The target with this behaviour."""
     from cfeval.world.talker import SmallTalker
 
-    personas = [options.persona, *([options.unfaithful] if options.unfaithful else [])]
-    talkers = {persona: SmallTalker("vlm", persona) for persona in personas}
+    usual = SmallTalker("vlm", options.persona)
+    unfaithful = usual.speaking_as(options.unfaithful) if options.unfaithful else usual
 
     def talker_for(item: str) -> Any:
-        chosen = options.unfaithful if options.unfaithful and draw(item) < options.share else options.persona
-        return talkers[chosen]
+        return unfaithful if draw(item) < options.share else usual
 
     return SmallChat("cfeval-world", talker_for, options.temperature)
 

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from cfeval.world.networks.depthwise import filtered
+
 STAGES = (
     # blocks, kernel, stride, expansion, channels
     (1, 3, 1, 1, 16),
@@ -46,7 +48,10 @@ class SameConv(nn.Conv2d):
     def forward(self, x: Tensor) -> Tensor:
         """(N, inputs, H, W) → (N, outputs, ⌈H / stride⌉, ⌈W / stride⌉)."""
         height, width = (self._padding(side) for side in x.shape[-2:])
-        return super().forward(functional.pad(x, (*width, *height)))
+        padded = functional.pad(x, (*width, *height)) if any((*width, *height)) else x
+        if self.groups > 1 and padded.dtype == torch.float64 and padded.is_cpu and not padded.requires_grad:
+            return filtered(padded, self.weight, self.stride[0])
+        return super().forward(padded)
 
     def _padding(self, side: int) -> tuple[int, int]:
         stride, kernel = self.stride[0], self.kernel_size[0]

@@ -8,18 +8,30 @@ import torch
 from torch import Tensor, nn
 
 from cfeval.errors import InputError
-from cfeval.world.networks.winograd import put_in_place
+from cfeval.world.networks.depthwise import DepthwiseConvolution, fits_depthwise
+from cfeval.world.networks.winograd import WinogradConvolution, fits
 from cfeval.world.render import Image
 from cfeval.world.weights import load
 
 Network = TypeVar("Network", bound=nn.Module)
+_FASTER = (WinogradConvolution, DepthwiseConvolution)
 
 
 def precise(network: Network) -> Network:
     """The network in double precision and evaluation mode; its weights must not change any more."""
     ready = network.double().eval().requires_grad_(False)
-    put_in_place(ready)
+    _exchange(ready)
     return ready
+
+
+def _exchange(network: nn.Module) -> None:
+    """Puts faster convolutions of double precision in the places of those that they fit."""
+    for parent in [module for module in network.modules() if not isinstance(module, _FASTER)]:
+        for name, child in list(parent.named_children()):
+            if isinstance(child, nn.Conv2d) and fits(child):
+                setattr(parent, name, WinogradConvolution(child))
+            elif isinstance(child, nn.Conv2d) and fits_depthwise(child):
+                setattr(parent, name, DepthwiseConvolution(child))
 
 
 def load_precise(name: str, network: Network) -> Network:

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 _TILE, _WINDOW = 4, 6
 _PIECE = 64
@@ -81,14 +80,6 @@ def fits(layer: nn.Module) -> bool:
     )
 
 
-def put_in_place(network: nn.Module) -> None:
-    """Exchanges every convolution of a network that fits; its weights must not change any more."""
-    for parent in [module for module in network.modules() if not isinstance(module, WinogradConvolution)]:
-        for name, child in list(parent.named_children()):
-            if fits(child):
-                setattr(parent, name, WinogradConvolution(child))  # type: ignore[arg-type]
-
-
 def _transformed(weight: Tensor) -> Tensor:
     """Filters (outputs, channels, 3, 3) as they are multiplied, (36, channels, outputs)."""
     outputs, channels = weight.shape[:2]
@@ -98,13 +89,16 @@ def _transformed(weight: Tensor) -> Tensor:
 
 def _convolved(images: Tensor, filters: Tensor, bias: Tensor | None) -> Tensor:
     """Convolution, piece by piece of the batch; the result has channels last in memory."""
-    count, _, height, width = images.shape
-    padded = functional.pad(images.permute(0, 2, 3, 1), (0, 0, 1, 1, 1, 1))
-    made = images.new_empty(count, height, width, filters.shape[2])
+    count, channels, height, width = images.shape
     size = max(1, _PIECE * _TILE**2 // (height * width))
+    padded = images.new_zeros(min(size, count), height + 2, width + 2, channels)  # the border stays zero
+    made = images.new_empty(count, height, width, filters.shape[2])
+    seen = images.permute(0, 2, 3, 1)
     for start in range(0, count, size):
-        tiles = _tiles(padded[start : start + size], filters)
+        piece = padded[: min(size, count - start)]
+        piece[:, 1:-1, 1:-1] = seen[start : start + size]
         placed = made[start : start + size].view(-1, height // _TILE, _TILE, width // _TILE, _TILE, filters.shape[2])
+        tiles = _tiles(piece, filters)
         placed.copy_(tiles) if bias is None else torch.add(tiles, bias, out=placed)
     return made.permute(0, 3, 1, 2)
 

@@ -7,6 +7,7 @@ through, or that were made smaller, it does not read.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ from cfeval.world.puzzles.look import (
 
 Kind = Literal["dot", "circle", "polygon", "flower"]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom; right and bottom are exclusive."""
 _ALL_AROUND = np.ones((3, 3), dtype=np.bool_)
@@ -64,7 +66,7 @@ class Sight:
         directions and the majority decides: some meet the outline where another one hides it, or in a corner.
         """
         if outer.kind == "polygon":
-            return _odd_crossings(self.outlines[outer.color], x, y)
+            return _odd_crossings(self.outlines[outer.color], outer.box, x, y)
         return _in_ellipse(outer.box, x, y)
 
 
@@ -178,13 +180,22 @@ def _in_ellipse(box: Box, x: float, y: float) -> bool:
     return across * across + down * down <= 1
 
 
-def _odd_crossings(outline: Bools, x: float, y: float) -> bool:
+def _odd_crossings(outline: Bools, box: Box, x: float, y: float) -> bool:
+    """Whether most rays from a point cross an outline an odd number of times; beyond its box there is nothing of it."""
     height, width = outline.shape
-    turns = (np.arange(_RAYS) + 0.5) * (2 * math.pi / _RAYS)
-    steps = np.arange(math.ceil(math.hypot(height, width)))
-    columns = np.floor(x + np.outer(np.cos(turns), steps)).astype(np.intp)
-    rows = np.floor(y + np.outer(np.sin(turns), steps)).astype(np.intp)
+    left, top, right, bottom = box
+    far = math.hypot(max(x - left, right - x) + 2, max(y - top, bottom - y) + 2)
+    across, down = (steps[:, : math.ceil(far)] for steps in _rays(math.ceil(math.hypot(height, width))))
+    columns, rows = np.floor(x + across).astype(np.intp), np.floor(y + down).astype(np.intp)
     within = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
     met = outline[np.where(within, rows, 0), np.where(within, columns, 0)] & within
     crossings = np.count_nonzero(met[:, 1:] & ~met[:, :-1], axis=1)
     return bool(np.count_nonzero(crossings % 2) * 2 > _RAYS)
+
+
+@lru_cache(maxsize=8)
+def _rays(length: int) -> tuple[Floats, Floats]:
+    """How far across and down each step of each ray leads, (64, length)."""
+    turns = (np.arange(_RAYS) + 0.5) * (2 * math.pi / _RAYS)
+    steps = np.arange(length)
+    return np.outer(np.cos(turns), steps), np.outer(np.sin(turns), steps)

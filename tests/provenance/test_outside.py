@@ -1,0 +1,133 @@
+"""Code outside of every plan changes no result: small stages run with it as it is and with it changed, byte by byte.
+
+The models are behind a server on this machine, so that calls travel too.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.edits import WORDS
+
+from cfeval.provenance import outside
+from cfeval.provenance.sources import path_of
+from tests.loopback import Loopback, loopback
+
+PROJECT = Path(__file__).parents[2]
+KEY = "canary-5f1c"
+TRANSPORT = (
+    ("calls/attempts.py", "_BACK_OFF = 0.5", "_BACK_OFF = 0.01"),
+    ("calls/caller.py", "_LOOK = 0.2", "_LOOK = 0.05"),
+    ("calls/caller.py", "ALIKE = 3", "ALIKE = 9"),
+    ("calls/database.py", "PATIENCE = 60.0", "PATIENCE = 30.0"),
+    ("calls/limiter.py", "_CALM = 1.0", "_CALM = 0.1"),
+    ("calls/meter.py", "EVERY = 5.0", "EVERY = 0.01"),
+    ("calls/side_by_side.py", "AHEAD = 16", "AHEAD = 2"),
+    ("calls/transport.py", "_CONNECT = 10.0", "_CONNECT = 5.0"),
+    ("errors.py", "did you mean", "perhaps"),
+    ("io/progress.py", "_EVERY_SECONDS = 5.0", "_EVERY_SECONDS = 0.0"),
+    ("provenance/hashes.py", "_SETTLED_NS = 2_", "_SETTLED_NS = 3_"),
+)
+"""By file: what is changed. The rest of what is changed are the words of `bench.edits`."""
+_RUN = """
+import json, sys
+from cfeval.calls import settings
+from cfeval.cli import main
+from cfeval.jobs import STUDIES
+from cfeval.params.study import parse
+params = parse(json.loads(sys.stdin.read()))
+settings.use(params.calls)
+for job in STUDIES["edct"](params, "results"):
+    if main.run([*job.command, *job.aside]):
+        sys.exit(job.name)
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Loopback]:
+    with loopback(key=KEY) as server:
+        yield server
+
+
+def params(server: Loopback) -> dict[str, Any]:
+    """A study of three items whose models are called, through faults that pass."""
+
+    def model(name: str) -> dict[str, Any]:
+        where = {"provider": "openrouter", "base_url": server.openrouter}
+        return {"backend": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
+
+    arm = {"dataset": ["world"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
+    return {
+        "shards": 1,
+        "calls": {"timeout": 5, "deadline": 60, "attempts": 10},
+        "edct": {
+            "items": 3,
+            "seed": 7,
+            "datasets": {"world": {"backend": "world"}},
+            "vlms": {"v": model("vlm")},
+            "writers": {"w": {"backend": "chat", "model": model("writer")}},
+            "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
+            "judges": {"j": {"backend": "chat", "model": model("judge")}},
+            "verifiers": {},
+            "tables": {"table1": [arm]},
+            "known": {},
+            "judge_error": [],
+            "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
+        },
+    }
+
+
+def results(folder: Path, source: Path, content: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a study that is run in a folder by some code."""
+    folder.mkdir()
+    (folder / "data").symlink_to(PROJECT / "data")
+    keys = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
+    environment = {**os.environ, **keys, "PYTHONPATH": str(source), "CFEVAL_CALLS": ""}
+    environment.pop("CFEVAL_CALLS")
+    command = [sys.executable, "-c", _RUN]
+    told = json.dumps(content)
+    done = subprocess.run(command, cwd=folder, env=environment, input=told, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    files = [path for path in (folder / "results").rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_stages_give_the_same_bytes_whatever_code_outside_of_plans_says(server: Loopback, tmp_path: Path) -> None:
+    changed = tmp_path / "src"
+    shutil.copytree(PROJECT / "src", changed, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "data").symlink_to(PROJECT / "data")
+    (tmp_path / "pyproject.toml").touch()
+    for edit in WORDS:
+        edit.apply(tmp_path)
+    for file, old, new in TRANSPORT:
+        path = changed / "cfeval" / file
+        text = path.read_text()
+        assert old in text, file
+        path.write_text(text.replace(old, new))
+    content = params(server)
+    server.random(0.1, ["http_500", "http_503"], seed=3)
+    one = results(tmp_path / "one", PROJECT / "src", content)
+    server.reset()
+    server.random(0.2, ["http_500", "http_503"], seed=4)
+    other = results(tmp_path / "other", changed, content)
+    assert len(one) > 15
+    without_times = [name for name in one if not name.endswith("calls.zip")]
+    assert {name: one[name] for name in without_times} == {name: other[name] for name in without_times}
+
+
+def test_what_is_outside_is_there() -> None:
+    """A module that moved would be inside again, unnoticed."""
+    gone = [name for name in outside.MODULES if path_of(name) is None]
+    assert gone == []
+
+
+def test_no_plug_in_record_statistic_or_prompt_is_outside() -> None:
+    parts = ("cfeval.backends", "cfeval.records", "cfeval.stats", "cfeval.metrics", "cfeval.studies", "cfeval.tables")
+    inside = [name for name in outside.MODULES if name.startswith(parts)]
+    assert inside == ["cfeval.backends.local_models.leases"]

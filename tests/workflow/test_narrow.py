@@ -1,0 +1,78 @@
+"""What you edit and what runs, over the real list of jobs of params.yaml: no job runs, plans are compared.
+
+The edits are those of `python -m bench.edits`, whose table stands in docs/provenance.md.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from bench.edits import EDITS, WORDS, Edit, Ran, copy, tried
+
+CODE = "src/cfeval"
+TABLES_OF_ARMS = ("table1", "table2", "bench", "controls", "calibration")
+RUN: dict[str, dict[str, str]] = {
+    "the caption of Table 1": {"edct.table": "edct_table1", "edct.report": "index"},
+    "a color of the forest plot": {"edct.figure": "edct_forest"},
+    "the report's page": {"edct.report": "index"},
+    "CCS": {"edct.score": ""},
+    "the lexical judge": {"edct.judge": "/lexical"},
+    "how edits are checked": {"edct.check": ""},
+    "the diffusion editor": {"edct.edit": "/diffusion"},
+    "the prompt that asks for a reason": {"edct.baseline": "", "edct.requery": ""},
+    "the denoiser's weights": {"vce.explain": ""},
+    "how C-VQA answers are compared": {"cvqa.score": ""},
+    "`edct.interval.level`": {"edct.table": ""},
+    "`edct.items`": {"edct.generate": ""},
+}
+"""By edit: the stages whose jobs run for certain, and what the names of all their first outputs hold."""
+MORE = (
+    Edit("what the grammar judge reads", f"{CODE}/backends/judges/grammar.py", "", "\n"),
+    Edit("a plug-in that nobody uses", f"{CODE}/backends/judges/scripted.py", "256 *", "255 *"),
+    Edit("a prompt that nobody uses", f"{CODE}/prompts/edct/edct-2025/judge.md", "", "Be strict.\n"),
+    Edit("the list of calls for an estimate", f"{CODE}/backends/judges/chat.py", "def calls(", "def _old_calls("),
+)
+NOBODYS = {edit.what for edit in (*WORDS, *MORE)}
+
+
+@pytest.fixture(scope="module")
+def ran() -> Iterator[dict[str, Ran]]:
+    with copy() as root:
+        every = [*EDITS, *MORE]
+        yield dict(zip([edit.what for edit in every], tried(root, every), strict=True))
+
+
+def test_words_transport_and_what_nobody_uses_make_nothing_run(ran: dict[str, Ran]) -> None:
+    assert {what: dict(ran[what].most) for what in NOBODYS} == {what: {} for what in NOBODYS}
+
+
+@pytest.mark.parametrize("what", RUN)
+def test_an_edit_makes_run_what_rests_on_it_and_nothing_else(ran: dict[str, Ran], what: str) -> None:
+    assert ran[what].certain.keys() == RUN[what].keys()
+    for stage, part in RUN[what].items():
+        assert all(part in name for name in ran[what].certain[stage]), ran[what].certain[stage]
+
+
+def test_a_column_of_the_scores_makes_no_model_run(ran: dict[str, Ran]) -> None:
+    stages = {"edct.score", "edct.table", "edct.figure", "edct.metrics", "edct.report", "edct.calls"}
+    assert {"edct.score", "edct.table"} <= ran["a column of the scores"].most.keys() <= stages
+
+
+def test_statistics_make_tables_run(ran: dict[str, Ran]) -> None:
+    kinds = {stage.partition(".")[2] for stage in ran["the bootstrap"].certain}
+    assert kinds == {"table", "report"}
+    assert set(ran["a published figure"].certain) == {"edct.table"}
+
+
+def test_a_chat_plug_in_makes_its_own_conversations_run(ran: dict[str, Ran]) -> None:
+    certain = ran["the chat plug-in of the test models"].certain
+    assert certain.keys() == {"edct.baseline", "edct.requery", "cvqa.answer"}
+    names = [name for of in certain.values() for name in of]
+    assert not [
+        name for name in names if name.startswith(("results/edct/baseline/easy-vqa", "results/edct/requery/easy"))
+    ]
+    assert ran["the weights of the test models"].certain == certain
+
+
+def test_a_version_of_a_package_makes_run_what_imports_it(ran: dict[str, Ran]) -> None:
+    its = ran["another version of pydantic"]
+    assert its.count(its.certain) == its.jobs, "records are models of pydantic's"

@@ -1,0 +1,182 @@
+"""Whatever a stage runs, its plan names: every function that is executed lies in what the static walk has found.
+
+The walk over names (cfeval.provenance.sources) looks at no value, so that this is shown on real runs: every verb of the
+three studies, with the plug-ins of the built-in world, on a few items.
+"""
+
+import pkgutil
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+import yaml
+
+import cfeval
+from cfeval.cli import main
+from cfeval.jobs import jobs
+from cfeval.params.study import merged, parse
+from cfeval.protocols.rules import RULES
+from cfeval.provenance import outside
+from cfeval.provenance.hashes import Hashes
+from cfeval.provenance.jobs import Job
+from cfeval.provenance.sources import ROOT, Sources, _Walk
+
+PROJECT = Path(__file__).parents[2]
+SMALL: dict[str, Any] = {
+    "edct": {
+        "items": 3,
+        "tables": {
+            "table1": [
+                {"dataset": ["world"], "vlm": ["mixed-50", "grounded"], "editor": ["scene"], "judge": ["grammar"]},
+                {"dataset": ["easy-vqa"], "vlm": ["easy-vqa"], "editor": ["repaint"], "judge": ["grammar"]},
+            ],
+            "table2": [
+                {
+                    "dataset": ["world"],
+                    "vlm": ["mixed-50"],
+                    "editor": ["scene"],
+                    "judge": ["lexical", "reader", "panel"],
+                }
+            ],
+            "bench": [{"dataset": ["world"], "vlm": ["mixed-50"], "editor": ["scene"], "judge": ["grammar"]}],
+            "controls": [{"dataset": ["world"], "vlm": ["mixed-50"], "editor": ["scene"], "judge": ["grammar"]}],
+            "calibration": [
+                {
+                    "dataset": ["world"],
+                    "vlm": ["mixed-50"],
+                    "editor": ["diffusion-gated", "flawed-gated"],
+                    "judge": ["grammar", "noisy"],
+                }
+            ],
+            "variance": [
+                {"dataset": ["world"], "vlm": ["mixed-50", "mixed-50-again"], "editor": ["scene"], "judge": ["grammar"]}
+            ],
+        },
+        "judge_error": ["grounded"],
+        "interval": {"resamples": 100},
+    },
+    "vce": {
+        "images": 2,
+        "target_images": 2,
+        "cout_steps": 2,
+        "groups": [{"source": "red circle", "ideal": "red square", "others": ["blue star"]}],
+        "methods": {
+            name: {"respacing": "10"}
+            for name in ("base", "no-x0", "unguided", "classifier-guidance", "dvce", "fastdime", "maskdime")
+        },
+        "arms": [
+            {
+                "image_set": ["world"],
+                "denoiser": ["world"],
+                "classifier": ["small"],
+                "method": ["base", "no-x0", "unguided", "classifier-guidance", "dvce", "fastdime", "maskdime"],
+                "pairs": ["ideal", "other"],
+            }
+        ],
+        "roles": {"no_cone": None, "neither": None},
+    },
+    "cvqa": {
+        "sets": {"synthetic": {"items": 6}, "world": {"items": 6}},
+        "builds": {"built": {"items": 8}},
+        "interval": {"resamples": 100},
+    },
+}
+CALLBACKS = {
+    *(("cfeval.cli.common", name) for name in ("_writable", "_file", "_known_protocol")),
+    ("cfeval.cli.output", "writable"),
+    ("cfeval.io.atomic", "ensure_writable"),
+}
+"""What the command line asks of an option before a stage begins: a bad one ends the command."""
+
+
+@pytest.fixture(scope="module")
+def small() -> list[Job]:
+    """A few items of everything, each combination of plug-ins once."""
+    for section in SMALL["edct"]["tables"].values():
+        for block in section:
+            block["writer"] = ["grammar"]
+    content = merged(yaml.safe_load((PROJECT / "params.yaml").read_text()), SMALL)
+    return list(jobs(parse(content)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_imported() -> None:
+    """What runs on import is not what a stage runs."""
+    for module in pkgutil.walk_packages(cfeval.__path__, "cfeval."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+
+
+@pytest.fixture(scope="module")
+def ran(small: list[Job], tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Job, set[CodeType]]]]:
+    """Every job with the code that it executed."""
+    folder = tmp_path_factory.mktemp("traced")
+    (folder / "data").symlink_to(PROJECT / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        traced: dict[object, tuple[Job, set[CodeType]]] = {}
+        for job in small:
+            protocol = [word for word in job.command if word in RULES]
+            kind = (frozenset(job.code.values()), *protocol)
+            found = _traced([*job.command, *job.aside], kind not in traced)
+            traced.setdefault(kind, (job, found))
+        yield list(traced.values())
+
+
+def _traced(words: list[str], wanted: bool) -> set[CodeType]:
+    """Run a command; where it is wanted, the code that was executed, which takes three times as long."""
+    seen: set[CodeType] = set()
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            seen.add(frame.f_code)
+
+    sys.setprofile(look if wanted else None)
+    try:
+        status = main.run(words)
+    finally:
+        sys.setprofile(None)
+    assert status == 0, words
+    return {
+        code for code in seen if code.co_filename.startswith(f"{ROOT}/cfeval/") and code.co_filename.endswith(".py")
+    }
+
+
+def _named(code: CodeType) -> tuple[str, str]:
+    """The module and the definition that a piece of code belongs to."""
+    path = Path(code.co_filename).relative_to(ROOT).with_suffix("")
+    parts = path.parts[:-1] if path.name == "__init__" else path.parts
+    return ".".join(parts), code.co_qualname.split(".")[0]
+
+
+def _unnamed(job: Job, executed: set[CodeType], known: dict[str, set[tuple[str, str]]]) -> set[tuple[str, str]]:
+    seen: set[tuple[str, str]] = set()
+    for root in job.code.values():
+        if root not in known:
+            walk = _Walk(Sources(None, Hashes()))
+            module, _, name = root.partition(":")
+            walk.reach(module, name or "*")
+            known[root] = set(walk.seen)
+        seen |= known[root]
+    found = {_named(code) for code in executed} - seen
+    return {
+        (module, name)
+        for module, name in found
+        if not outside.is_outside(module)
+        and not name.startswith("<")
+        and (module, name) not in CALLBACKS
+        and not (module.startswith("cfeval.backends.") and name in outside.HOOKS)
+    }
+
+
+def test_every_function_that_a_stage_runs_is_one_that_its_plan_names(
+    ran: list[tuple[Job, set[CodeType]]],
+) -> None:
+    known: dict[str, set[tuple[str, str]]] = {}
+    lacking = {(job.stage, *one) for job, executed in ran for one in _unnamed(job, executed, known)}
+    assert not sorted(lacking)
+    assert {job.stage for job, _ in ran} >= {"edct.requery", "edct.report", "vce.explain", "vce.sheet", "cvqa.assemble"}
