@@ -99,7 +99,7 @@ def _distributions(memory: Path | None) -> dict[str, dict[str, str]]:
 
     Looking takes a quarter of a second, so what was found is remembered until a folder of packages changes.
     """
-    places = {place: Path(place).stat().st_mtime_ns for place in sys.path if Path(place).is_dir()}
+    places = {place: os.stat(place).st_mtime_ns for place in sys.path if _holds_distributions(place)}
     state = digest(json.dumps([sys.prefix, places]).encode())
     known = read_json(memory) if memory else {}
     if known.get("state") == state:
@@ -109,3 +109,7 @@ def _distributions(memory: Path | None) -> dict[str, dict[str, str]]:
     if memory:
         write_json(memory, {"state": state, "distributions": found})
     return found
+
+
+def _holds_distributions(place: str) -> bool:
+    return os.path.isdir(place) and any(name.endswith((".dist-info", ".egg-info")) for name in os.listdir(place))
