@@ -24,7 +24,7 @@ def tables() -> list[Table]:
 
 
 def _default() -> list[list[str]]:
-    if not (ROOT / "results/report/index.html").is_file():
+    if not (ROOT / "results/edct/report/index.html").is_file():
         return []
     of = Study(ROOT)
     return _rows("the default ones: edct, vce and cvqa", of)

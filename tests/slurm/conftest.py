@@ -24,6 +24,10 @@ class SlurmStudy(Study):
         usual, slurms = super().environment, self.cluster.environment
         return usual | slurms | {"PATH": f"{usual['PATH'].split(':')[0]}:{slurms['PATH']}"}
 
+    def copy(self, to: Path) -> Study:
+        """The same study in another folder, for a run without the cluster."""
+        return Study(self.root).copy(to)
+
     def plug_in(self, family: str, name: str, source: str) -> None:
         """Add a backend to this study's copy of the code."""
         (self.root / f"src/cfeval/backends/{family}/{name}.py").write_text(source)
@@ -40,7 +44,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def laid_out(folder: Path, params: dict[str, Any], cluster: Cluster) -> SlurmStudy:
     """A study of which nothing has run, with the built-in models; its profile looks at its jobs every few seconds."""
-    study = SlurmStudy(lay_out(folder / "study", params).root, cluster)
+    study = SlurmStudy(lay_out(folder / "home" / "study", params).root, cluster)
     shutil.copytree(PROJECT / "data/models", study.root / "data/models", dirs_exist_ok=True)
     shutil.copy2(PROJECT / "pyproject.toml", study.root)
     profile = study.root / "profiles/slurm/config.yaml"

@@ -1,9 +1,7 @@
 """The built-in study on a real Slurm of one node: a local run's tables, whatever happens to jobs and node meanwhile."""
 
+import json
 import re
-import subprocess
-import time
-from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,16 +12,56 @@ import pytest
 from cfeval.params.study import read
 from tests.slurm.cluster import Cluster
 from tests.slurm.conftest import SlurmStudy, laid_out
-from tests.workflow.study import PARAMS, PROJECT, Study
+from tests.workflow.study import PARAMS, PROJECT, Study, wait
 
 PROFILE = {"SNAKEMAKE_PROFILE": "profiles/slurm"}
-TABLES = [f"results/tables/edct_{name}.csv" for name in ("table1", "comparisons", "agreement")]
-MADE = [*TABLES, "results/figures/edct_forest.png"]
+SLOWEST = 600.0
+"""Seconds until a job has begun, at most."""
+TABLES = [f"results/edct/tables/edct_{name}.csv" for name in ("table1", "comparisons", "agreement")]
+MADE = [*TABLES, "results/edct/figures/edct_forest.png"]
+SAMPLES = "results/edct/samples/world.jsonl"
+HELD = '''"""How a test holds a job: as long as there is a file `hold-WHAT` beside the study."""
+
+import os
+import time
+from pathlib import Path
+
+
+def pause(what):
+    """Wait, and say so."""
+    if os.path.exists(f"../hold-{what}"):
+        Path(f"../seen-{what}-{os.getpid()}").touch()
+    while os.path.exists(f"../hold-{what}"):
+        time.sleep(0.1)
+'''
+DATASET = '''"""The data set of the built-in world, which a test can hold."""
+
+from cfeval.backends import held
+from cfeval.backends.datasets import world
+from cfeval.backends.datasets.world import Options
+
+
+def build(options: Options):
+    held.pause("samples")
+    return world.build(options)
+'''
+TARGET = '''"""The target of the built-in world, which a test can hold."""
+
+from cfeval.backends import held
+from cfeval.backends.chat import world
+from cfeval.backends.chat.world import Options, files
+
+
+def build(options: Options):
+    held.pause("baseline")
+    return world.build(options)
+'''
 NEEDY = '''"""The target of the built-in world, which says that it needs a GPU and tells which one it sees."""
 
 import os
 import sys
 
+from cfeval.backends import held
 from cfeval.backends.chat import world
 from cfeval.backends.chat.world import Options, files
 from cfeval.backends.registry import Needs
@@ -34,6 +72,7 @@ def needs(options: Options) -> Needs:
 
 
 def build(options: Options):
+    held.pause("baseline")
     print("GPU", os.environ.get("CUDA_VISIBLE_DEVICES"), file=sys.stderr)
     return world.build(options)
 '''
@@ -70,25 +109,22 @@ def built_in() -> dict[str, Any]:
     edct = params["edct"]
     arms = {"dataset": ["world"], "vlm": ["grounded", "needy"], "writer": ["grammar"], "editor": ["scene"]}
     edct |= {"items": 4, "tables": {"table1": [arms | {"judge": ["grammar"]}]}, "known": {}, "judge_error": []}
+    edct["datasets"]["world"] = {"backend": "held"}
+    edct["vlms"]["grounded"] |= {"backend": "held"}
     edct["vlms"]["needy"] = {"backend": "needy", "persona": "confabulating", "gpu_model": "h200"}
     return {name: content for name, content in params.items() if name not in ("vce", "cvqa")}
 
 
-def interrupted(study: SlurmStudy, verb: str, jobs: int, meddle: Callable[[], object]) -> list[str]:
-    """The lines about failed jobs of a run, all of whose jobs of a verb hang until something befalls them."""
-    where = study.environment | PROFILE | {"CFEVAL_STALL": f"edct {verb}"}
-    before = study.counted()[verb]
-    log = study.root.parent / f"{verb}.txt"
-    with (
-        log.open("w") as output,
-        subprocess.Popen(["snakemake", *MADE], cwd=study.root, env=where, stdout=output, stderr=output) as run,
-    ):
-        while study.counted()[verb] < before + jobs:
-            assert run.poll() is None, log.read_text()
-            time.sleep(0.2)
-        meddle()
-        assert run.wait() == 1, log.read_text()
-    return sorted(line for line in log.read_text().splitlines() if line.startswith("failed: "))
+def interrupted(study: SlurmStudy, what: str, jobs: int, meddle: Callable[[], object]) -> list[str]:
+    """The lines about failed jobs of a run, some of whose jobs hang until something befalls them."""
+    hold = study.home / f"hold-{what}"
+    hold.touch()
+    run = study.start("snakemake", *MADE, **PROFILE)
+    wait(lambda: len(list(study.home.glob(f"seen-{what}-*"))) >= jobs, run, SLOWEST)
+    meddle()
+    assert run.wait() == 1, study.said
+    hold.unlink()
+    return sorted(line for line in study.said.splitlines() if line.startswith("failed: "))
 
 
 @dataclass
@@ -99,7 +135,7 @@ class Through:
     local: Study
     cancelled: list[str]
     lost: list[str]
-    last_jobs: Counter[str]
+    last_jobs: dict[str, int]
 
     def jobs(self, rule: str) -> list[dict[str, str]]:
         """What Slurm knows about the study's jobs of a rule."""
@@ -112,23 +148,24 @@ class Through:
 def through(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Through:
     """Part of the built-in study: a job is cancelled, its phase run by DVC; the node dies and comes back; the rest."""
     study = laid_out(tmp_path_factory.mktemp("built-in"), built_in(), cluster)
-    study.plug_in("chat", "needy", NEEDY)
-    local = study.copy(study.root.parent / "local")
+    (study.root / "src/cfeval/backends/held.py").write_text(HELD)
+    for family, name, source in (("datasets", "held", DATASET), ("chat", "held", TARGET), ("chat", "needy", NEEDY)):
+        study.plug_in(family, name, source)
+    local = study.copy(study.home.parent / "local")
     local.run("snakemake", "--cores", "2", *MADE)
-    cancelled = interrupted(study, "generate", 1, lambda: cluster.ask("scancel", "--state=RUNNING", "--me"))
-    study.run("dvc", "repro", "edct_samples", **PROFILE)
+    cancelled = interrupted(study, "samples", 1, lambda: cluster.ask("scancel", "--state=RUNNING", "--me"))
+    study.run("snakemake", "--", SAMPLES, **PROFILE)
     lost = interrupted(study, "baseline", 2, cluster.kill_node)
     cluster.start_node()
-    with study.counting() as jobs:
-        study.run("snakemake", *MADE, "--set-resources", "run_edct_instruct:mem_mb=1234", **PROFILE)
+    resources = ("--set-resources", "edct_instructions:mem_mb=1234")
+    jobs = study.jobs("snakemake", *resources, "--", *MADE, **PROFILE)
     return Through(study, local, cancelled, lost, jobs)
 
 
 def test_its_tables_and_all_they_rest_on_are_those_of_a_local_run_byte_for_byte(through: Through) -> None:
     here, there = (one.results() for one in (through.study, through.local))
-    assert {*MADE, "results/edct/samples/.provenance.json"} < set(here)
-    assert set(here) == set(there)
-    assert {name for name in here if here[name] != there[name] and "provenance" not in name} == set()
+    assert {*MADE, f"{SAMPLES}.made.json"} < set(here)
+    assert here == there
 
 
 def test_a_cancelled_job_is_told_in_one_line(through: Through) -> None:
@@ -143,11 +180,11 @@ def test_jobs_that_die_with_their_node_are_told_in_a_line_each(through: Through)
 
 def test_the_next_run_does_what_is_missing_and_nothing_twice(through: Through) -> None:
     stages = ("generate", "baseline", "instruct", "edit", "check", "requery", "judge", "score")
-    assert [through.last_jobs[verb] for verb in stages] == [0, 2, 2, 2, 2, 2, 2, 2]
-    assert "Nothing to be done" in through.study.run("snakemake", "--dry-run", *MADE)
+    assert [through.last_jobs.get(verb, 0) for verb in stages] == [0, 2, 2, 2, 2, 2, 2, 2]
+    assert "Nothing to be done" in through.study.run("snakemake", "--dry-run", "--", *MADE)
 
 
-@pytest.mark.parametrize("rule", ["run_edct_baseline", "run_edct_requery"])
+@pytest.mark.parametrize("rule", ["edct_baseline", "edct_requery"])
 def test_a_job_holds_a_gpu_where_its_model_needs_one_and_of_the_kind_that_it_wants(through: Through, rule: str) -> None:
     for job in through.jobs(rule):
         needy = "needy" in job["Comment"]
@@ -160,7 +197,7 @@ def test_a_job_with_a_gpu_sees_the_one_that_slurm_gave_it(through: Through) -> N
 
 
 def test_jobs_without_a_model_hold_no_gpu(through: Through) -> None:
-    others = [job for rule in ("run_edct_check", "run_edct_judge", "edct_") for job in through.jobs(rule)]
+    others = [job for rule in ("edct_checks", "edct_verdicts", "edct_table") for job in through.jobs(rule)]
     assert len(others) >= 6
     assert {(job["Partition"], job.get("TresPerJob")) for job in others} == {("cpu", None)}
 
@@ -170,12 +207,12 @@ def test_tables_and_figures_are_one_job(through: Through) -> None:
 
 
 def test_resources_can_be_set_for_a_run(through: Through) -> None:
-    assert {job["MinMemoryNode"] for job in through.jobs("run_edct_instruct")} == {"1234M"}
+    assert {job["MinMemoryNode"] for job in through.jobs("edct_instructions")} == {"1234M"}
 
 
 def test_what_slurm_says_of_a_job_lies_with_the_other_logs(through: Through) -> None:
     kept = {path.parent.parent.name for path in (through.study.root / "logs/slurm").rglob("*.log")}
-    assert kept == {"rule_run_edct_generate", "rule_run_edct_baseline"}, "those of jobs that failed"
+    assert kept == {"rule_edct_samples", "rule_edct_baseline"}, "those of jobs that failed"
     assert not (through.study.root / ".snakemake/slurm_logs").exists()
 
 
@@ -187,9 +224,32 @@ def test_no_more_jobs_call_a_provider_than_there_are_slots(
     study = laid_out(tmp_path_factory.mktemp("calling"), params, cluster)
     study.plug_in("chat", "calling", CALLING)
     wanted = [f"results/edct/baseline/mine/ma/{shard:03}.jsonl" for shard in range(4)]
-    study.run("snakemake", "--resources", "api_slots=2", "--", *wanted, **PROFILE)
+    ran = study.jobs("snakemake", "--resources", "api_slots=2", "--", *wanted, **PROFILE)
     at_once, most = 0, 0
     for line in (study.root / "calling.txt").read_text().split():
         at_once += 1 if line == "begins" else -1
         most = max(most, at_once)
-    assert (study.counted()["baseline"], most) == (4, 2)
+    assert (ran["baseline"], most) == (4, 2)
+
+
+def test_case_c_a_job_in_slurms_queue_does_not_read_the_parameters_again(
+    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    study = laid_out(tmp_path_factory.mktemp("queue"), deepcopy(PARAMS), cluster)
+    verdict = "results/edct/verdicts/mine/ma/w/edct-2025/ea/j/000.jsonl"
+    requery = "results/edct/requery/mine/ma/w/edct-2025/ea/000.jsonl"
+    study.run("snakemake", "--", requery)
+    study.set_threshold(0.8)
+    cluster.ask("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")
+    try:
+        run = study.start("snakemake", "--", verdict, **PROFILE)
+        wait(lambda: cluster.ask("squeue", "--noheader", "--me"), run, SLOWEST)
+        study.set_threshold(0.1)
+    finally:
+        cluster.ask("scontrol", "update", "nodename=localhost", "state=resume")
+    assert run.wait() == 0, study.said
+    made = json.loads((study.root / f"{verdict}.made.json").read_text())
+    assert '"threshold": 0.8' in " ".join(made["plan"]["command"])
+    assert study.stale()[verdict] == "changed: parameters"
+    study.set_threshold(0.8)
+    assert verdict not in study.stale()

@@ -110,7 +110,7 @@ class Study:
     def refused(self, *command: str, **environment: str) -> str:
         """Run a command that must end with status 2; returns the one line in which it says why."""
         done = self.try_(*command, **environment)
-        lines = [line for line in done.stderr.splitlines() if "profile" not in line and "config" not in line]
+        lines = [line for line in done.stderr.splitlines() if not line.startswith(("Using ", "Config file "))]
         assert (done.returncode, len(lines)) == (2, 1), done.stdout + done.stderr
         return lines[0]
 

