@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from snakemake_interface_storage_plugins.storage_provider import StorageProviderBase
-
 from cfeval.provenance.frozen import VARIABLE
 from cfeval.provenance.hashes import read_json
 from cfeval.provenance.jobs import Job
@@ -25,14 +23,12 @@ class Stored:
     """What a storage provider keeps, by the names that files have in the working folder.
 
     Args:
-        provider: the provider.
+        provider: the provider, a `StorageProviderBase` of snakemake_interface_storage_plugins.
         prefix: what comes before the names there.
         wait: runs what a provider does to its end (`workflow.async_run`).
     """
 
-    def __init__(
-        self, provider: StorageProviderBase, prefix: str | None, wait: Callable[[Awaitable[Any]], Any]
-    ) -> None:
+    def __init__(self, provider: Any, prefix: str | None, wait: Callable[[Awaitable[Any]], Any]) -> None:
         self._provider, self._wait = provider, wait
         self._prefix = f"{prefix.rstrip('/')}/" if prefix else ""
         self._hashes: dict[str, str] = {}
@@ -91,7 +87,7 @@ class Stored:
         return self._provider.object(f"{self._prefix}{name.rstrip('/')}")
 
 
-def _heed_constraints(provider: StorageProviderBase) -> None:
+def _heed_constraints(provider: Any) -> None:
     """Let rules match by the constraints of their wildcards in S3 too.
 
     Snakemake puts them into the query of an output when all rules are read, and takes the local path from there anew;

@@ -53,12 +53,11 @@ class Job:
             return self
         root = self.name.partition(f"/{self.stage.partition('.')[0]}/")[0]
 
-        def there(word: str) -> str:
-            ours = (word == root or word.startswith(f"{root}/")) and word not in self.files
-            return f"{place}{word}" if ours else word
+        def there(words: tuple[str, ...]) -> tuple[str, ...]:
+            ours = (word not in self.files and f"{word}/".startswith(f"{root}/") for word in words)
+            return tuple(f"{place}{word}" if its else word for its, word in zip(ours, words, strict=True))
 
-        named = {name: tuple(map(there, getattr(self, name))) for name in ("command", "inputs", "outputs")}
-        return replace(self, **named)
+        return replace(self, command=there(self.command), inputs=there(self.inputs), outputs=there(self.outputs))
 
     def as_json(self) -> dict[str, Any]:
         """The job as JSON can hold it."""
