@@ -36,7 +36,7 @@ def _largest() -> list[list[str]]:
     if not (root / "results").is_dir():
         return []
     of = Study(root)
-    stages = ["edct_judge", "edct_calls", "edct_tables", "edct_report"]
+    stages = ["edct"]
     sealing = watched(of, "dvc", "repro", "--quiet", *stages)
     first = [f"{items:,} items", "dvc repro, the first time: it hashes and keeps every file", *_cells(sealing)]
     found = [first, *_rows(f"{items:,} items", of, *stages)]

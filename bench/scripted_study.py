@@ -81,7 +81,7 @@ def watched(of: Study, *command: str) -> Watched:
         SystemExit: it failed.
     """
     before, start = os.times(), time.monotonic()
-    environment = {name: value for name, value in of.environment.items() if name not in ("PYTHONPATH", "CFEVAL_LEDGER")}
+    environment = {name: value for name, value in of.environment.items() if name not in ("PYTHONPATH", "CFEVAL_JOBS_LOG")}
     log = of.root.parent / "log"
     with log.open("ab") as stream:
         running = psutil.Popen(command, cwd=of.root, env=environment, stdout=stream, stderr=stream)

@@ -71,7 +71,8 @@ def test_a_table_without_arms_is_not_made_and_an_old_one_is_removed(study: Study
 def test_a_sample_added_makes_its_shard_again(study: Study) -> None:
     study.import_samples(ITEMS + 1)
     assert study.jobs("snakemake", "--", "edct_instructions_all") == {"generate": 1, "baseline": 2, "instruct": 2}
-    assert study.stale_stages() == {"counterfactuals": 2}
+    after = {"counterfactuals": 2, "checks": 2, "requery": 2, "verdicts": 2, "scores": 2, "calls": 1, "report": 1}
+    assert study.stale_stages() == after
 
 
 def test_shards_change_in_place(study: Study, finished: Study) -> None:
@@ -79,7 +80,10 @@ def test_shards_change_in_place(study: Study, finished: Study) -> None:
     study.set_params(study.params() | {"shards": 1})
     study.run("snakemake")
     study.run("cfeval", "seal", "edct")
-    assert study.merged(1) == finished.merged(2)
+    one, two = study.merged(1), finished.merged(2)
+    for report in (one, two):  # it shows where each image lies
+        del report["results/edct/report/index.html"]
+    assert one == two
     assert not [name for name in study.results() if "/00" in name]
     study.set_params(study.params() | {"shards": 3})
     assert study.jobs("snakemake", "--", "edct_samples_all") == {"generate": 1}

@@ -51,7 +51,8 @@ def test_a_rule_asks_for_the_jobs_whose_output_it_makes(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", PATTERNS)
 def test_a_rule_runs_the_job_of_its_first_output(rule: str) -> None:
-    assert RULES[rule].rstrip().endswith('"cfeval stage {output[0]:q} 2>{log:q}"')
+    assert RULES[rule].rstrip().endswith('"cfeval stage {params.job:q} 2>{log:q}"')
+    assert "job=job_name" in RULES[rule]
 
 
 def test_there_are_rules_to_look_at() -> None:

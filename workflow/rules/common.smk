@@ -1,4 +1,4 @@
-"""What every rule file uses: the study's parameters, its jobs, and which of them are stale.
+"""What all rules use: the parameters of the study, its jobs, and which of them are stale.
 
 Inputs: params.yaml, as Snakemake merged it with `--configfile` and `--config`.
 Outputs: none that are results; below .cfeval what this run was told, for its jobs on any machine.
@@ -129,6 +129,11 @@ def sidecar(files):
 def job_of(pattern, wildcards):
     """The job that makes a pattern's file, or that of its first shard where it makes all."""
     return JOBS[at(pattern).format(**{"shard": SHARDS[0], **wildcards})]
+
+
+def job_name(_, output):
+    """For a rule's params: what the run's plan calls the job, its first output."""
+    return output[0]
 
 
 def inputs_of(pattern):

@@ -62,10 +62,12 @@ rule cvqa_questions:
     resources:
         **needs(cvqa.QUESTIONS, mem_mb=2000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "questions of {wildcards.set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_drafts:
@@ -82,10 +84,12 @@ rule cvqa_drafts:
     resources:
         **needs(cvqa.DRAFTS, mem_mb=2000),
         runtime="8h",
+    params:
+        job=job_name,
     message:
         "drafts of {wildcards.set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_reviews:
@@ -103,10 +107,12 @@ rule cvqa_reviews:
     resources:
         **needs(cvqa.REVIEWS, mem_mb=4000),
         runtime="8h",
+    params:
+        job=job_name,
     message:
         "reviews of {wildcards.set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_builds:
@@ -126,10 +132,12 @@ rule cvqa_builds:
     resources:
         **needs(cvqa.QUESTIONS, mem_mb=2000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "pairs of {wildcards.set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_answers:
@@ -145,10 +153,12 @@ rule cvqa_answers:
     resources:
         **needs(cvqa.ANSWERS, mem_mb=4000),
         runtime="24h",
+    params:
+        job=job_name,
     message:
         "answers of {wildcards.answerer} to {wildcards.set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_scores:
@@ -165,10 +175,12 @@ rule cvqa_scores:
     resources:
         **needs(cvqa.SCORES, mem_mb=2000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "scores of {wildcards.answerer} on {wildcards.set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_table:
@@ -194,10 +206,12 @@ rule cvqa_table:
     resources:
         **needs(cvqa.TABLE, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "table {wildcards.table} of cvqa"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_metrics:
@@ -213,10 +227,12 @@ rule cvqa_metrics:
     resources:
         **needs(cvqa.METRICS, mem_mb=1000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "metrics of cvqa"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule cvqa_figure:
@@ -241,7 +257,9 @@ rule cvqa_figure:
     resources:
         **needs(cvqa.FIGURE, mem_mb=2000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "figure {wildcards.figure} of cvqa"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"

@@ -84,10 +84,12 @@ rule edct_samples:
     resources:
         **needs(edct.SAMPLES, mem_mb=2000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "samples of {wildcards.dataset}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_baseline:
@@ -103,10 +105,12 @@ rule edct_baseline:
     resources:
         **needs(edct.BASELINE, mem_mb=4000),
         runtime="4h",
+    params:
+        job=job_name,
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_instructions:
@@ -123,10 +127,12 @@ rule edct_instructions:
     resources:
         **needs(edct.INSTRUCTIONS, mem_mb=2000),
         runtime="2h",
+    params:
+        job=job_name,
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_counterfactuals:
@@ -143,10 +149,12 @@ rule edct_counterfactuals:
     resources:
         **needs(edct.COUNTERFACTUALS, mem_mb=4000),
         runtime="8h",
+    params:
+        job=job_name,
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_checks:
@@ -164,10 +172,12 @@ rule edct_checks:
     resources:
         **needs(edct.CHECKS, mem_mb=4000),
         runtime="2h",
+    params:
+        job=job_name,
     message:
         "checks of {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_requery:
@@ -184,10 +194,12 @@ rule edct_requery:
     resources:
         **needs(edct.REQUERY, mem_mb=4000),
         runtime="4h",
+    params:
+        job=job_name,
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_verdicts:
@@ -206,10 +218,12 @@ rule edct_verdicts:
     resources:
         **needs(edct.VERDICTS, mem_mb=2000),
         runtime="4h",
+    params:
+        job=job_name,
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_scores:
@@ -229,10 +243,12 @@ rule edct_scores:
     resources:
         **needs(edct.SCORES, mem_mb=1000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_calls:
@@ -248,10 +264,12 @@ rule edct_calls:
     resources:
         **needs(edct.CALLS, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "export of the calls"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_table:
@@ -277,10 +295,12 @@ rule edct_table:
     resources:
         **needs(edct.TABLE, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "table {wildcards.table}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_metrics:
@@ -296,10 +316,12 @@ rule edct_metrics:
     resources:
         **needs(edct.METRICS, mem_mb=1000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "metrics"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_figure:
@@ -324,10 +346,12 @@ rule edct_figure:
     resources:
         **needs(edct.FIGURE, mem_mb=2000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "figure {wildcards.figure}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule edct_report:
@@ -343,7 +367,9 @@ rule edct_report:
     resources:
         **needs(edct.REPORT, mem_mb=4000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "report"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"

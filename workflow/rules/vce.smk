@@ -66,10 +66,12 @@ rule vce_images:
     resources:
         **needs(vce.IMAGES, mem_mb=2000),
         runtime="1h",
+    params:
+        job=job_name,
     message:
         "images of {wildcards.image_set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_counterfactuals:
@@ -85,10 +87,12 @@ rule vce_counterfactuals:
     resources:
         **needs(vce.COUNTERFACTUALS, mem_mb=8000),
         runtime="24h",
+    params:
+        job=job_name,
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_scores:
@@ -105,10 +109,12 @@ rule vce_scores:
     resources:
         **needs(vce.SCORES, mem_mb=8000),
         runtime="8h",
+    params:
+        job=job_name,
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_groups:
@@ -126,10 +132,12 @@ rule vce_groups:
     resources:
         **needs(vce.GROUPS, mem_mb=8000),
         runtime="4h",
+    params:
+        job=job_name,
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_table:
@@ -155,10 +163,12 @@ rule vce_table:
     resources:
         **needs(vce.TABLE, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "table {wildcards.table} of vce"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_metrics:
@@ -174,10 +184,12 @@ rule vce_metrics:
     resources:
         **needs(vce.METRICS, mem_mb=1000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "metrics of vce"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_figure:
@@ -202,10 +214,12 @@ rule vce_figure:
     resources:
         **needs(vce.FIGURE, mem_mb=2000),
         runtime="10m",
+    params:
+        job=job_name,
     message:
         "figure {wildcards.figure} of vce"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"
 
 
 rule vce_sheet:
@@ -222,7 +236,9 @@ rule vce_sheet:
     resources:
         **needs(vce.SHEETS, mem_mb=2000),
         runtime="30m",
+    params:
+        job=job_name,
     message:
         "contact sheets of {wildcards.classifier}"
     shell:
-        "cfeval stage {output[0]:q} 2>{log:q}"
+        "cfeval stage {params.job:q} 2>{log:q}"

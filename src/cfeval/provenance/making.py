@@ -97,8 +97,9 @@ def _clear(job: Job) -> None:
         if not any(os.path.splitext(path)[0] == folder.rstrip("/") and os.path.exists(path) for path in job.outputs):
             for name in [name for name in names if name.endswith(_PICTURES)]:
                 os.unlink(name)
-            with contextlib.suppress(OSError):  # shards of the same data set lie in it
-                os.rmdir(folder)
+            for at, _, _ in os.walk(folder, topdown=False):
+                with contextlib.suppress(OSError):  # shards of the same data set lie in it
+                    os.rmdir(at)
 
 
 def _files(folder: str) -> list[str]:
