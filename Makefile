@@ -5,7 +5,7 @@ BIN := .venv/bin
 CORES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-serve test-browser peers bench lint lock clean
+.PHONY: help setup demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -39,7 +39,7 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm --ignore tests/storage
 
 test-slow: setup ## What the fast tests check on few cases, on many.
 	$(BIN)/python -m pytest -n $(CORES) -m slow tests/backends
@@ -52,6 +52,9 @@ test-pipeline: setup ## Snakemake and DVC together: every way a wrong table coul
 
 test-slurm: setup ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/slurm
+
+test-storage: setup ## A study whose results a storage provider keeps, and jobs that start in empty folders (needs rsync).
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/storage
 
 test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/serve

@@ -19,7 +19,14 @@ _CHATTER = (
     "No SLURM account given",
     "No account was given",
     "Unable to guess SLURM account",
+    "Storing in storage:",
+    "Finished upload.",
+    "Retrieving from storage:",
+    "Finished retrieval.",
+    "Removing local copy of storage file:",
 )
+COPIES = Path(".snakemake/storage")
+"""The folder of Snakemake's copies of what a storage provider keeps."""
 
 
 def follow(logger: logging.Logger, dry: bool) -> None:
@@ -78,7 +85,7 @@ class Progress(logging.Handler):
 
     def _failed(self, event: dict[str, Any]) -> None:
         logs = [str(path) for path in event["log"] or ()]
-        why = _fate(event) or next((line for path in logs if (line := _last_line(Path(path)))), "no message")
+        why = _fate(event) or next((line for log in logs if (line := _last_line(_here(log)))), "no message")
         _say(f"failed: {self.titles.get(event['jobid'], event['rule_name'])}: {why} ({', '.join(logs)})")
 
 
@@ -86,6 +93,13 @@ def _fate(event: dict[str, Any]) -> str:
     """What became of a job on a cluster that did not end by itself: cancelled, out of time, lost with its node."""
     told = re.search(r"status is: '(\w+)'", str(event.get("rule_msg")))
     return f"Slurm says {told[1]}" if told and told[1] != "FAILED" else ""
+
+
+def _here(log: str) -> Path:
+    """Where a log lies, or the copy of one that a storage provider keeps, which Snakemake names by its place there."""
+    name, stored, _ = log.partition(" (send to storage)")
+    suffix = name.partition("://")[2] or name.lstrip("/")
+    return next(COPIES.glob(f"*/{suffix}"), Path(name)) if stored else Path(name)
 
 
 def _last_line(path: Path) -> str:

@@ -90,3 +90,21 @@ def test_snakemakes_other_messages_still_show(logger: logging.Logger, usual: io.
     logger.info("Select jobs to execute...")
     logger.info("Nothing to be done")
     assert usual.getvalue() == "Nothing to be done\n"
+
+
+@pytest.mark.parametrize("prefix", ["s3://bucket/study", "/mnt/study"])
+def test_a_log_that_a_storage_provider_keeps_is_read_from_its_copy(
+    logger: logging.Logger,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prefix: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copy = Path(".snakemake/storage/any", prefix.removeprefix("s3:").lstrip("/"), "logs/job.log")
+    copy.parent.mkdir(parents=True)
+    copy.write_text("cfeval: no such file\n")
+    progress.follow(logger, dry=False)
+    begin(logger, 2, "verdicts")
+    event(logger, "JOB_ERROR", jobid=2, rule_name="a_rule", log=[f"{prefix}/logs/job.log (send to storage)"])
+    assert "failed: verdicts: cfeval: no such file (" in capsys.readouterr().err

@@ -9,6 +9,7 @@ plans, which every job reads in the place of params.yaml. 4. set limits.
 import os
 import time
 
+import stored
 from snakemake.resources import Resource
 
 from cfeval.backends.local_models import leases
@@ -19,12 +20,20 @@ from cfeval.params.roots import PARAMS as PARAMS_FILE
 from cfeval.params.roots import root_of
 from cfeval.preflight import locks
 from cfeval.provenance import frozen
+from cfeval.provenance.jobs import ENDING
 from cfeval.provenance.plans import Planner, plan_hash
 from cfeval.provenance.state import State
 from cfeval.warm import start as warm
 
 STALE_FILE = ".cfeval/stale"
 """An input of what is stale: always new and of a content that no record knows, whatever profile or option is used."""
+_settings = workflow.storage_settings
+STORED = None
+"""What keeps the results, where they do not lie in the working folder."""
+if _settings.default_storage_provider:
+    STORED = stored.Stored(
+        workflow.storage_registry.default_storage_provider, _settings.default_storage_prefix, workflow.async_run
+    )
 
 
 if workflow.is_main_process:
@@ -38,20 +47,28 @@ if workflow.is_main_process:
     RESULTS = checked(root_of, BASE, config, list(workflow.overwrite_configfiles))
     PLANNER = Planner()
     ALL = checked(lambda: [job for study in STUDIES for job in STUDIES[study](PARAMS, RESULTS)])
-    STATE = State(ALL, PLANNER)
-    STALE = STATE.stale()
-    STATE.restamp(STALE)
+    if STORED:  # times there are those of storing, which follows the jobs
+        STORED.fetch_sidecars(ALL)
+        STALE = State(ALL, PLANNER, stored.PLACE, STORED.path).stale()
+    else:
+        STATE = State(ALL, PLANNER)
+        STALE = STATE.stale()
+        STATE.restamp(STALE)
     Path(STALE_FILE).write_text(json.dumps([time.time_ns(), STALE]), encoding="utf-8")
-    frozen.freeze(
+    TOLD = frozen.freeze(
         {"params": PARAMS.model_dump(mode="json"), "root": RESULTS},
         (frozen.Planned(job, plan_hash(PLANNER.plan(job))) for job in ALL),
     )
+    if STORED:
+        STORED.tell(TOLD, Path(STALE_FILE))
     PLANNER.remember()
     if RESULTS != "results":
         surroundings.write_params(Path(RESULTS, PARAMS_FILE), config)
     if workflow.output_settings.dryrun:
         locks.let_go()
 else:  # one job on a cluster, later: it is told what was decided then
+    if STORED:
+        STORED.hear()
     _told = frozen.thaw()
     PARAMS, RESULTS = study.parse(_told.params["params"]), _told.params["root"]
     ALL, STALE = [_told.planned(name).job for name in _told.jobs], {}
@@ -64,6 +81,8 @@ envvars:
 JOBS = {job.name: job for job in ALL}
 SHARDS = shard_names(PARAMS.shards)
 PICTURES = Pictures(PARAMS.pictures == "archive")
+if STORED and not PICTURES.archived:
+    stop("params.yaml: pictures must be 'archive' where a storage provider keeps the results; folders do not travel")
 calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a
@@ -89,6 +108,22 @@ def pictured(files):
     """For a rule's files: record files and, where the study has archives of pictures, those beside them."""
     files = [files] if isinstance(files, str) else files
     return [*files, *PICTURES.beside(*files)]
+
+
+def kept(files):
+    """For a rule's outputs: they stay while the job runs, which ends at once where they are what it would make."""
+    return files if STORED else update(files)
+
+
+def folder(file):
+    """For a rule's outputs: the folder of a record file's pictures, where a storage provider keeps it."""
+    return [directory(file.removesuffix(".jsonl"))] if STORED else []
+
+
+def sidecar(files):
+    """For a rule's outputs, behind the others: the sidecar beside the first, where a storage provider keeps them."""
+    first = files if isinstance(files, str) else files[0]
+    return [f"{first}{ENDING}"] if STORED else []
 
 
 def job_of(pattern, wildcards):

@@ -53,7 +53,8 @@ rule cvqa_questions:
     input:
         stale=stale(cvqa.QUESTIONS),
     output:
-        update(pictured(whole(cvqa.QUESTIONS))),
+        kept(pictured(whole(cvqa.QUESTIONS))),
+        made=sidecar(whole(cvqa.QUESTIONS)),
     log:
         "logs/cvqa/questions/{set}.log",
     wildcard_constraints:
@@ -74,7 +75,8 @@ rule cvqa_drafts:
     input:
         stale=stale(cvqa.DRAFTS),
     output:
-        update(pictured(whole(cvqa.DRAFTS))),
+        kept(pictured(whole(cvqa.DRAFTS))),
+        made=sidecar(whole(cvqa.DRAFTS)),
     log:
         "logs/cvqa/drafts/{set}.log",
     wildcard_constraints:
@@ -96,7 +98,8 @@ rule cvqa_reviews:
         drafts=pictured(at(cvqa.DRAFTS)),
         stale=stale(cvqa.REVIEWS),
     output:
-        update(at(cvqa.REVIEWS)),
+        kept(at(cvqa.REVIEWS)),
+        made=sidecar(at(cvqa.REVIEWS)),
     log:
         "logs/cvqa/reviews/{set}{shard}.log",
     wildcard_constraints:
@@ -119,8 +122,9 @@ rule cvqa_builds:
         reviews=whole(cvqa.REVIEWS),
         stale=stale(cvqa.QUESTIONS),
     output:
-        pairs=update(pictured(whole(cvqa.QUESTIONS))),
-        fates=update(at(cvqa.FATES)),
+        pairs=kept(pictured(whole(cvqa.QUESTIONS))),
+        fates=kept(at(cvqa.FATES)),
+        made=sidecar(whole(cvqa.QUESTIONS)),
     log:
         "logs/cvqa/builds/{set}.log",
     wildcard_constraints:
@@ -142,7 +146,8 @@ rule cvqa_answers:
         questions=pictured(at(cvqa.QUESTIONS)),
         stale=stale(cvqa.ANSWERS),
     output:
-        update(at(cvqa.ANSWERS)),
+        kept(at(cvqa.ANSWERS)),
+        made=sidecar(at(cvqa.ANSWERS)),
     log:
         "logs/cvqa/answers/{set}/{answerer}{shard}.log",
     resources:
@@ -163,7 +168,8 @@ rule cvqa_scores:
         answers=at(cvqa.ANSWERS),
         stale=stale(cvqa.SCORES),
     output:
-        update(at(cvqa.SCORES)),
+        kept(at(cvqa.SCORES)),
+        made=sidecar(at(cvqa.SCORES)),
     log:
         "logs/cvqa/scores/{set}/{answerer}{shard}.log",
     resources:
@@ -184,14 +190,15 @@ rule cvqa_table:
         stale=stale(cvqa.TABLE),
     output:
         csv=report(
-            update(at(cvqa.TABLE)),
+            kept(at(cvqa.TABLE)),
             caption="../report/table.rst",
             category="CVQA",
             subcategory="Tables",
             labels={"table": "{table}"},
         ),
-        md=update(at(cvqa.TABLE).replace(".csv", ".md")),
-        tex=update(at(cvqa.TABLE).replace(".csv", ".tex")),
+        md=kept(at(cvqa.TABLE).replace(".csv", ".md")),
+        tex=kept(at(cvqa.TABLE).replace(".csv", ".tex")),
+        made=sidecar(at(cvqa.TABLE)),
     log:
         "logs/cvqa/tables/{table}.log",
     wildcard_constraints:
@@ -213,7 +220,8 @@ rule cvqa_metrics:
         tables=inputs_of(cvqa.METRICS),
         stale=stale(cvqa.METRICS),
     output:
-        update(at(cvqa.METRICS)),
+        kept(at(cvqa.METRICS)),
+        made=sidecar(at(cvqa.METRICS)),
     log:
         "logs/cvqa/tables/metrics.log",
     resources:
@@ -234,13 +242,14 @@ rule cvqa_figure:
         stale=stale(cvqa.FIGURE),
     output:
         png=report(
-            update(at(cvqa.FIGURE)),
+            kept(at(cvqa.FIGURE)),
             caption="../report/figure.rst",
             category="CVQA",
             subcategory="Figures",
             labels={"figure": "{figure}"},
         ),
-        svg=update(at(cvqa.FIGURE).replace(".png", ".svg")),
+        svg=kept(at(cvqa.FIGURE).replace(".png", ".svg")),
+        made=sidecar(at(cvqa.FIGURE)),
     log:
         "logs/cvqa/figures/{figure}.log",
     wildcard_constraints:

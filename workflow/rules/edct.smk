@@ -77,7 +77,8 @@ rule edct_samples:
     input:
         stale=stale(edct.SAMPLES),
     output:
-        update(pictured(whole(edct.SAMPLES))),
+        kept(pictured(whole(edct.SAMPLES))),
+        made=sidecar(whole(edct.SAMPLES)),
     log:
         "logs/edct/samples/{dataset}.log",
     resources:
@@ -97,7 +98,8 @@ rule edct_baseline:
         samples=pictured(at(edct.SAMPLES)),
         stale=stale(edct.BASELINE),
     output:
-        update(at(edct.BASELINE)),
+        kept(at(edct.BASELINE)),
+        made=sidecar(at(edct.BASELINE)),
     log:
         "logs/edct/baseline/{dataset}/{vlm}{shard}.log",
     resources:
@@ -118,7 +120,8 @@ rule edct_instructions:
         baseline=at(edct.BASELINE),
         stale=stale(edct.INSTRUCTIONS),
     output:
-        update(at(edct.INSTRUCTIONS)),
+        kept(at(edct.INSTRUCTIONS)),
+        made=sidecar(at(edct.INSTRUCTIONS)),
     log:
         "logs/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.log",
     resources:
@@ -139,7 +142,8 @@ rule edct_counterfactuals:
         instructions=at(edct.INSTRUCTIONS),
         stale=stale(edct.COUNTERFACTUALS),
     output:
-        update(pictured(at(edct.COUNTERFACTUALS))),
+        kept(pictured(at(edct.COUNTERFACTUALS))),
+        made=sidecar(at(edct.COUNTERFACTUALS)),
     log:
         "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
     resources:
@@ -161,7 +165,8 @@ rule edct_checks:
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.CHECKS),
     output:
-        update(pictured(at(edct.CHECKS))),
+        kept(pictured(at(edct.CHECKS))),
+        made=sidecar(at(edct.CHECKS)),
     log:
         "logs/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
     resources:
@@ -182,7 +187,8 @@ rule edct_requery:
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.REQUERY),
     output:
-        update(at(edct.REQUERY)),
+        kept(at(edct.REQUERY)),
+        made=sidecar(at(edct.REQUERY)),
     log:
         "logs/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
     resources:
@@ -205,7 +211,8 @@ rule edct_verdicts:
         requery=at(edct.REQUERY),
         stale=stale(edct.VERDICTS),
     output:
-        update(at(edct.VERDICTS)),
+        kept(at(edct.VERDICTS)),
+        made=sidecar(at(edct.VERDICTS)),
     log:
         "logs/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.log",
     resources:
@@ -229,7 +236,8 @@ rule edct_scores:
         verdicts=at(edct.VERDICTS),
         stale=stale(edct.SCORES),
     output:
-        update(at(edct.SCORES)),
+        kept(at(edct.SCORES)),
+        made=sidecar(at(edct.SCORES)),
     log:
         "logs/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.log",
     resources:
@@ -249,7 +257,8 @@ rule edct_calls:
         inputs_of(edct.CALLS),
         stale=stale(edct.CALLS),
     output:
-        update(at(edct.CALLS)),
+        kept(at(edct.CALLS)),
+        made=sidecar(at(edct.CALLS)),
     log:
         "logs/edct/calls.log",
     resources:
@@ -270,14 +279,15 @@ rule edct_table:
         stale=stale(edct.TABLE),
     output:
         csv=report(
-            update(at(edct.TABLE)),
+            kept(at(edct.TABLE)),
             caption="../report/table.rst",
             category="EDCT",
             subcategory="Tables",
             labels={"table": "{table}"},
         ),
-        md=update(at(edct.TABLE).replace(".csv", ".md")),
-        tex=update(at(edct.TABLE).replace(".csv", ".tex")),
+        md=kept(at(edct.TABLE).replace(".csv", ".md")),
+        tex=kept(at(edct.TABLE).replace(".csv", ".tex")),
+        made=sidecar(at(edct.TABLE)),
     log:
         "logs/edct/tables/{table}.log",
     wildcard_constraints:
@@ -299,7 +309,8 @@ rule edct_metrics:
         tables=inputs_of(edct.METRICS),
         stale=stale(edct.METRICS),
     output:
-        update(at(edct.METRICS)),
+        kept(at(edct.METRICS)),
+        made=sidecar(at(edct.METRICS)),
     log:
         "logs/edct/tables/metrics.log",
     resources:
@@ -320,13 +331,14 @@ rule edct_figure:
         stale=stale(edct.FIGURE),
     output:
         png=report(
-            update(at(edct.FIGURE)),
+            kept(at(edct.FIGURE)),
             caption="../report/figure.rst",
             category="EDCT",
             subcategory="Figures",
             labels={"figure": "{figure}"},
         ),
-        svg=update(at(edct.FIGURE).replace(".png", ".svg")),
+        svg=kept(at(edct.FIGURE).replace(".png", ".svg")),
+        made=sidecar(at(edct.FIGURE)),
     log:
         "logs/edct/figures/{figure}.log",
     wildcard_constraints:
@@ -348,7 +360,8 @@ rule edct_report:
         inputs_of(edct.REPORT),
         stale=stale(edct.REPORT),
     output:
-        update(at(edct.REPORT)),
+        kept(at(edct.REPORT)),
+        made=sidecar(at(edct.REPORT)),
     log:
         "logs/edct/report.log",
     resources:

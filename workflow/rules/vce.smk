@@ -59,7 +59,8 @@ rule vce_images:
     input:
         stale=stale(vce.IMAGES),
     output:
-        update(pictured(whole(vce.IMAGES))),
+        kept(pictured(whole(vce.IMAGES))),
+        made=sidecar(whole(vce.IMAGES)),
     log:
         "logs/vce/images/{image_set}.log",
     resources:
@@ -79,7 +80,8 @@ rule vce_counterfactuals:
         images=pictured(at(vce.IMAGES)),
         stale=stale(vce.COUNTERFACTUALS),
     output:
-        update(pictured(at(vce.COUNTERFACTUALS))),
+        kept(pictured(at(vce.COUNTERFACTUALS))),
+        made=sidecar(at(vce.COUNTERFACTUALS)),
     log:
         "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
     resources:
@@ -100,7 +102,8 @@ rule vce_scores:
         counterfactuals=pictured(at(vce.COUNTERFACTUALS)),
         stale=stale(vce.SCORES),
     output:
-        update(at(vce.SCORES)),
+        kept(at(vce.SCORES)),
+        made=sidecar(at(vce.SCORES)),
     log:
         "logs/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
     resources:
@@ -122,7 +125,8 @@ rule vce_groups:
         scores=whole(vce.SCORES),
         stale=stale(vce.GROUPS),
     output:
-        update(at(vce.GROUPS)),
+        kept(at(vce.GROUPS)),
+        made=sidecar(at(vce.GROUPS)),
     log:
         "logs/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.log",
     resources:
@@ -143,14 +147,15 @@ rule vce_table:
         stale=stale(vce.TABLE),
     output:
         csv=report(
-            update(at(vce.TABLE)),
+            kept(at(vce.TABLE)),
             caption="../report/table.rst",
             category="VCE",
             subcategory="Tables",
             labels={"table": "{table}"},
         ),
-        md=update(at(vce.TABLE).replace(".csv", ".md")),
-        tex=update(at(vce.TABLE).replace(".csv", ".tex")),
+        md=kept(at(vce.TABLE).replace(".csv", ".md")),
+        tex=kept(at(vce.TABLE).replace(".csv", ".tex")),
+        made=sidecar(at(vce.TABLE)),
     log:
         "logs/vce/tables/{table}.log",
     wildcard_constraints:
@@ -172,7 +177,8 @@ rule vce_metrics:
         tables=inputs_of(vce.METRICS),
         stale=stale(vce.METRICS),
     output:
-        update(at(vce.METRICS)),
+        kept(at(vce.METRICS)),
+        made=sidecar(at(vce.METRICS)),
     log:
         "logs/vce/tables/metrics.log",
     resources:
@@ -193,13 +199,14 @@ rule vce_figure:
         stale=stale(vce.FIGURE),
     output:
         png=report(
-            update(at(vce.FIGURE)),
+            kept(at(vce.FIGURE)),
             caption="../report/figure.rst",
             category="VCE",
             subcategory="Figures",
             labels={"figure": "{figure}"},
         ),
-        svg=update(at(vce.FIGURE).replace(".png", ".svg")),
+        svg=kept(at(vce.FIGURE).replace(".png", ".svg")),
+        made=sidecar(at(vce.FIGURE)),
     log:
         "logs/vce/figures/{figure}.log",
     wildcard_constraints:
@@ -221,7 +228,9 @@ rule vce_sheet:
         inputs_of(vce.SHEETS),
         stale=stale(vce.SHEETS),
     output:
-        update(at(vce.SHEETS)),
+        kept(at(vce.SHEETS)),
+        shown=folder(at(vce.SHEETS)),
+        made=sidecar(at(vce.SHEETS)),
     log:
         "logs/vce/sheets/{image_set}/{denoiser}/{classifier}.log",
     resources:

@@ -12,7 +12,9 @@ from cfeval.provenance.frozen import thaw  # noqa: E402 (what is loaded from her
 from cfeval.provenance.making import make  # noqa: E402
 
 
-def run(output: Annotated[str, typer.Argument(help="The job's first output, as the run's plan names it.")]) -> None:
+def run(
+    output: Annotated[str, typer.Argument(help="The job's first output, or a storage provider's copy of it.")],
+) -> None:
     """Run one job of the workflow: what the rules call.
 
     The job's command comes from the plan of the run that started it. Where the output is what the job would make,
@@ -20,4 +22,5 @@ def run(output: Annotated[str, typer.Argument(help="The job's first output, as t
     """
     from cfeval.cli import main
 
-    raise typer.Exit(make(thaw().planned(output), main.run))
+    planned, place = thaw().named(output)
+    raise typer.Exit(make(planned, main.run, place))

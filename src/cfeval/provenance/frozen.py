@@ -42,6 +42,19 @@ class Frozen:
             raise InputError(f"{output}: no job of this run makes it; jobs are started by snakemake")
         return Planned(Job.from_json(told["job"]), told["plan"])
 
+    def named(self, path: str) -> tuple[Planned, str]:
+        """The job whose first output a path names, and the folder of its copies; empty where that is this one.
+
+        A storage provider's copy of an output has the output's name at its end.
+
+        Raises:
+            InputError: the run knows no such job.
+        """
+        parts = path.split("/")
+        names = ("/".join(parts[first:]) for first in range(len(parts)))
+        name = next((name for name in names if name in self.jobs), path)
+        return self.planned(name), path.removesuffix(name)
+
 
 def freeze(params: Any, planned: Iterable[Planned]) -> Path:
     """Write the file and name it in this process's environment; returns it."""

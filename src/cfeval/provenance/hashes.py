@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 _SETTLED_NS = 2_000_000_000
+_SNAKEMAKES = ".snakemake_timestamp"
+"""A file that Snakemake puts into every folder that a rule declares."""
 
 
 class Hashes:
@@ -112,6 +114,8 @@ def _files(folder: str) -> list[str]:
     found = []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
+            if entry.name == _SNAKEMAKES:
+                continue
             if entry.is_dir():
                 found += [f"{entry.name}/{name}" for name in _files(entry.path)]
             else:

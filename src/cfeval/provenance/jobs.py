@@ -1,7 +1,7 @@
 """A job before it runs: what it is given, takes in and makes, and whose code it runs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 ENDING = ".made.json"
@@ -43,6 +43,21 @@ class Job:
     def made_files(self) -> tuple[str, ...]:
         """The outputs that are files: those that Snakemake knows."""
         return tuple(path for path in self.outputs if not path.endswith("/"))
+
+    def at(self, place: str) -> "Job":
+        """The same job where results lie elsewhere: in `place`, a folder with a slash at its end.
+
+        That are inputs, outputs, and the words of the command that name one of them or a folder of theirs.
+        """
+        if not place:
+            return self
+        root = self.name.partition(f"/{self.stage.partition('.')[0]}/")[0]
+
+        def there(words: tuple[str, ...]) -> tuple[str, ...]:
+            ours = (word not in self.files and f"{word}/".startswith(f"{root}/") for word in words)
+            return tuple(f"{place}{word}" if its else word for its, word in zip(ours, words, strict=True))
+
+        return replace(self, command=there(self.command), inputs=there(self.inputs), outputs=there(self.outputs))
 
     def as_json(self) -> dict[str, Any]:
         """The job as JSON can hold it."""

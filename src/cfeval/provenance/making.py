@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from cfeval.errors import InputError
 from cfeval.provenance import loading, outside, reading
@@ -29,18 +30,22 @@ COUNTER = "CFEVAL_JOBS_LOG"
 """The environment variable that names a file to which every job adds a line: made or kept, stage, first output."""
 
 
-def make(planned: Planned, run: Callable[[list[str]], int]) -> int:
+def make(planned: Planned, run: Callable[[list[str]], int], place: str = "") -> int:
     """Run a job's command, unless its outputs are what it would make; returns the exit status.
+
+    Args:
+        planned: the job.
+        run: runs a command of this project.
+        place: see `Job.at`. No name in the sidecar has it.
 
     Raises:
         InputError: what would run is not what was planned, or what ran is not.
     """
-    job = planned.job
-    plan = _planned(planned, "code, files or packages")
-    if State([job], Planner(loaded=loading.loaded)).reason(job) is None:
+    plan, job = _planned(planned, "code, files or packages"), planned.job.at(place)
+    if State([planned.job], Planner(loaded=loading.loaded), place).reason(planned.job) is None:
         for path in job.made_files:
             os.utime(path)
-        _count("kept", job)
+        _count("kept", planned.job)
         return 0
     _clear(job)
     given = _Given([*job.inputs, *job.files])
@@ -51,8 +56,8 @@ def make(planned: Planned, run: Callable[[list[str]], int]) -> int:
     _planned(planned, "code")
     given.check(job)
     _check_what_ran(job)
-    _write(job, plan, given)
-    _count("made", job)
+    _write(job, plan, given, place)
+    _count("made", planned.job)
     return 0
 
 
@@ -127,13 +132,17 @@ def _check_what_ran(job: Job) -> None:
         )
 
 
-def _write(job: Job, plan: Plan, given: _Given) -> None:
+def _write(job: Job, plan: Plan, given: _Given, place: str) -> None:
     hashes = Planner(memory=None).hashes
     outputs = {path: hashes.path(path) for path in job.outputs}
     lacking = [path for path, sha in outputs.items() if sha is None]
     if lacking:
         raise InputError(f"{job.name}: the job ended well without having made {', '.join(lacking)}")
-    made = {"plan": plan, "inputs": {path: given.sha256(path) for path in job.inputs}, "outputs": outputs}
+    named = {"inputs": {path: given.sha256(path) for path in job.inputs}, "outputs": outputs}
+    made: dict[str, Any] = {
+        kind: {path.removeprefix(place): sha for path, sha in of.items()} for kind, of in named.items()
+    }
+    made["plan"] = plan
     text = json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     building = Path(job.sidecar).with_name(f".{Path(job.sidecar).name[:200]}.{os.getpid()}.part")
     building.write_text(text, encoding="utf-8")

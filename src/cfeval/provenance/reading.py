@@ -13,6 +13,10 @@ from cfeval.provenance.sources import PACKAGE, ROOT
 
 OUTSIDE = (str(ROOT / PACKAGE / "calls" / "prices.yaml"),)
 """Files of the package on which no result rests."""
+COPIES = ".snakemake/storage"
+"""Where Snakemake puts its copies of what a storage provider keeps."""
+_METADATA = ".dist-info/"
+"""In the path of what an installed package says of itself."""
 _opened: set[str] = set()
 
 
@@ -31,8 +35,13 @@ def unnamed(allowed: Collection[str]) -> list[str]:
     files = {os.path.abspath(path) for path in allowed if not path.endswith("/")}
     folders = tuple(f"{os.path.abspath(path)}/" for path in allowed if path.endswith("/"))
     seen = {os.path.abspath(path) for path in _opened}
-    elsewhere = (*folders, *_systems(), *_packages())
-    found = {path for path in seen if path not in files and not path.startswith(elsewhere) and _is_data(path)}
+    copies, systems = f"{os.path.abspath(COPIES)}/", (*_systems(), *_packages())
+    found = {
+        path
+        for path in seen
+        if path not in files and not path.startswith(folders) and _is_data(path)
+        if path.startswith(copies) or not (path.startswith(systems) or _METADATA in path)
+    }
     found |= {path for path in seen if path not in files and _is_package_data(path)}
     return sorted(os.path.relpath(path, here) if path.startswith(f"{here}/") else path for path in found)
 
@@ -61,7 +70,8 @@ def _systems() -> tuple[str, ...]:
     caches = {os.environ.get("XDG_CACHE_HOME", "~/.cache"), os.environ.get("XDG_CONFIG_HOME", "~/.config")}
     hubs = {os.environ[name] for name in ("HF_HOME", "TORCH_HOME", "MPLCONFIGDIR") if name in os.environ}
     own = {str(ROOT), str(MEMORY.absolute()), str(Path(".snakemake").absolute()), str(Path("logs").absolute())}
-    every = {*python, *system, *caches, *hubs, *own, *_temporary()}
+    others = {path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")}
+    every = {*python, *others, *map(os.path.realpath, others), *system, *caches, *hubs, *own, *_temporary()}
     return tuple(f"{os.path.abspath(os.path.expanduser(folder))}/" for folder in every)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from cfeval.provenance.hashes import read_json
 from cfeval.provenance.jobs import ENDING, Job
 from cfeval.provenance.plans import Planner, plan_hash
 
+HashOf = Callable[[str], str | None]
 _LEAST_NS = 10**18
 """A time in 2001: what claims to be older has no time that is of use."""
 
@@ -28,27 +29,36 @@ class Verdict:
 
 
 class State:
-    """Jobs, parents first, and the files that lie there now."""
+    """Jobs, parents first, and the files that lie there now.
 
-    def __init__(self, jobs: Iterable[Job], planner: Planner) -> None:
+    Args:
+        jobs: the jobs.
+        planner: what they would be made from now.
+        place: the folder that sidecars are in, where that is not the one that they are named in.
+        hash_of: the hash of a file by its name; by default that of the file in `place`.
+    """
+
+    def __init__(self, jobs: Iterable[Job], planner: Planner, place: str = "", hash_of: HashOf | None = None) -> None:
         self.jobs = list(jobs)
         self.planner = planner
+        self.place = place
         self.hashes = planner.hashes
+        self.hash_of = hash_of or (lambda path: self.hashes.path(f"{place}{path}"))
 
     def reason(self, job: Job) -> str | None:
         """Why the outputs are not what the job would make now; None where they are."""
-        missing = [path for path in job.outputs if self.hashes.path(path) is None]
+        missing = [path for path in job.outputs if self.hash_of(path) is None]
         if missing:
             return f"{missing[0]} is missing"
-        made = read_json(Path(job.sidecar))
+        made = read_json(Path(f"{self.place}{job.sidecar}"))
         if not made:
             return f"no {os.path.basename(job.sidecar)} beside it"
         plan = self.planner.plan(job)
         if differing := _differing(made.get("plan") or {}, plan):
             return f"changed: {', '.join(differing)}"
-        if differing := _unlike(made.get("outputs") or {}, {path: self.hashes.path(path) for path in job.outputs}):
+        if differing := _unlike(made.get("outputs") or {}, {path: self.hash_of(path) for path in job.outputs}):
             return f"{', '.join(differing)}: not what the job made"
-        if differing := _unlike(made.get("inputs") or {}, {path: self.hashes.path(path) for path in job.inputs}):
+        if differing := _unlike(made.get("inputs") or {}, {path: self.hash_of(path) for path in job.inputs}):
             return f"made from other files: {', '.join(differing[:3])}{' …' * (len(differing) > 3)}"
         return None
 

@@ -1,0 +1,154 @@
+"""A study whose results a storage provider keeps: equal results, nothing made twice, nothing stale that passes.
+
+The provider is a folder (snakemake-storage-plugin-fs, which needs rsync); jobs start here, or each in an empty folder.
+"""
+
+import os
+import shutil
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflow.study import ARM, PARAMS, Study, lay_out
+
+PLUGINS = Path(__file__).parent / "plugins"
+STAGES = ("generate", "baseline", "instruct", "edit", "check", "requery", "judge", "score", "calls")
+
+
+def small() -> dict[str, Any]:
+    """One arm in one shard."""
+    params = deepcopy(PARAMS) | {"shards": 1, "pictures": "archive"}
+    params["edct"] |= {"tables": {"table1": [ARM]}, "known": {}}
+    return params
+
+
+class Kept(Study):
+    """A study whose results lie in the folder `store` beside it."""
+
+    @property
+    def store(self) -> Path:
+        return self.home / "store"
+
+    def with_storage(self, *words: str) -> tuple[str, ...]:
+        """The command that runs Snakemake on them."""
+        kept = ("--default-storage-provider", "fs", "--default-storage-prefix", str(self.store))
+        return ("snakemake", "--cores", "2", *kept, *words)
+
+    def make(self, *words: str) -> dict[str, int]:
+        """Run Snakemake; the jobs that it really ran, by stage."""
+        return self.jobs(*self.with_storage(*words))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """As of any study, with the executor of these tests."""
+        its = super().environment
+        return its | {"PYTHONPATH": os.pathsep.join([its["PYTHONPATH"], str(PLUGINS)])}
+
+
+@pytest.fixture(scope="module")
+def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """The study, nothing run yet."""
+    return Kept(lay_out(tmp_path_factory.mktemp("laid-out") / "study", small()).root)
+
+
+@pytest.fixture(scope="module")
+def here(laid_out: Kept, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Its results where no provider is asked."""
+    study = laid_out.copy(tmp_path_factory.mktemp("here") / "home")
+    study.run("snakemake", "--cores", "2")
+    return results(study.root)
+
+
+@pytest.fixture(scope="module")
+def finished(laid_out: Kept, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """The study, made once into the store."""
+    study = laid_out.copy(tmp_path_factory.mktemp("finished") / "home")
+    assert set(STAGES) < set(study.make())
+    return study
+
+
+@pytest.fixture
+def study(finished: Kept, tmp_path: Path) -> Kept:
+    """A copy of its own; the times of the store are those of the first."""
+    return finished.copy(tmp_path / "home")
+
+
+def results(place: Path) -> dict[str, bytes]:
+    files = (path for path in (place / "results").rglob("*") if path.is_file())
+    return {str(path.relative_to(place)): path.read_bytes() for path in files}
+
+
+def test_results_and_sidecars_are_those_of_a_run_without(finished: Kept, here: dict[str, bytes]) -> None:
+    assert results(finished.store) == here
+    assert not (finished.root / "results").exists()
+    assert any(name.endswith(".zip") and "counterfactuals" in name for name in here)
+
+
+def test_a_second_run_has_nothing_to_do(study: Kept) -> None:
+    assert "Nothing to be done" in study.run(*study.with_storage("--dry-run"))
+    assert study.make() == {}
+
+
+def test_a_changed_parameter_makes_its_own_jobs_and_what_follows_and_back(study: Kept, here: dict[str, bytes]) -> None:
+    study.set_threshold(0.9)
+    jobs = study.make()
+    assert {stage: jobs.get(stage) for stage in STAGES[:7]} == dict.fromkeys(STAGES[:6]) | {"judge": 1}
+    assert {"score", "table", "report"} < set(jobs)
+    study.set_threshold(0.5)
+    assert study.make()["judge"] == 1
+    assert results(study.store) == here
+
+
+@pytest.mark.parametrize("what", ["another", "without its sidecar", "of an edited sidecar", "gone"])
+def test_what_is_not_what_a_job_stored_is_made_again(study: Kept, here: dict[str, bytes], what: str) -> None:
+    file = next(path for path in (study.store / "results/edct/requery").rglob("*.jsonl"))
+    sidecar = file.with_name(f"{file.name}.made.json")
+    if what == "another":
+        file.write_bytes(file.read_bytes().replace(b"said", b"told"))
+    elif what == "without its sidecar":
+        sidecar.unlink()
+    elif what == "of an edited sidecar":
+        sidecar.write_text(sidecar.read_text().replace('"inputs"', '"others"'))
+    else:
+        file.unlink()
+    assert study.make()["requery"] == 1
+    assert results(study.store) == here
+
+
+def test_an_upload_that_was_broken_off_does_not_pass(study: Kept, here: dict[str, bytes]) -> None:
+    """The record file of other parameters was stored and its sidecar not; then the parameters were put back."""
+    other = study.copy(study.home.parent / "other")
+    other.change(lambda edct: edct["vlms"]["ma"].update(replies=["other"]))
+    assert other.make()["baseline"] == 1
+    [file] = (other.store / "results/edct/baseline").rglob("*.jsonl")
+    shutil.copy(file, study.store / file.relative_to(other.store))
+    assert study.make()["baseline"] == 1
+    assert results(study.store) == here
+
+
+def test_what_is_brought_to_the_folder_can_be_sealed(study: Kept) -> None:
+    shutil.copytree(study.store / "results", study.root / "results")
+    assert "sealed" in study.run("cfeval", "seal", "edct")
+    assert "fine; the chain's head is" in study.run("cfeval", "edct", "verify", "--results", "results/edct")
+
+
+def test_folders_of_pictures_are_refused_for_they_do_not_travel(study: Kept) -> None:
+    study.set_params(study.params() | {"pictures": "folder"})
+    assert "pictures must be 'archive'" in study.refused(*study.with_storage())
+
+
+def test_jobs_that_start_in_empty_folders_make_the_same(laid_out: Kept, tmp_path: Path, here: dict[str, bytes]) -> None:
+    study = laid_out.copy(tmp_path / "home")
+    study.run("git", "add", "--force", "data")
+    study.commit("the sources that travel are the files that git knows")
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    words = study.with_storage("--executor", "elsewhere", "--jobs", "2", "--", "edct_requery_all")
+    study.run(*words, CFEVAL_TEST_NODES=str(nodes))
+    assert list(nodes.iterdir()) == []
+    made = results(study.store)
+    assert made == {name: here[name] for name in made}
+    assert any("requery" in name for name in made)
+    assert study.noted() == [], "no job has run on this machine"
