@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.warm.start import start
 from tests.warm.conftest import STAND_IN, Jobs, environment, gone, until, written
 
 STARTER = """
@@ -87,3 +88,11 @@ def test_stopping_leaves_nothing(started: Callable[[Sequence[str]], Jobs]) -> No
     assert not jobs.warm.folder.exists()
     assert jobs.environment == environment()
     assert jobs.log.read_text() == ""
+
+
+def test_where_no_parent_is_wanted_none_starts(tmp_path: Path) -> None:
+    unwanted = environment() | {"CFEVAL_WARM": ""}
+    before = dict(unwanted)
+    assert start(tmp_path / "log", STAND_IN, unwanted) is None
+    assert unwanted == before
+    assert list(tmp_path.iterdir()) == []

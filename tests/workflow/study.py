@@ -206,13 +206,16 @@ class Study:
     def merged(self, shards: int) -> dict[str, list[bytes]]:
         """The sorted lines of every result of so many shards, as if they were one; a CSV without its header.
 
-        Shards of other numbers that lie there, and sidecars, are left out.
+        Shards of other numbers that lie there, and sidecars, are left out. A report names the folders of its pictures,
+        in which the shard is left out too.
         """
         found: dict[str, list[bytes]] = {}
         for name, content in self.results().items():
             shard = _SHARD.search(name)
             if name.endswith(".made.json") or (shard and not (shards > 1 and int(shard[0][1:]) < shards)):
                 continue
+            if name.endswith(".html"):
+                content = _SHARD.sub("", content.decode()).encode()
             lines = content.splitlines()[name.endswith(".csv") :] if name.endswith(("jsonl", "csv")) else [content]
             found.setdefault(_SHARD.sub("", name), []).extend(lines)
         return {name: sorted(lines) for name, lines in found.items()}

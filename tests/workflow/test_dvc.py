@@ -71,8 +71,10 @@ def test_an_experiment_and_back(study: Study, finished: Study, truth: Study) -> 
 
 def _says_what_changed(study: Study, finished: Study) -> None:
     said = json.loads(study.run("cfeval", "diff", "HEAD", "--json", "--items", "100"))
-    old, new = ({file: _scores(text) for file, text in one.results(SCORES).items()} for one in (finished, study))
-    old, new = ({file: of for file, of in one.items() if file.endswith(".csv")} for one in (old, new))
+    scored = (
+        {file: text for file, text in one.results(SCORES).items() if file.endswith(".csv")} for one in (finished, study)
+    )
+    old, new = ({file: _scores(text) for file, text in one.items()} for one in scored)
     assert said["parameters"] == [{"name": "edct.judges.j.threshold", "before": 0.5, "after": 0.8}]
     flipped = {key for file in old for key in old[file] if old[file][key] != new[file][key]}
     arms = said["studies"]["edct"]["arms"]

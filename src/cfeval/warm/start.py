@@ -61,12 +61,13 @@ def start(log: Path, modules: Sequence[str] = (), environment: MutableMapping[st
     Args:
         log: where the parent writes what goes wrong.
         modules: what it imports at first; empty: all verbs.
-        environment: the environment of the jobs; PATH and CFEVAL_WARM are set in it.
+        environment: the environment of the jobs; PATH and CFEVAL_WARM are set in it. Where CFEVAL_WARM is empty
+            already, no parent is wanted.
 
     Returns:
         The parent; None where there can be none, and commands run cold as ever.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or environment.get(client.VARIABLE) == "":
         return None
     try:
         folder = _folder()
