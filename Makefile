@@ -3,9 +3,11 @@ export OMP_NUM_THREADS := 1
 PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
+# Folders of tests that have targets of their own.
+APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser peers bench lint lock clean
+.PHONY: help setup slurm demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser peers bench lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -19,6 +21,10 @@ setup: .venv/ready ## Virtual environment with the locked packages and cfeval it
 	$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
+
+# Not for all: with it every start of Snakemake takes half as long again. `make setup` removes it when the lock changes.
+slurm: setup ## Snakemake's plugin for Slurm, on top of that: for profiles/slurm.
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --requirements profiles/slurm/requirements.lock
 
 demo: setup ## The main study on the built-in world: Tables 1 and 2, the 2026 protocol, controls, calibration, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet edct && \
@@ -39,10 +45,10 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" --ignore tests/workflow --ignore tests/sealed --ignore tests/browser --ignore tests/serve --ignore tests/slurm --ignore tests/storage
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow" tests $(APART)
 
 test-slow: setup ## What the fast tests check on few cases, on many.
-	$(BIN)/python -m pytest -n $(CORES) -m slow tests/backends
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m slow tests $(APART)
 
 test-sealed: setup ## One arm of each kind, made anew: the bytes from which the sealed tables were made.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed
@@ -50,7 +56,7 @@ test-sealed: setup ## One arm of each kind, made anew: the bytes from which the 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(CORES) --dist loadgroup tests/workflow
 
-test-slurm: setup ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
+test-slurm: slurm ## The built-in study on a real Slurm of one node (needs slurm-wlm and munge).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/slurm
 
 test-storage: setup ## A study whose results a storage provider keeps, and jobs that start in empty folders (needs rsync).
@@ -83,6 +89,8 @@ lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 lock: ## Resolve requirements.lock anew.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra dev \
 	  pyproject.toml --output-file requirements.lock
+	printf 'snakemake-executor-plugin-slurm\nsnakemake-executor-plugin-slurm-jobstep' | $(BIN)/uv pip compile --quiet \
+	  --universal --generate-hashes --no-annotate --no-header --no-deps - --output-file profiles/slurm/requirements.lock
 
 clean: ## Remove what can be made again, results included; data/ stays.
 	rm -rf results logs benchmarks .snakemake

@@ -20,6 +20,7 @@ from cfeval.backends.editors.base import EditReply, EditRequest
 from cfeval.errors import BackendError, ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
+from tests.slow import first_fast
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
 
 AREA = 64 * 64
@@ -107,7 +108,7 @@ def test_every_pipeline_has_a_tiny_checkpoint() -> None:
     assert set(RECIPES) == set(KINDS)
 
 
-@pytest.mark.parametrize("pipeline", KINDS)
+@pytest.mark.parametrize("pipeline", first_fast(KINDS))
 class TestEveryPipeline:
     def test_an_edit_comes_out_at_the_original_size_and_says_how_it_was_made(self, pipeline: str) -> None:
         reply = edited(built(pipeline))[0]

@@ -23,6 +23,7 @@ def images() -> torch.Tensor:
     return torch.randint(0, 256, (2, 3, 48, 48), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
 
 
+@pytest.mark.slow
 def test_inceptions_features_are_those_of_torch_fidelity(images: torch.Tensor) -> None:
     expected = dict(zip(("64", "192", "768", "2048"), measure_weights.fidelity_network()(images), strict=True))
     for width in (64, 2048):
@@ -49,6 +50,7 @@ def test_a_file_that_would_run_code_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_simsiams_embedding_is_its_encoder_with_the_projector(images: torch.Tensor) -> None:
     from torchvision.models import resnet50
     from torchvision.transforms.functional import normalize

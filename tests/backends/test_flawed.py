@@ -106,6 +106,7 @@ def test_a_shifted_edit_is_the_right_one_three_pixels_away() -> None:
         assert any((np.roll(perfect.picture.pixels, (y, x), (0, 1))[3:-3, 3:-3] == inner).all() for x, y in moves)
 
 
+@pytest.mark.slow
 def test_the_share_is_kept_and_chosen_by_item_edit_and_seed() -> None:
     many = wanted(200)
     faulty = [reply.details["fault"] == "spill" for reply in made("spill", 0.3, many)]

@@ -45,6 +45,7 @@ def test_with_exact_masks_bad_edits_are_rejected(fault: str, count: int) -> None
     assert accepted(drawn(COUNT, fault)[:count], SCENE) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
 def test_a_shift_hides_nothing(fault: str, least: float, most: float) -> None:
     """Moved by another amount than the editor's own shift, with black borders instead of repeated ones."""
@@ -59,11 +60,13 @@ def _moved(picture: Picture, across: int, down: int) -> Picture:
     return Picture.from_pixels(pixels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
 def test_the_learned_locator_does_as_well(fault: str, least: float, most: float) -> None:
     assert least <= accepted(drawn(COUNT, fault)[:FEWER], {"backend": "locator"}) <= most
 
 
+@pytest.mark.slow
 def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
     """Of an edit of the background or of everything, without a detector, there is no telling."""
     mask = {"backend": "difference"}
@@ -77,6 +80,7 @@ def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
         assert told[fault] == {True: FEWER - backgrounds, None: backgrounds}
 
 
+@pytest.mark.slow
 def test_known_limits_with_exact_masks() -> None:
     """Another object beside the right one is under the paper's 30 %, and any change of the right one is one."""
     objects = [n for n, r in enumerate(wanted(COUNT)[:FEWER]) if "background" not in r.concept]

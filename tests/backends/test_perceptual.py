@@ -10,6 +10,7 @@ from cfeval.backends import registry
 from cfeval.backends.perceptual.base import PerceptualDistance
 from cfeval.errors import BackendError, InputError
 from tests.backends.measure_weights import trunk
+from tests.slow import first_fast
 
 
 def built(**spec: object) -> PerceptualDistance:
@@ -21,7 +22,7 @@ def drawn(seed: int, size: int = 64) -> torch.Tensor:
     return torch.rand((2, 3, size, size), generator=torch.Generator().manual_seed(seed)) * 2 - 1
 
 
-@pytest.mark.parametrize("net", ["alex", "vgg"])
+@pytest.mark.parametrize("net", first_fast(["alex", "vgg"], 1))
 @pytest.mark.filterwarnings("ignore:The parameter 'pretrained':UserWarning", "ignore:Arguments other than:UserWarning")
 def test_lpips_is_that_of_its_package(net: str) -> None:
     import lpips

@@ -17,6 +17,7 @@ from cfeval.errors import BackendError, ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.studies.edct.conversation import Asked, Prompts, converse
+from tests.slow import first_fast
 from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint
 
 SAMPLED = {"temperature": 1.0}
@@ -91,7 +92,7 @@ def test_a_target_answers_and_explains_in_one_conversation(architecture: str) ->
 
 
 @pytest.mark.parametrize("sampling", [SAMPLED, GREEDY, FILTERED], ids=["sampled", "greedy", "filtered"])
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", first_fast(ARCHITECTURES))
 def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampling: dict[str, float]) -> None:
     chat = model(architecture, batch=4, max_tokens=20, **sampling)
     requests = mixed(architecture)
@@ -111,7 +112,7 @@ def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) 
     assert len({reply.text for reply in first}) > 4
 
 
-@pytest.mark.parametrize("architecture", SEEING)
+@pytest.mark.parametrize("architecture", first_fast(SEEING))
 @pytest.mark.parametrize("later", [(), ("red", "Why?")], ids=["answer", "explanation"])
 def test_what_the_image_shows_changes_what_is_said(architecture: str, later: tuple[str, ...]) -> None:
     chat = model(architecture, **SAMPLED)

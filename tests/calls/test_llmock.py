@@ -98,6 +98,7 @@ def test_a_slow_answer_is_cut_off_by_our_own_deadline(llmock: LLMock, configure:
     llmock.assert_resilient()
 
 
+@pytest.mark.slow
 def test_under_chaos_every_answer_that_counts_is_one_and_the_client_behaves(
     llmock: LLMock, configure: Configure
 ) -> None:

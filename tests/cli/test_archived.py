@@ -137,6 +137,7 @@ def test_every_archive_that_is_read_is_one_that_is_made() -> None:
     assert {path for job in archived for path in job.inputs} <= {path for job in archived for path in job.outputs}
 
 
+@pytest.mark.slow
 def test_records_scores_and_tables_are_equal(made: dict[str, Path]) -> None:
     folder, archive = (files(made[mode] / "results") for mode in ("folder", "archive"))
     in_both = {name for name in folder if name in archive}

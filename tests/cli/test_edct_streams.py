@@ -68,6 +68,7 @@ def peak(stages: Stages, stage: str) -> int:
 
 
 @pytest.mark.usefixtures("small_measures")
+@pytest.mark.slow
 def test_no_stage_holds_more_the_more_items_there_are(tmp_path: Path, cfeval: Run) -> None:
     staged(tmp_path / "imports", 3, cfeval).run_all()
     few, many = staged(tmp_path / "few", FEW, cfeval), staged(tmp_path / "many", MANY, cfeval)

@@ -108,6 +108,7 @@ def test_a_visual_counterfactual_is_valid_where_its_classifier_sees_the_target(t
     assert found.items[0].after == {"target": "cat", "seen": "dog"}
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_items(tmp_path: Path) -> None:
     def peak(items: int) -> int:
         folder = tmp_path / str(items)

@@ -98,6 +98,7 @@ def results(folder: Path, source: Path, content: dict[str, Any]) -> dict[str, by
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_stages_give_the_same_bytes_whatever_code_outside_of_plans_says(server: Loopback, tmp_path: Path) -> None:
     changed = tmp_path / "src"
     shutil.copytree(PROJECT / "src", changed, ignore=shutil.ignore_patterns("__pycache__"))

@@ -22,6 +22,7 @@ from cfeval.stats.runs import over_runs
 from cfeval.stats.wilson import Share, share, wilson
 from tests.stats.simulation import Rng, Study, alike, coverage, images, names, ones
 
+pytestmark = pytest.mark.slow
 RESAMPLES = 400
 BOOTSTRAPS = 600
 

@@ -16,6 +16,7 @@ from cfeval.world.networks.cells import CellClassifier, CellDenoiser, Kind, alph
 from cfeval.world.training import cell_classifier, cell_denoiser
 from cfeval.world.training.cell_classifier import noised
 from cfeval.world.weights import models_dir
+from tests.slow import first_fast
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COUNT = 240
@@ -147,7 +148,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_a_classifier_can_be_trained_and_its_seed_says_all(kind: Kind) -> None:
     steps = 0 if kind == "random" else 2
     (weights, found), (again, _), (other, _) = (cell_classifier.train(kind, seed, steps) for seed in (1, 1, 2))
@@ -160,6 +161,7 @@ def test_a_classifier_can_be_trained_and_its_seed_says_all(kind: Kind) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.slow
 def test_the_denoiser_can_be_trained_and_its_seed_says_all() -> None:
     (weights, found), (again, _) = (cell_denoiser.train(1, 2) for _ in range(2))
     assert weights.keys() == CellDenoiser().state_dict().keys()

@@ -15,7 +15,7 @@ from snakemake.resources import Resource
 from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
 from cfeval.jobs import STUDIES, cvqa, edct, vce
-from cfeval.jobs.common import Pictures, shard_names
+from cfeval.jobs.common import Pictures, awaited, shard_names
 from cfeval.params.roots import PARAMS as PARAMS_FILE
 from cfeval.params.roots import root_of
 from cfeval.preflight import locks
@@ -79,6 +79,7 @@ envvars:
 
 
 JOBS = {job.name: job for job in ALL}
+AWAITED = awaited(ALL)
 SHARDS = shard_names(PARAMS.shards)
 PICTURES = Pictures(PARAMS.pictures == "archive")
 if STORED and not PICTURES.archived:
@@ -144,6 +145,11 @@ def inputs_of(pattern):
 def stale(pattern):
     """For a rule's input: what makes Snakemake run a job whose output is not what it would make now."""
     return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []
+
+
+def waiting(pattern):
+    """For a rule's priority: how many jobs wait for a job. What many wait for is not left to the end."""
+    return lambda wildcards: AWAITED[job_of(pattern, wildcards).name]
 
 
 def needs(pattern, mem_mb):

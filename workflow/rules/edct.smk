@@ -102,6 +102,7 @@ rule edct_baseline:
         made=sidecar(at(edct.BASELINE)),
     log:
         "logs/edct/baseline/{dataset}/{vlm}{shard}.log",
+    priority: waiting(edct.BASELINE)
     resources:
         **needs(edct.BASELINE, mem_mb=4000),
         runtime="4h",
@@ -124,6 +125,7 @@ rule edct_instructions:
         made=sidecar(at(edct.INSTRUCTIONS)),
     log:
         "logs/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.log",
+    priority: waiting(edct.INSTRUCTIONS)
     resources:
         **needs(edct.INSTRUCTIONS, mem_mb=2000),
         runtime="2h",
@@ -146,6 +148,7 @@ rule edct_counterfactuals:
         made=sidecar(at(edct.COUNTERFACTUALS)),
     log:
         "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
+    priority: waiting(edct.COUNTERFACTUALS)
     resources:
         **needs(edct.COUNTERFACTUALS, mem_mb=4000),
         runtime="8h",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from cfeval.backends import registry
 from cfeval.errors import ParamsError
 from cfeval.params.sections import Spec
+from cfeval.provenance.jobs import Job
 from cfeval.provenance.sources import PACKAGE, ROOT
 
 Arm = dict[str, str]
@@ -37,6 +38,16 @@ def shard_names(shards: int) -> list[str]:
 def made(pattern: str, arms: Iterable[Arm], shards: Sequence[str]) -> list[str]:
     """The files of a pattern for some arms and all shards, each once, in the order of the arms."""
     return list(dict.fromkeys(pattern.format(shard=shard, **arm) for arm in arms for shard in shards))
+
+
+def awaited(jobs: Sequence[Job]) -> dict[str, int]:
+    """How many jobs rest on the outputs of each, directly or not. The jobs come parents first."""
+    makers = {path: number for number, job in enumerate(jobs) for path in job.made_files}
+    behind = [0] * len(jobs)  # sets of numbers, as bits
+    for number, job in reversed(list(enumerate(jobs))):
+        for maker in {makers[path] for path in job.inputs if path in makers}:
+            behind[maker] |= behind[number] | 1 << number
+    return {job.name: those.bit_count() for job, those in zip(jobs, behind, strict=True)}
 
 
 @dataclass(frozen=True)

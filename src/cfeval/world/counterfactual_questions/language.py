@@ -6,7 +6,8 @@ strict otherwise: what no template can have written means nothing.
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from cfeval.world.counterfactual_questions.meaning import (
@@ -139,14 +140,14 @@ def parse(text: str) -> Meaning | None:
     else:
         main, _, condition = words.partition(" if ")
     if " if " not in f" {words}":
-        return _read_question(_ORIGINAL, main)
-    asked, supposed = _read_question(_SUPPOSING, main), parse_condition(condition)
+        return _read_question(ORIGINAL, main)
+    asked, supposed = _read_question(SUPPOSING, main), parse_condition(condition)
     return None if asked is None or supposed is None else Meaning(asked.asked, asked.kind, supposed)
 
 
 def parse_condition(text: str) -> Supposition | None:
     """What a clause behind `if` supposes; None where no template can have written it."""
-    for name, pattern in _CONDITIONS:
+    for name, pattern in _patterns(CONDITIONS):
         found = pattern.fullmatch(text)
         supposed = _READ[name](found.groupdict()) if found else None
         if supposed is not None:
@@ -184,8 +185,8 @@ def _clause(supposed: Supposition) -> tuple[str, dict[str, str]]:
             return "join", fields | {"a_new": article(singular(new))}
 
 
-def _read_question(table: Sequence[tuple[str, re.Pattern[str]]], words: str) -> Meaning | None:
-    for asked, pattern in table:
+def _read_question(table: Mapping[str, Sequence[str]], words: str) -> Meaning | None:
+    for asked, pattern in _patterns(table):
         found = pattern.fullmatch(words)
         if found is not None:
             return Meaning("count" if asked == "count" else "presence", _kind(found.groupdict(), "asked"))
@@ -255,13 +256,11 @@ _GROUPS = {
 }
 
 
+@cache
 def _pattern(template: str) -> re.Pattern[str]:
     bare = template.replace("?", "").lower()
     return re.compile(re.sub(r"\{(\w+)\}", lambda found: _GROUPS[found[1]], bare), re.ASCII)
 
 
-def _patterns(table: Mapping[str, Sequence[str]]) -> list[tuple[str, re.Pattern[str]]]:
-    return [(name, _pattern(template)) for name, templates in table.items() for template in templates]
-
-
-_ORIGINAL, _SUPPOSING, _CONDITIONS = _patterns(ORIGINAL), _patterns(SUPPOSING), _patterns(CONDITIONS)
+def _patterns(table: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, re.Pattern[str]]]:
+    return ((name, _pattern(template)) for name, templates in table.items() for template in templates)
