@@ -47,7 +47,8 @@ class State:
 
     def reason(self, job: Job) -> str | None:
         """Why the outputs are not what the job would make now; None where they are."""
-        missing = [path for path in job.outputs if self.hash_of(path) is None]
+        outputs = {path: self.hash_of(path) for path in job.outputs}
+        missing = [path for path, sha in outputs.items() if sha is None]
         if missing:
             return f"{missing[0]} is missing"
         made = read_json(Path(f"{self.place}{job.sidecar}"))
@@ -56,7 +57,7 @@ class State:
         plan = self.planner.plan(job)
         if differing := _differing(made.get("plan") or {}, plan):
             return f"changed: {', '.join(differing)}"
-        if differing := _unlike(made.get("outputs") or {}, {path: self.hash_of(path) for path in job.outputs}):
+        if differing := _unlike(made.get("outputs") or {}, outputs):
             return f"{', '.join(differing)}: not what the job made"
         if differing := _unlike(made.get("inputs") or {}, {path: self.hash_of(path) for path in job.inputs}):
             return f"made from other files: {', '.join(differing[:3])}{' …' * (len(differing) > 3)}"
