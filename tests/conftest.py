@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from tests.pictures import picture
 __all__ = ["Run", "picture"]
 
 Run = Callable[..., tuple[int, str, str]]
+
+# A shell starts what it runs in the background with SIGINT ignored, which every command would inherit from here.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast a machine draws examples says nothing about the code.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
