@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from cfeval.provenance.reading import COPIES
+
 _NOISE = {"JOB_INFO", "JOB_STARTED", "JOB_FINISHED", "JOB_ERROR", "PROGRESS", "RESOURCES_INFO", "WORKFLOW_STARTED"}
 _CHATTER = (
     "Select jobs to execute",
@@ -25,8 +27,6 @@ _CHATTER = (
     "Finished retrieval.",
     "Removing local copy of storage file:",
 )
-COPIES = Path(".snakemake/storage")
-"""The folder of Snakemake's copies of what a storage provider keeps."""
 
 
 def follow(logger: logging.Logger, dry: bool) -> None:
@@ -99,7 +99,7 @@ def _here(log: str) -> Path:
     """Where a log lies, or the copy of one that a storage provider keeps, which Snakemake names by its place there."""
     name, stored, _ = log.partition(" (send to storage)")
     suffix = name.partition("://")[2] or name.lstrip("/")
-    return next(COPIES.glob(f"*/{suffix}"), Path(name)) if stored else Path(name)
+    return next(Path(COPIES).glob(f"*/{suffix}"), Path(name)) if stored else Path(name)
 
 
 def _last_line(path: Path) -> str:
