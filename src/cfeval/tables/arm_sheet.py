@@ -5,8 +5,8 @@ from typing import Any
 
 from cfeval.records.common import Record
 from cfeval.records.edct_tables import ArmRow, BenchRow
-from cfeval.tables.arms import HEADINGS, NAMES, varying
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.arms import HEADINGS, NAMES
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import ways
 
 METRICS = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS"}
@@ -24,7 +24,7 @@ def arm_sheet(
         order: of the columns that name the arm.
         always: the name that has a column in any case; another that all rows share stands in the notes instead.
     """
-    names = varying(rows, [always], order)
+    names = varying(rows, order, [always])
     paper = [metric for metric in METRICS if any(getattr(row, f"paper_{metric}") is not None for row in rows)]
     headings = [*(HEADINGS[part] for part in names), "Scored", *METRICS.values(), "CCS range"]
     headings += [*(f"Paper {METRICS[metric]}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]

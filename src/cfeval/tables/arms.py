@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from cfeval.errors import InputError
-from cfeval.records.common import Record
 from cfeval.records.edct import Arm
+from cfeval.tables.formats import varying
 
 NAMES = tuple(Arm.model_fields)
 HEADINGS = {
@@ -40,12 +40,7 @@ def arms_under(arms: Iterable[Arm], table: str, *protocols: str) -> list[Arm]:
     return list(dict.fromkeys(arms))
 
 
-def varying(rows: Sequence[Record], always: Sequence[str] = ("vlm",), names: Sequence[str] = NAMES) -> list[str]:
-    """Those of the names by which rows differ, and `always`."""
-    return [name for name in names if name in always or len({getattr(row, name) for row in rows}) > 1]
-
-
 def short_labels(arms: Sequence[Arm]) -> list[str]:
     """For each arm, the names that tell it from the others."""
-    names = sorted(varying(arms), key=lambda name: name != "vlm")
+    names = sorted(varying(arms, NAMES), key=lambda name: name != "vlm")
     return [" · ".join(getattr(arm, name) for name in names) for arm in arms]

@@ -7,8 +7,8 @@ from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import BenchRow
 from cfeval.tables.arm_rows import beside, summary
 from cfeval.tables.arm_sheet import figure_cells, named, notes
-from cfeval.tables.arms import HEADINGS, arms_under, varying
-from cfeval.tables.formats import Sheet
+from cfeval.tables.arms import HEADINGS, NAMES, arms_under
+from cfeval.tables.formats import Sheet, varying
 from cfeval.tables.items import values
 from cfeval.tables.material import Material
 
@@ -23,7 +23,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[BenchRow]:
 
 def sheet(of: Sequence[BenchRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of)
+    names = varying(of, NAMES)
     paper = [metric for metric in ("ccs", "ccs_graded") if any(getattr(r, f"paper_{metric}") is not None for r in of)]
     headings = [*(HEADINGS[name] for name in names), "Scored", "Edits scored", *METRICS.values(), "CCS range"]
     headings += [*(f"Paper {METRICS[metric]}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]

@@ -11,9 +11,9 @@ from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import CalibrationRow
 from cfeval.stats.estimate import DECIMALS
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
-from cfeval.tables.arms import HEADINGS, varying
+from cfeval.tables.arms import HEADINGS
 from cfeval.tables.edct_controls import completeness
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import Figures, accuracy, bounds, counts, estimate, figures_of, mean_of, rounded, values, ways
 from cfeval.tables.known_truth import Known, corrected_ccs, settings
 from cfeval.tables.material import Material
@@ -50,7 +50,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[CalibrationRow]:
 
 def sheet(of: Sequence[CalibrationRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of, ("editor", "judge"), SETTING)
+    names = varying(of, SETTING, ("editor", "judge"))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     if not of:
         return Sheet("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
@@ -61,7 +61,7 @@ def sheet(of: Sequence[CalibrationRow]) -> Sheet:
 
 def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
     """The names by which a setting differs from the others of the table."""
-    return " · ".join(named(row, varying(of, (), SETTING)))
+    return " · ".join(named(row, varying(of, SETTING, ())))
 
 
 def _setting(arm: Arm) -> tuple[str, ...]:

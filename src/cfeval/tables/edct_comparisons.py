@@ -14,8 +14,8 @@ from cfeval.records.edct_tables import ComparisonRow
 from cfeval.stats.holm import holm
 from cfeval.stats.paired import compare
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
-from cfeval.tables.arms import HEADINGS, varying
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.arms import HEADINGS
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import Figures, Value, extremes, figures_of, mean_of, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
@@ -47,7 +47,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[ComparisonRow]:
 
 def sheet(of: Sequence[ComparisonRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of, ("protocol",), _SETTING)
+    names = varying(of, _SETTING, ("protocol",))
     ccs = [name for name in _CCS if any(getattr(row, name) is not None for row in of)]
     headings = (*(HEADINGS[name] for name in names), "Target", "Other", "Scored", *map(_CCS.__getitem__, ccs))
     body = tuple((*named(row, names), *_cells(row, ccs)) for row in of)

@@ -19,8 +19,8 @@ from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import ControlRow
 from cfeval.stats.estimate import Estimate
 from cfeval.tables.arm_sheet import NO_ARM_NOTE, intervals, named, shared, with_interval, world_note
-from cfeval.tables.arms import HEADINGS, arms_under, varying
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.arms import HEADINGS, NAMES, arms_under
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import Figures, Value, bounds, counts, estimate, figures_of, mean_of, missing, values
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
@@ -48,7 +48,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[ControlRow]:
 
 def sheet(of: Sequence[ControlRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of)
+    names = varying(of, NAMES)
     headings = [*(HEADINGS[name] for name in names), "CCS", "Noise floor", "Answer moved", "Explanation moved"]
     headings += ["Excess of CCS", "Completeness", "Object edited", "Background edited", "Rest on", "Missing"]
     body = tuple((*named(row, names, row.test_world), *_cells(row)) for row in of)

@@ -12,9 +12,9 @@ from cfeval.stats.auc import auc_interval
 from cfeval.stats.estimate import Estimate
 from cfeval.stats.wilson import Share, wilson
 from cfeval.tables.arm_sheet import intervals, named, shared, with_interval
-from cfeval.tables.arms import HEADINGS, varying
+from cfeval.tables.arms import HEADINGS
 from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import Figures, Value, figures_of, mean, mean_of, missing, n_items, rounded, scored, values
 from cfeval.tables.known_truth import Known, corrected_ccs, error_of, for_correcting, settings
 from cfeval.tables.material import Material
@@ -41,7 +41,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[InstrumentRow]:
 
 def sheet(of: Sequence[InstrumentRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of, ("protocol", "editor", "judge"), _NAMES)
+    names = varying(of, _NAMES, ("protocol", "editor", "judge"))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*named(row, names), *_cells(row)) for row in of)
     if not of:

@@ -14,8 +14,8 @@ from cfeval.records.repeats import RepeatRow
 from cfeval.stats.estimate import Estimate
 from cfeval.stats.runs import over_runs
 from cfeval.tables.arm_sheet import intervals, with_interval, world_note
-from cfeval.tables.arms import HEADINGS, varying
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.arms import HEADINGS
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import Figures, extremes, figures_of, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
@@ -42,7 +42,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[RepeatRow]:
 
 def sheet(of: Sequence[RepeatRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of, ("protocol",), _NAMES)
+    names = varying(of, _NAMES, ("protocol",))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
     said = (intervals(of) + _READING, *world_note(of)) if of else (NO_ARM_NOTE,)

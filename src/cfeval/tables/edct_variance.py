@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import VarianceRow
 from cfeval.stats.variance import variance_split
-from cfeval.tables.arms import HEADINGS, varying
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.arms import HEADINGS
+from cfeval.tables.formats import Sheet, cell, varying
 from cfeval.tables.items import Figures, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 
@@ -36,7 +36,7 @@ def rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
 
 def sheet(of: Sequence[VarianceRow]) -> Sheet:
     """The table for readers."""
-    names = varying(of, ("protocol",), ("dataset", "protocol"))
+    names = varying(of, ("dataset", "protocol"), ("protocol",))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
     return Sheet("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))

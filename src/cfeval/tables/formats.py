@@ -36,6 +36,11 @@ class Sheet:
     notes: tuple[str, ...] = ()
 
 
+def varying(rows: Sequence[object], names: Sequence[str], always: Sequence[str] = ("vlm",)) -> list[str]:
+    """Those of the names by which rows differ, and `always`."""
+    return [name for name in names if name in always or len({getattr(row, name) for row in rows}) > 1]
+
+
 def csv_text(kind: type[Record], rows: Iterable[Record]) -> str:
     """RFC 4180 with LF, a column a field; figures with 4 decimals, None an empty cell."""
     text = io.StringIO()

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.records.common import Record
-from cfeval.tables.arms import varying
+from cfeval.tables.arms import NAMES
+from cfeval.tables.formats import varying
 
 Figures = dict[str, dict[str, float]]
 HEADLINES = {"table1": "ccs", "table2": "ccs", "bench": "ccs", "controls": "noise_floor"}
@@ -21,7 +22,7 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
 
 
 def _rows(rows: Sequence[Any], figure: str) -> dict[str, float]:
-    names = varying(rows)
+    names = varying(rows, NAMES)
     told = {"/".join(getattr(row, name) for name in names): getattr(row, figure) for row in rows}
     return {label: value for label, value in told.items() if value is not None}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.records.common import Record
-from cfeval.tables.arms import varying
+from cfeval.tables.formats import varying
 
 Figures = dict[str, dict[str, Any]]
 SUMMARY = ("ta", "ota_mean")
@@ -22,7 +22,7 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
 
 
 def _summaries(rows: Sequence[Any]) -> dict[str, dict[str, float]]:
-    names = varying(rows, ("classifier",), ("image_set", "denoiser", "method", "classifier"))
+    names = varying(rows, ("image_set", "denoiser", "method", "classifier"), ("classifier",))
     told: dict[str, dict[str, float]] = {}
     for row in rows:
         if row.metric in SUMMARY and row.mean is not None:
@@ -31,6 +31,6 @@ def _summaries(rows: Sequence[Any]) -> dict[str, dict[str, float]]:
 
 
 def _effects(rows: Sequence[Any]) -> dict[str, float]:
-    names = varying(rows, (), ("image_set", "denoiser"))
+    names = varying(rows, ("image_set", "denoiser"), ())
     told = {"/".join([*(getattr(r, n) for n in names), f"{r.hypothesis}: {r.part}"]): r.effect for r in rows}
     return {label: effect for label, effect in told.items() if effect is not None}
