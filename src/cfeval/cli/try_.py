@@ -161,7 +161,7 @@ def _editor(study: Edct, vlm: str, name: str) -> Editor:
     for candidate in candidates:
         editor: Editor = registry.build("editors", _named(study.editors, candidate, "editors"))
         behind = editor.editor if name and isinstance(editor, Gated) else editor  # a gate's verifier may need none
-        if not behind.needs_scene:
+        if not behind.needs_metadata:
             return editor
     raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
 

@@ -43,7 +43,7 @@ def build(options: Options) -> Editor:
 class Diffusion:
     """Repaints by diffusion."""
 
-    needs_scene = False
+    needs_metadata = False
 
     def __init__(self, painter: Any) -> None:
         self.painter = painter

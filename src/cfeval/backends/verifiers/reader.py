@@ -12,7 +12,7 @@ from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
-from cfeval.world.scenes import SceneEditError
+from cfeval.world.scenes import SceneEditError, scene_in
 from cfeval.world.weights import models_dir
 
 MARGIN = 6
@@ -59,10 +59,11 @@ class Reader:
 
 def _wanted(request: VerifyRequest) -> tuple[Scene, Scene] | None:
     """The scene before and after a right edit; None where there is none, or where nothing would change."""
-    if request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
+    scene = scene_in(request.metadata)
+    if scene is None or request.edited.pixels.shape != request.original.pixels.shape:
         return None
     try:
-        before = scene_after(request.scene, request.before)
+        before = scene_after(scene, request.before)
         after = scene_after(before, [request.positive])
     except SceneEditError:
         return None
