@@ -11,8 +11,8 @@ from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import Params, load, named, parse
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
+from cfeval.preflight.missing import missing_files
 from cfeval.preflight.used import used
-from cfeval.world.weights import models_dir
 
 FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
 """Which plug-in family each section draws on, by study."""
@@ -81,8 +81,5 @@ def _check_prompts(folder: str, place: str) -> None:
 
 def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
     registry.check(family, spec, place)
-    for file in registry.depends_on(family, spec, protocols):
-        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
-            shipped = Path(file).resolve().parent == models_dir()
-            advice = "it is part of cfeval; restore it" if shipped else "correct the path, or put the file there"
-            raise ParamsError(f"{place}: the file {file} is missing; {advice}")
+    for fault in missing_files(family, spec, protocols):
+        raise ParamsError(f"{place}: {fault}")

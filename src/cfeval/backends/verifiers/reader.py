@@ -1,14 +1,15 @@
 """Verifies edits of drawn scenes: a network that no editor was trained with reads them, and pixels are compared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
+from cfeval.backends.world_weights import examine_weights
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
@@ -31,6 +32,11 @@ def files(options: Options) -> tuple[str, ...]:
     """The reader's weights."""
     del options
     return (str(Path(models_dir()) / "reader-b.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> Verifier:
