@@ -20,7 +20,8 @@ FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
 
 def run(params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plug-in and its options, before anything runs."""
-    checked = load_checked(params)
+    files = params or [PARAMS]
+    checked = check_backends(load(*files), named(files))
     arms = [f"edct has {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set"]
     if checked.vce:
         arms.append(f"vce has {len(checked.vce.all_arms())} arms, {checked.vce.images} images of each class")
@@ -28,13 +29,7 @@ def run(params: ParamsFiles = None) -> None:
         arms.append(
             f"cvqa has {len(checked.cvqa.all_arms())} arms and {len(checked.cvqa.builds_asked())} sets to build"
         )
-    print(f"{named(params or [PARAMS])}: fine; {'; '.join(arms)}")
-
-
-def load_checked(params: Sequence[Path] | None) -> Params:
-    """Read parameter files, `params.yaml` where none is named, and check them as `check_params` does."""
-    files = params or [PARAMS]
-    return check_backends(load(*files), named(files))
+    print(f"{named(files)}: fine; {'; '.join(arms)}")
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:
