@@ -8,6 +8,7 @@ FLOORS = (
     "errors",
     "seeds",
     "streams",
+    "depthwise",
     "provenance",
     "records",
     "params",

@@ -11,7 +11,7 @@ from cfeval.io.pictures import Picture
 from cfeval.world.grammar import describe
 from cfeval.world.items import sample_edit
 from cfeval.world.render import render
-from cfeval.world.scenes import sample_scene
+from cfeval.world.scenes import as_metadata, sample_scene
 
 
 @cache
@@ -24,7 +24,9 @@ def wanted(count: int, seed: int = 1) -> tuple[EditRequest, ...]:
 def _request(number: int, rng: random.Random) -> EditRequest:
     scene = sample_scene(rng)
     concept, positive, negative = describe(sample_edit(scene, rng))
-    return EditRequest(f"i{number}", Picture.from_pixels(render(scene)), positive, negative, number, concept, scene)
+    return EditRequest(
+        f"i{number}", Picture.from_pixels(render(scene)), positive, negative, number, concept, as_metadata(scene)
+    )
 
 
 @cache
@@ -40,6 +42,6 @@ def drawn(count: int, fault: str = "none") -> tuple[VerifyRequest, ...]:
 def checked(requests: Sequence[EditRequest], edited: Sequence[Picture]) -> tuple[VerifyRequest, ...]:
     """What a verifier is asked about edited pictures."""
     return tuple(
-        VerifyRequest(r.item, r.picture, made, r.positive, r.scene, r.negative, r.concept, r.before, edit=r.edit)
+        VerifyRequest(r.item, r.picture, made, r.positive, r.metadata, r.negative, r.concept, r.before, edit=r.edit)
         for r, made in zip(requests, edited, strict=True)
     )

@@ -8,6 +8,7 @@ from cfeval.errors import ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.world.counterfactual_questions import answer, parse
 from cfeval.world.render import render
+from tests.world.scenes import recorded
 
 
 def made(**options: object) -> QuestionSet:
@@ -26,12 +27,12 @@ def test_the_same_seed_gives_the_same_pairs_and_more_keep_the_ones_there_were() 
 
 def test_pictures_and_answers_are_those_of_the_scene() -> None:
     for pair in made().pairs(12, 6):
-        assert pair.scene is not None
-        assert pair.picture == Picture.from_pixels(render(pair.scene))
+        scene = recorded(pair.metadata)
+        assert pair.picture == Picture.from_pixels(render(scene))
         for said in (pair.original, pair.counterfactual):
             meaning = parse(said.question)
             assert meaning is not None
-            assert answer(meaning, pair.scene) == said.answer
+            assert answer(meaning, scene) == said.answer
 
 
 def test_all_of_them_are_as_many_as_the_option_says() -> None:

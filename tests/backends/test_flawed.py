@@ -15,6 +15,7 @@ from cfeval.world.grammar import parse_instruction
 from cfeval.world.observer import Observer, Reading, expected_readings, reading_of
 from cfeval.world.vocabulary import POSITIONS
 from tests.backends.drawn_edits import wanted
+from tests.world.scenes import recorded
 
 COUNT = 40
 
@@ -32,8 +33,7 @@ def read(replies: list[EditReply]) -> list[Reading]:
 def right(request: EditRequest) -> Reading:
     intent = parse_instruction(request.positive)
     assert intent is not None
-    assert request.scene is not None
-    [reading] = expected_readings(reading_of(request.scene), intent)
+    [reading] = expected_readings(reading_of(recorded(request.metadata)), intent)
     return reading
 
 
@@ -70,9 +70,9 @@ def test_spill_leaves_nothing_as_it_was() -> None:
     for request, reply in zip(wanted(COUNT), made("spill"), strict=True):
         assert changed_quadrants(request.picture, reply.picture) == {0, 1, 2, 3}
     for request, spilt in zip(wanted(COUNT), read(made("spill")), strict=True):
-        assert request.scene is not None
-        assert spilt.background != request.scene.background
-        for slot, seen in zip(request.scene.slots, spilt.slots, strict=True):
+        scene = recorded(request.metadata)
+        assert spilt.background != scene.background
+        for slot, seen in zip(scene.slots, spilt.slots, strict=True):
             assert not slot.present or seen is None or seen[1] != slot.color or seen[2] != slot.shape
 
 
@@ -122,9 +122,8 @@ def test_the_share_is_kept_and_chosen_by_item_edit_and_seed() -> None:
 
 
 def test_an_edit_is_applied_to_what_earlier_ones_left() -> None:
-    request = next(r for r in wanted(COUNT) if r.scene and r.scene.background != "sky")
-    assert request.scene is not None
-    first = f"Change the background from {request.scene.background} to sky. Keep everything else as it is."
+    request = next(r for r in wanted(COUNT) if recorded(r.metadata).background != "sky")
+    first = f"Change the background from {recorded(request.metadata).background} to sky. Keep everything else as it is."
     second = "Change the background from sky to mint. Keep everything else as it is."
     chained = replace(request, positive=second, before=(first,))
     [reply] = made("none", requests=(chained,))
@@ -136,7 +135,7 @@ def test_an_edit_is_applied_to_what_earlier_ones_left() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"scene": None}, "the sample has no scene record"),
+        ({"metadata": None}, "the sample has no scene record"),
         ({"positive": "make it nicer"}, "not in the built-in world's language"),
         ({"before": ("make it nicer",)}, "not in the built-in world's language"),
     ],

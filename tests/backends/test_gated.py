@@ -24,8 +24,8 @@ YES, NO, UNSURE = VerifyReply(True), VerifyReply(False, "it is not blue"), Verif
 class Painter:
     """Paints a picture of the seed, unless told otherwise attempt by attempt."""
 
-    def __init__(self, *replies: EditReply, needs_scene: bool = False) -> None:
-        self.replies, self.needs_scene = replies, needs_scene
+    def __init__(self, *replies: EditReply, needs_metadata: bool = False) -> None:
+        self.replies, self.needs_metadata = replies, needs_metadata
         self.seen: list[EditRequest] = []
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
@@ -56,8 +56,8 @@ class Checker:
 
 
 def request(item: str = "i", seed: int = 7) -> EditRequest:
-    scene = wanted(1)[0].scene
-    return EditRequest(item, picture(0), "Make it blue.", "red", seed, "the bus", scene, 2, ("Make it small.",))
+    metadata = wanted(1)[0].metadata
+    return EditRequest(item, picture(0), "Make it blue.", "red", seed, "the bus", metadata, 2, ("Make it small.",))
 
 
 def gated(
@@ -70,7 +70,7 @@ def gated(
 def test_an_accepted_edit_passes_as_the_editor_made_it() -> None:
     editor, verifier = Painter(), Checker(YES)
     reply = gated(editor, verifier)()
-    [alone] = Painter().edit([replace(request(), scene=None)])
+    [alone] = Painter().edit([replace(request(), metadata=None)])
     assert replace(reply, tries=(), details=alone.details) == alone
     assert reply.details == {"how": "painted", "verified_attempts": "1"}
     [attempt] = reply.tries
@@ -82,7 +82,7 @@ def test_the_first_attempt_is_the_request_of_an_arm_without_a_gate() -> None:
     editor = Painter()
     gated(editor, Checker(NO))()
     first, second = editor.seen
-    assert first == replace(request(), scene=None)
+    assert first == replace(request(), metadata=None)
     assert second == replace(first, seed=derive(7, "retry", 1))
 
 
@@ -134,15 +134,15 @@ def test_an_editor_that_gives_no_picture_is_not_verified() -> None:
 
 
 def test_the_verifier_is_told_everything_and_the_editor_gets_the_scene_only_where_it_asks() -> None:
-    for needs_scene in (False, True):
-        editor, verifier = Painter(needs_scene=needs_scene), Checker(YES)
+    for needs_metadata in (False, True):
+        editor, verifier = Painter(needs_metadata=needs_metadata), Checker(YES)
         reply = gated(editor, verifier)()
-        assert (editor.seen[0].scene is not None) == needs_scene
+        assert (editor.seen[0].metadata is not None) == needs_metadata
         [asked] = verifier.seen
         told = request()
         assert (asked.original, asked.edited) == (told.picture, reply.picture)
         assert (asked.positive, asked.negative, asked.concept) == (told.positive, told.negative, told.concept)
-        assert (asked.scene, asked.before, asked.edit) == (told.scene, told.before, told.edit)
+        assert (asked.metadata, asked.before, asked.edit) == (told.metadata, told.before, told.edit)
         assert asked.seed not in (told.seed, 0)
 
 

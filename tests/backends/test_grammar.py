@@ -12,6 +12,7 @@ from cfeval.backends.writers.base import WriteRequest
 from cfeval.records.common import Status
 from cfeval.world.grammar import parse_instruction, scene_after
 from cfeval.world.repaint import find
+from tests.world.scenes import recorded
 
 WRITER = registry.build("writers", {"backend": "grammar"})
 JUDGE = registry.build("judges", {"backend": "grammar"})
@@ -140,18 +141,18 @@ def test_one_edit_is_written_under_2025_and_a_chain_under_2026_that_begins_with_
 
 NOTHING_CITED = "i see nothing"
 PLACEBO = WriteRequest(
-    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "placebo-edit", DRAWN.picture, DRAWN.scene
+    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "placebo-edit", DRAWN.picture, DRAWN.metadata
 )
 
 
 def test_a_placebo_changes_what_was_left_out_and_says_what_that_is() -> None:
-    assert DRAWN.scene is not None
-    background = f"the background is {DRAWN.scene.background}"
+    scene = recorded(DRAWN.metadata)
+    background = f"the background is {scene.background}"
     [of_objects] = WRITER.write([replace(PLACEBO, explanation=background)])
     assert {edit.evidence for edit in of_objects.edits} == {"object"}
     [of_background] = WRITER.write([PLACEBO])
     assert [edit.evidence for edit in of_background.edits] == ["background"]
-    assert scene_after(DRAWN.scene, [of_background.edits[0].positive]).background != DRAWN.scene.background
+    assert scene_after(scene, [of_background.edits[0].positive]).background != scene.background
 
 
 def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
@@ -171,8 +172,8 @@ def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"scene": None}, "no scene record, and without one"),
-        ({"scene": None, "picture": None}, "no scene record, and without one"),
+        ({"metadata": None}, "no scene record, and without one"),
+        ({"metadata": None, "picture": None}, "no scene record, and without one"),
         ({"question": "Why?"}, "the question is not in the language"),
         ({"explanation": "because"}, "the explanation is not in the language"),
         ({"protocol": "null-edit"}, "null-edit has no instructions"),

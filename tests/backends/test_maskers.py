@@ -18,9 +18,10 @@ from cfeval.io.pictures import Picture
 from cfeval.records.world import EditIntent, Referent, Scene
 from cfeval.world.grammar import describe
 from cfeval.world.render import object_masks, render
-from cfeval.world.scenes import apply
+from cfeval.world.scenes import apply, as_metadata
 from tests.backends.drawn_edits import drawn, wanted
 from tests.tiny.editors import checkpoint
+from tests.world.scenes import recorded
 
 Mask = npt.NDArray[np.bool_]
 NOTHING = np.zeros((64, 64), dtype=bool)
@@ -36,7 +37,7 @@ def request(
 ) -> VerifyRequest:
     concept, positive, negative = describe(intent)
     pictures = (Picture.from_pixels(render(one)) for one in (scene, edited or scene))
-    return VerifyRequest("i", *pictures, positive, scene, negative, concept, before)
+    return VerifyRequest("i", *pictures, positive, as_metadata(scene), negative, concept, before)
 
 
 def overlap(one: Mask | None, other: Mask | None) -> float:
@@ -46,7 +47,8 @@ def overlap(one: Mask | None, other: Mask | None) -> float:
 
 
 def scene_with(count: int) -> Scene:
-    return next(r.scene for r in wanted(80) if r.scene and sum(s.present for s in r.scene.slots) == count)
+    scenes = (recorded(r.metadata) for r in wanted(80))
+    return next(scene for scene in scenes if sum(slot.present for slot in scene.slots) == count)
 
 
 def test_the_scene_record_gives_exactly_what_a_right_edit_changes() -> None:
@@ -79,7 +81,7 @@ def test_the_scene_record_follows_the_edits_before() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"scene": None}, "no scene record"),
+        ({"metadata": None}, "no scene record"),
         ({"positive": "Make it nicer."}, "not in the built-in world's language"),
         ({"before": ("Make it nicer.",)}, "not in the built-in world's language"),
         ({"positive": "Remove the large black star in the top left so that only the background remains there."}, "fit"),
@@ -95,7 +97,7 @@ def test_without_a_scene_that_fits_there_is_no_mask(change: dict[str, Any], reas
 def test_the_locator_sees_in_pixels_what_the_scene_record_says() -> None:
     overlaps = []
     for checked in drawn(40):
-        blind = replace(checked, scene=None)
+        blind = replace(checked, metadata=None)
         exact, seen = (found(r, backend=b) for r, b in ((checked, "scene"), (blind, "locator")))
         both = found(blind, backend="locator", both=True)
         assert seen.original is not None

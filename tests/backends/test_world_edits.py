@@ -15,7 +15,7 @@ from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import render
 from cfeval.world.repaint import find
-from cfeval.world.scenes import SceneEditError, replace_slot
+from cfeval.world.scenes import SceneEditError, as_metadata, replace_slot
 from tests.world.scenes import scene_of
 
 SCENE = scene_of(("red", "circle"), ("blue", "star"), None, ("green", "cross"))
@@ -30,7 +30,9 @@ REMOVED = replace_slot(RECOLORED, 0, present=False)
 
 
 def edited(editor: str, picture: Picture, positive: str, scene: Scene | None, *before: str) -> EditReply:
-    request = EditRequest("i", picture, positive, "", 3, scene=scene, edit=len(before) + 1, before=before)
+    request = EditRequest(
+        "i", picture, positive, "", 3, metadata=scene and as_metadata(scene), edit=len(before) + 1, before=before
+    )
     [reply] = registry.build("editors", {"backend": editor}).edit([request])
     assert isinstance(reply, EditReply)
     return reply
@@ -77,13 +79,13 @@ def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
     second = edited("diffusion", first.picture or PICTURE, REMOVE, None, RECOLOR)
     assert second.picture is not None
     [seen] = registry.build("verifiers", {"backend": "reader"}).verify(
-        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, SCENE, before=(RECOLOR,))]
+        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))]
     )
     assert seen.verified, seen.reason
 
 
 def verified(edited: Scene, **changes: Any) -> VerifyReply:
-    request = VerifyRequest("i", PICTURE, Picture.from_pixels(render(edited)), RECOLOR, SCENE)
+    request = VerifyRequest("i", PICTURE, Picture.from_pixels(render(edited)), RECOLOR, as_metadata(SCENE))
     [reply] = registry.build("verifiers", {"backend": "reader"}).verify([replace(request, **changes)])
     assert isinstance(reply, VerifyReply)
     return reply

@@ -140,6 +140,18 @@ def test_a_missing_file_and_a_missing_folder_are_both_told(examined: Any, server
     assert about(lines, "edct.vlms.m").startswith("ok   ")
 
 
+def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
+    examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cfeval.backends.chat.easy_vqa.models_dir", lambda: tmp_path / "models")
+    content = params(tmp_path, server.openai)
+    content["edct"]["vlms"]["m"] = {"backend": "easy_vqa"}
+    status, lines, _ = examined(content)
+    assert status == 2
+    said = "FAIL edct.vlms.m: the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it"
+    assert [line for line in lines if "edct.vlms.m" in line] == [said]
+
+
 def test_a_wrong_option_does_not_hide_the_rest(examined: Any, server: Loopback, tmp_path: Path) -> None:
     content = params(tmp_path, server.openai)
     content["edct"]["judges"]["j"] = {"backend": "scripted", "treshold": 1}

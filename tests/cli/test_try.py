@@ -67,6 +67,18 @@ def test_what_a_model_says_is_not_read_as_markup(cfeval: Run, photo: Path, tmp_p
     assert "\u001b" not in out
 
 
+def test_a_backend_with_a_wrong_option_is_named_and_one_that_is_not_used_does_not_matter(
+    cfeval: Run, params: Path, photo: Path, tmp_path: Path
+) -> None:
+    wrong = changed("edct.judges.k", {"backend": "scripted", "treshold": 1})
+    params.write_text(yaml.safe_dump(wrong))
+    arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
+    status, _, err = cfeval("try", photo, "What is it?", *arguments, "--judge", "k")
+    assert status == 2
+    assert f"{params}: edct.judges.k: unknown option 'treshold' of 'scripted'" in err
+    assert cfeval("try", photo, "What is it?", *arguments)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

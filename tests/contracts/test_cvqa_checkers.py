@@ -21,7 +21,7 @@ def requests() -> list[CheckRequest]:
     """Pairs about drawn scenes, and one that has no scene record."""
     pairs = list(registry.build("question_sets", {"backend": "world"}).pairs(4, 1))
     found = [
-        CheckRequest(pair.id, pair.picture, pair.original, pair.counterfactual, pair.type, 1, pair.scene)
+        CheckRequest(pair.id, pair.picture, pair.original, pair.counterfactual, pair.type, 1, pair.metadata)
         for pair in pairs
     ]
     odd = Question(question="</original-question> RELATED: 1 {mark} if?", answer="7")

@@ -24,11 +24,13 @@ from cfeval.io.samples import RawSample
 from cfeval.params.sections import Calls
 from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
 from cfeval.records.common import ItemId, Status
+from cfeval.world.scenes import scene_in
 from tests.conftest import picture
 from tests.data_files import SETS
 from tests.loopback import Loopback, loopback
 from tests.tiny import classifiers, detectors, noisy_classifiers, vlms
 from tests.tiny.editors import checkpoint
+from tests.world.scenes import recorded
 
 Spec = dict[str, Any]
 PARTS = {"concept": "c", "positive": "Change c.", "negative": "c", "evidence": "object"}
@@ -249,7 +251,7 @@ def test_a_writer_writes_for_each_request_on_its_own(
     asked: dict[str, Any] = {"protocol": protocol, "edits": 1 if protocol == EDCT_2025 else 2}
     if RULES[protocol].edits == "uncited":
         sample = drawn("writers", name)[0]
-        asked |= {"picture": sample.picture, "scene": sample.scene}
+        asked |= {"picture": sample.picture, "metadata": sample.metadata}
     requests = [WriteRequest(f"i{n}", *saying, seed=n, **asked) for n, saying in enumerate(SAYINGS)]
     together = writer.write(requests)
     assert [writer.write([request])[0] for request in requests] == together
@@ -272,8 +274,8 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     edit = writer.write([WriteRequest("i", sample.question, sample.reference, explanation, seed=1)])[0].edits[0]
 
     def request(positive: str) -> EditRequest:
-        scene = sample.scene if editor.needs_scene else None
-        return EditRequest("i", sample.picture, positive, edit.negative, 3, edit.concept, scene)
+        metadata = sample.metadata if editor.needs_metadata else None
+        return EditRequest("i", sample.picture, positive, edit.negative, 3, edit.concept, metadata)
 
     good, again, bad = editor.edit([request(edit.positive), request(edit.positive), request("make it nicer")])
     assert isinstance(good, EditReply)
@@ -290,8 +292,7 @@ def explained_by_the_world(sample: RawSample) -> str:
     """A true explanation of a scene's first object."""
     from cfeval.world.vocabulary import POSITIONS
 
-    assert sample.scene is not None
-    place, slot = next((p, s) for p, s in zip(POSITIONS, sample.scene.slots, strict=True) if s.present)
+    place, slot = next((p, s) for p, s in zip(POSITIONS, recorded(sample.metadata).slots, strict=True) if s.present)
     return f"there is a {slot.color} {slot.shape} in the {place}"
 
 
@@ -337,7 +338,7 @@ def test_a_judge_judges_each_request_on_its_own(
 def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     verifier = built("verifiers", name)
     requests = [
-        VerifyRequest(s.id, s.picture, s.picture, "Change the background from gray to sand.", s.scene)
+        VerifyRequest(s.id, s.picture, s.picture, "Change the background from gray to sand.", s.metadata)
         for s in drawn("verifiers", name)
     ]
     together = verifier.verify(requests)
@@ -359,10 +360,11 @@ def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: 
     changed = np.zeros((256, 256), dtype=bool)
     changed[:128] = True
     for sample in drawn("maskers", name):
-        concept, color = "the background", "sky" if sample.scene and sample.scene.background != "sky" else "sand"
+        scene = scene_in(sample.metadata)
+        concept, color = "the background", "sky" if scene and scene.background != "sky" else "sand"
         told = f"Change the background from gray to {color}."
         edited = Picture.from_pixels(255 - sample.picture.pixels)
-        request = VerifyRequest("i", sample.picture, edited, told, sample.scene, concept=concept)
+        request = VerifyRequest("i", sample.picture, edited, told, sample.metadata, concept=concept)
         first, again = (masker.find(request, changed) for _ in range(2))
         assert isinstance(first, Found)
         assert first.original is not None, first.reason

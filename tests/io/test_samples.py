@@ -1,5 +1,6 @@
 """Filing the pairs of a set: every field arrives, equal pictures are one file, a bad id is one line."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -42,3 +43,12 @@ def test_pairs_about_one_picture_share_its_file() -> None:
 def test_an_id_that_is_no_file_name_is_named(name: str) -> None:
     with pytest.raises(InputError, match=r"pair '.*': id: String should match pattern"):
         as_record(replace(RAW, id=name), Pair)
+
+
+@pytest.mark.parametrize("name", ["metadata", "scene"])
+def test_metadata_are_kept_as_they_are_and_files_may_call_them_scene(name: str) -> None:
+    known = {"place": "kitchen", "boxes": [[1, 2.5], []]}
+    pair = as_record(RAW, Pair).model_dump(mode="json", exclude={"metadata"})
+    read = Pair.model_validate_json(json.dumps(pair | {name: known}))
+    assert read == as_record(replace(RAW, metadata=known), Pair)
+    assert read.model_dump(mode="json")["metadata"] == known

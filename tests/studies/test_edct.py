@@ -160,7 +160,7 @@ def test_an_image_that_did_not_change_is_no_counterfactual() -> None:
 
 def test_an_editor_is_told_which_edit_of_the_item_it_makes() -> None:
     class Noting:
-        needs_scene = False
+        needs_metadata = False
         edits: list[tuple[str, int]] = []
 
         def edit(self, requests: Any) -> Any:
@@ -232,7 +232,7 @@ def test_thoughts_without_an_opening_tag_are_none_either() -> None:
 class Painting:
     """An editor that paints its picture in a gray of its own and notes what it was given; it fails where it is told."""
 
-    needs_scene = False
+    needs_metadata = False
 
     def __init__(self, *fails: tuple[str, int]) -> None:
         self.seen: list[EditRequest] = []
@@ -389,7 +389,7 @@ def test_a_grade_out_of_range_is_an_error() -> None:
 class Gated:
     """An editor that rejects its first attempt; of item i1 the second as well."""
 
-    needs_scene = False
+    needs_metadata = False
 
     def edit(self, requests: Any) -> list[EditReply]:
         return [self._reply(request.item) for request in requests]

@@ -2,10 +2,18 @@
 
 import random
 
+from cfeval.records.common import Metadata
 from cfeval.records.world import Scene
-from cfeval.world.scenes import replace_slot, sample_scene
+from cfeval.world.scenes import replace_slot, sample_scene, scene_in
 
 Thing = tuple[str, str] | None
+
+
+def recorded(metadata: Metadata | None) -> Scene:
+    """The scene in the metadata of a sample that has one."""
+    scene = scene_in(metadata)
+    assert scene is not None
+    return scene
 
 
 def scene_of(*things: *tuple[Thing, Thing, Thing, Thing]) -> Scene:

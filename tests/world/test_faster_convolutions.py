@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from cfeval.world.networks.depthwise import DepthwiseConvolution, fits_depthwise
+from cfeval.depthwise import DepthwiseConvolution, fits_depthwise
 from cfeval.world.networks.precise import precise
 from cfeval.world.networks.winograd import WinogradConvolution, fits
 

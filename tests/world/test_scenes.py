@@ -1,12 +1,23 @@
 """Scene edits: exact, reversible, refused where they make no sense."""
 
+import json
 import random
 
 import pytest
 from hypothesis import given, settings
 
 from cfeval.records.world import EditIntent, Referent, Scene
-from cfeval.world.scenes import SceneEditError, apply, inverse, objects, replace_slot, resolve, sample_scene
+from cfeval.world.scenes import (
+    SceneEditError,
+    apply,
+    as_metadata,
+    inverse,
+    objects,
+    replace_slot,
+    resolve,
+    sample_scene,
+    scene_in,
+)
 from tests.world.strategies import scenes, scenes_and_edits
 
 
@@ -71,3 +82,13 @@ def test_the_number_of_objects_keeps_to_its_bounds() -> None:
     rng = random.Random(3)
     counts = {len(objects(sample_scene(rng, 0, 4))) for _ in range(200)}
     assert counts == {0, 1, 2, 3, 4}
+
+
+@given(scenes())
+@settings(max_examples=50, deadline=None)
+def test_a_scene_comes_back_from_the_metadata_of_a_sample(scene: Scene) -> None:
+    assert scene_in(json.loads(json.dumps(as_metadata(scene)))) == scene
+
+
+def test_metadata_of_another_data_set_hold_no_scene() -> None:
+    assert scene_in(None) is scene_in({}) is scene_in({"place": "kitchen"}) is None

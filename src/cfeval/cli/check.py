@@ -11,8 +11,8 @@ from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
 from cfeval.params.study import Params, load, named, parse
 from cfeval.params.vce import FAMILIES as VCE_FAMILIES
+from cfeval.preflight.missing import missing_files
 from cfeval.preflight.used import used
-from cfeval.world.weights import models_dir
 
 FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
 """Which plug-in family each section draws on, by study."""
@@ -20,7 +20,8 @@ FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
 
 def run(params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plug-in and its options, before anything runs."""
-    checked = load_checked(params)
+    files = params or [PARAMS]
+    checked = check_backends(load(*files), named(files))
     arms = [f"edct has {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set"]
     if checked.vce:
         arms.append(f"vce has {len(checked.vce.all_arms())} arms, {checked.vce.images} images of each class")
@@ -28,13 +29,7 @@ def run(params: ParamsFiles = None) -> None:
         arms.append(
             f"cvqa has {len(checked.cvqa.all_arms())} arms and {len(checked.cvqa.builds_asked())} sets to build"
         )
-    print(f"{named(params or [PARAMS])}: fine; {'; '.join(arms)}")
-
-
-def load_checked(params: Sequence[Path] | None) -> Params:
-    """Read parameter files, `params.yaml` where none is named, and check them as `check_params` does."""
-    files = params or [PARAMS]
-    return check_backends(load(*files), named(files))
+    print(f"{named(files)}: fine; {'; '.join(arms)}")
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:
@@ -81,8 +76,5 @@ def _check_prompts(folder: str, place: str) -> None:
 
 def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
     registry.check(family, spec, place)
-    for file in registry.depends_on(family, spec, protocols):
-        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
-            shipped = Path(file).resolve().parent == models_dir()
-            advice = "it is part of cfeval; restore it" if shipped else "correct the path, or put the file there"
-            raise ParamsError(f"{place}: the file {file} is missing; {advice}")
+    for fault in missing_files(family, spec, protocols):
+        raise ParamsError(f"{place}: {fault}")

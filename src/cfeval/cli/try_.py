@@ -17,15 +17,15 @@ from cfeval.backends.editors.base import Editor
 from cfeval.backends.editors.gated import Gated
 from cfeval.calls.settings import use
 from cfeval.calls.store import Store
-from cfeval.cli.check import load_checked
-from cfeval.cli.common import Offline, ParamsFiles, conversation_prompts, heed
+from cfeval.cli.common import PARAMS, Offline, ParamsFiles, conversation_prompts, heed
 from cfeval.errors import InputError, nearest
 from cfeval.io.atomic import write_bytes
 from cfeval.io.pictures import Picture, import_image
 from cfeval.io.progress import track
 from cfeval.metrics.ccs import ccs
-from cfeval.params.edct import Edct
+from cfeval.params.edct import FAMILIES, Edct
 from cfeval.params.sections import Calls, Spec
+from cfeval.params.study import load, named
 from cfeval.protocols.rules import EDCT_2025, RULES
 from cfeval.records.common import Outcome
 from cfeval.records.edct import Sample, Verdict
@@ -67,25 +67,26 @@ def run(
     if not question.strip():
         raise InputError("the question is empty; ask something about the image")
     picture = import_image(image)
-    checked = load_checked(params)
-    use(checked.calls)
+    files = params or [PARAMS]
+    loaded, where = load(*files), named(files)
+    use(loaded.calls)
     heed(offline)
-    study = checked.edct
+    study = loaded.edct
+    prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
     backends = Backends(
-        vlm=registry.build("chat", _named(study.vlms, vlm, "vlms")),
-        writer=registry.build("writers", _named(study.writers, writer, "writers")),
-        editor=_editor(study, vlm, editor),
-        judge=registry.build("judges", _named(study.judges, judge, "judges")),
+        vlm=registry.build("chat", _named(study, "vlms", vlm, where)),
+        writer=registry.build("writers", _named(study, "writers", writer, where)),
+        editor=_editor(study, vlm, editor, where),
+        judge=registry.build("judges", _named(study, "judges", judge, where)),
     )
-    prompts = Prompts(*conversation_prompts(study.prompts or ""))
     steps, edited, keys = _go_through(sample, picture, backends, prompts, study.seed)
     write_bytes(out / "original.png", picture.png)
     if edited:
         write_bytes(out / "counterfactual.png", edited.png)
         write_bytes(out / "both.png", Picture.from_pixels(side_by_side(picture.pixels, edited.pixels)).png)
     shown = [("pictures", f"{out}/both.png")] if edited else []
-    _show(steps + shown + _paid(checked.calls, keys))
+    _show(steps + shown + _paid(loaded.calls, keys))
 
 
 def _go_through(
@@ -146,22 +147,25 @@ def _why(outcome: Outcome) -> str:
     return f"{outcome.status} at {outcome.stage} ({outcome.reason})"
 
 
-def _named(section: dict[str, Spec], name: str, where: str) -> dict[str, Any]:
-    """The spec of a name; of the first one where no name is given."""
-    chosen = name or next(iter(section))
-    if chosen not in section:
-        raise InputError(f"edct.{where} has no '{chosen}'; {nearest(chosen, section)}")
-    return section[chosen].plugin()
+def _named(study: Edct, section: str, name: str, where: str) -> dict[str, Any]:
+    """The backend of a name, its options checked; the first one where no name is given."""
+    specs: dict[str, Spec] = getattr(study, section)
+    chosen = name or next(iter(specs))
+    if chosen not in specs:
+        raise InputError(f"edct.{section} has no '{chosen}'; {nearest(chosen, specs)}")
+    spec = specs[chosen].plugin()
+    registry.check(FAMILIES[section], spec, f"{where}: edct.{section}.{chosen}")
+    return spec
 
 
-def _editor(study: Edct, vlm: str, name: str) -> Editor:
+def _editor(study: Edct, vlm: str, name: str, where: str) -> Editor:
     """The named editor, or the first of the target's arms, then of all, that needs no scene record."""
     used = [arm.editor for arm in study.arms() if arm.vlm == vlm]
     candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
     for candidate in candidates:
-        editor: Editor = registry.build("editors", _named(study.editors, candidate, "editors"))
+        editor: Editor = registry.build("editors", _named(study, "editors", candidate, where))
         behind = editor.editor if name and isinstance(editor, Gated) else editor  # a gate's verifier may need none
-        if not behind.needs_scene:
+        if not behind.needs_metadata:
             return editor
     raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
 

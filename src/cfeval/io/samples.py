@@ -11,9 +11,8 @@ from cfeval.errors import InputError
 from cfeval.io.pictures import Picture
 from cfeval.io.records import first_fault
 from cfeval.io.shards import file_pictured
-from cfeval.records.common import Record
+from cfeval.records.common import Metadata, Record
 from cfeval.records.edct import Sample, Scoring
-from cfeval.records.world import Scene
 
 R = TypeVar("R", bound=Record)
 
@@ -29,7 +28,7 @@ class RawSample:
     answers: tuple[str, ...] = ()
     scoring: Scoring = "contains"
     kind: str = ""
-    scene: Scene | None = None
+    metadata: Metadata | None = None
 
 
 class Raw(Protocol):

@@ -10,6 +10,7 @@ from pathlib import Path
 from cfeval.backends import registry
 from cfeval.backends.registry import Finding
 from cfeval.errors import CfevalError
+from cfeval.preflight.missing import missing_files
 from cfeval.preflight.used import Used
 
 
@@ -63,9 +64,8 @@ def of_backend(use: Used, offline: bool) -> Check:
 
     def about() -> Iterator[Finding]:
         registry.check(use.family, use.spec, use.place)
-        for file in registry.depends_on(use.family, use.spec, use.protocols):
-            if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
-                yield Finding(False, f"the file {file} is missing; correct the path, or put the file there")
+        for fault in missing_files(use.family, use.spec, use.protocols):
+            yield Finding(False, fault)
         yield from registry.examine(use.family, use.spec, offline, use.protocols)
 
     return Check(use.place, about)

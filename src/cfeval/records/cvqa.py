@@ -5,9 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from cfeval.records.common import ImageRef, ItemId, Outcome, Record, Sha256
+from cfeval.records.common import FiledMetadata, ImageRef, ItemId, Outcome, Record, Sha256
 from cfeval.records.programs import ProgramRun
-from cfeval.records.world import Scene
 
 Side = Literal["original", "counterfactual"]
 SIDES: tuple[Side, Side] = ("original", "counterfactual")
@@ -67,8 +66,9 @@ class Question(Record):
 class Pair(Record):
     """An image, a question about it, and the same question under a counterfactual presupposition.
 
-    `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it has one. `scene`
-    is the record of a drawn scene of the built-in world, `counts` what is in a synthetic puzzle, by name.
+    `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it has one.
+    `metadata` is what the set keeps beside the image, such as the record of a drawn scene; `counts` is what is in a
+    synthetic puzzle, by name.
     """
 
     id: ItemId
@@ -78,7 +78,7 @@ class Pair(Record):
     type: PairType
     img_path: str
     coco: int | None = None
-    scene: Scene | None = None
+    metadata: FiledMetadata = None
     counts: dict[str, int] = {}
 
     def side(self, side: Side) -> Question:
@@ -141,7 +141,7 @@ class Draft(Outcome):
     type: PairType
     img_path: str
     coco: int | None = None
-    scene: Scene | None = None
+    metadata: FiledMetadata = None
     step1: str = ""
     step2: str = ""
     question: str = ""

@@ -3,12 +3,30 @@
 import math
 import random
 
+from pydantic import ValidationError
+
+from cfeval.records.common import Metadata
 from cfeval.records.world import EditIntent, PositionName, Referent, Scene, Slot
 from cfeval.world.vocabulary import BACKGROUNDS, COLORS, POSITIONS, SHAPES, SIZES
 
 
 class SceneEditError(ValueError):
     """An edit whose target is not in the scene, is ambiguous, or whose values do not fit."""
+
+
+def as_metadata(scene: Scene) -> Metadata:
+    """A scene as the metadata of a sample."""
+    return scene.model_dump(mode="json")
+
+
+def scene_in(metadata: Metadata | None) -> Scene | None:
+    """The scene in the metadata of a sample; None where there are none, or those of another data set."""
+    if metadata is None:
+        return None
+    try:
+        return Scene.model_validate(metadata)
+    except ValidationError:
+        return None
 
 
 def sample_scene(rng: random.Random, least: int = 1, most: int = 4) -> Scene:

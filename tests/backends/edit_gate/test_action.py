@@ -45,7 +45,7 @@ def test_the_first_words_decide(action: Action, positive: str) -> None:
         ("modify", EditIntent(kind="background", old="sky", new="sand")),
     ],
 )
-def test_the_built_in_language_is_read_by_its_grammar(action: Action, intent: EditIntent) -> None:
+def test_they_decide_in_the_language_of_the_built_in_world_too(action: Action, intent: EditIntent) -> None:
     concept, positive, _ = describe(intent)
     assert wanted(positive, concept).action == action
     assert wanted(positive, concept).target == concept

@@ -18,6 +18,7 @@ from cfeval.studies.cvqa.drafts import Skipped, drafts, in_coco, source
 from cfeval.studies.cvqa.reviews import reviews
 from cfeval.world.render import render
 from tests.world.recount import recount
+from tests.world.scenes import recorded
 
 SEED, N = 11, 160
 IMAGE = ImageRef(path="a.png", sha256="0" * 64)
@@ -28,13 +29,13 @@ def samples() -> list[Sample]:
     """Questions about drawn scenes, as a data set gives them."""
     raws = registry.build("datasets", {"backend": "world", "kinds": ["count", "presence"]}).samples(N, 2)
     return [
-        Sample(id=raw.id, image=IMAGE, question=raw.question, reference=raw.reference, scene=raw.scene) for raw in raws
+        Sample(id=raw.id, image=IMAGE, question=raw.question, reference=raw.reference, metadata=raw.metadata)
+        for raw in raws
     ]
 
 
 def picture_of(draft: Draft) -> Picture:
-    assert draft.scene is not None
-    return Picture.from_pixels(render(draft.scene))
+    return Picture.from_pixels(render(recorded(draft.metadata)))
 
 
 def sample(question: str, reference: str, scoring: Scoring = "vqa", item: str = "42000") -> Sample:
@@ -65,9 +66,8 @@ def test_every_wrong_draft_is_caught_and_no_right_one_is_dropped(err: float, sam
         if draft.type == "direct":
             assert (str(draft.arithmetic) != draft.answer) == (spoilt == "sum")
         if result.pair is not None:
-            assert draft.scene is not None
             new = result.pair.counterfactual
-            assert recount(new.question, draft.scene) == new.answer
+            assert recount(new.question, recorded(draft.metadata)) == new.answer
             assert result.build.by == "model"
     fates = Counter(result.build.fate for result, spoilt in zip(results, wrong, strict=True) if spoilt)
     assert set(fates) == ({"wrong sum", "inconsistent", "not related", "not reasonable"} if err else set())
@@ -158,7 +158,7 @@ def test_a_failed_draft_is_not_reviewed_and_a_failed_review_is_no_verdict() -> N
     assert (found[2].related, found[2].reasonable) == (1, 0)
 
 
-SCENE = next(iter(registry.build("question_sets", {"backend": "world"}).pairs(1, 1))).scene
+SCENE = recorded(next(iter(registry.build("question_sets", {"backend": "world"}).pairs(1, 1))).metadata)
 
 
 def draft(**fields: object) -> Draft:

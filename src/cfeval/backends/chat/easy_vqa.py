@@ -3,11 +3,14 @@
 A test world, like `world`.
 """
 
+from collections.abc import Iterator
+
 from pydantic import Field
 
 from cfeval.backends.chat.base import ChatModel
 from cfeval.backends.chat.world import SmallChat
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.world_weights import examine_weights
 from cfeval.world.weights import models_dir
 
 
@@ -22,6 +25,11 @@ def files(options: Options) -> tuple[str, ...]:
     """The weights."""
     del options
     return (str(models_dir() / "easy-vqa.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> ChatModel:

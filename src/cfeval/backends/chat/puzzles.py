@@ -5,11 +5,12 @@ saw a counterfactual one. It mostly answers those as if nothing were supposed. O
 wherever it stands, so that no letter is preferred. It does not sample: seeds change nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.world_weights import examine_weights
 from cfeval.records.common import Status
 from cfeval.world.weights import models_dir
 
@@ -32,6 +33,11 @@ def files(options: Options) -> tuple[str, ...]:
     """The weights."""
     del options
     return (str(models_dir() / "puzzles.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> ChatModel:

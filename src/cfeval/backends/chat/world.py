@@ -4,13 +4,14 @@ A test world: these targets calibrate the instrument and never stand in for a re
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.world_weights import examine_weights
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.world.questions import Persona
@@ -43,6 +44,11 @@ def files(options: Options) -> tuple[str, ...]:
     """The weights."""
     del options
     return (str(models_dir() / "vlm.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> ChatModel:

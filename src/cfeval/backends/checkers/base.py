@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cfeval.io.pictures import Picture
-from cfeval.records.common import Status
+from cfeval.records.common import Metadata, Status
 from cfeval.records.cvqa import PairType, Question
-from cfeval.records.world import Scene
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """A draft beside its image; `scene` is the record of a drawn image, for checkers that know the truth."""
+    """A draft beside its image; `metadata` is what the source keeps beside it, for checkers that know the truth."""
 
     item: str
     picture: Picture
@@ -20,7 +19,7 @@ class CheckRequest:
     counterfactual: Question
     type: PairType
     seed: int
-    scene: Scene | None = None
+    metadata: Metadata | None = None
 
 
 @dataclass(frozen=True)

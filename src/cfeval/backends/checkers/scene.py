@@ -7,6 +7,7 @@ from cfeval.backends.registry import PluginOptions
 from cfeval.records.common import Status
 from cfeval.records.world import Scene
 from cfeval.world.counterfactual_questions import Meaning, answer, parse
+from cfeval.world.scenes import scene_in
 
 
 class Options(PluginOptions):
@@ -28,15 +29,16 @@ class SceneChecker:
 
 
 def _reply(request: CheckRequest) -> CheckReply:
-    if request.scene is None:
+    scene = scene_in(request.metadata)
+    if scene is None:
         reason = "no scene record; take the checker `chat` for images that are not drawn"
         return CheckReply(status=Status.UNPARSABLE, reason=reason)
     before, after = parse(request.original.question), parse(request.counterfactual.question)
     fault = _unrelated(before, after)
     if before is None or after is None or fault:
         return CheckReply(0, 0, fault, raw=fault)
-    fault = _wrong(before, request.original.answer, request.scene)
-    fault = fault or _wrong(after, request.counterfactual.answer, request.scene)
+    fault = _wrong(before, request.original.answer, scene)
+    fault = fault or _wrong(after, request.counterfactual.answer, scene)
     return CheckReply(1, 0 if fault else 1, fault, raw=fault)
 
 

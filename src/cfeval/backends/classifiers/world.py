@@ -1,9 +1,11 @@
 """The built-in classifiers of cells (`cfeval.world.networks.cells`), in double precision."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from cfeval.backends.classifiers.base import Classifier
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.world_weights import examine_weights
 from cfeval.world.cells import CELL_CLASSES
 from cfeval.world.weights import models_dir
 
@@ -22,6 +24,11 @@ class Options(PluginOptions):
 def files(options: Options) -> tuple[str, ...]:
     """Its weights."""
     return (str(models_dir() / f"cell-{options.kind}.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> Classifier:

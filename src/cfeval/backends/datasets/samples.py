@@ -70,5 +70,5 @@ class Filed:
             answers=sample.answers,
             scoring=sample.scoring,
             kind=sample.kind,
-            scene=sample.scene,
+            metadata=sample.metadata,
         )

@@ -12,6 +12,7 @@ from cfeval.io.samples import RawSample
 from cfeval.world.items import EDITABLE_KINDS, generate_items
 from cfeval.world.questions import QuestionKind
 from cfeval.world.render import render
+from cfeval.world.scenes import as_metadata
 
 
 class Options(PluginOptions):
@@ -44,5 +45,5 @@ class World:
                 question=item.question,
                 reference=item.answer,
                 kind=item.kind,
-                scene=item.scene,
+                metadata=as_metadata(item.scene),
             )

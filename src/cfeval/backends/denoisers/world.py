@@ -1,9 +1,11 @@
 """The built-in denoiser of cells (`cfeval.world.networks.cells`), in double precision."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cfeval.backends.denoisers.base import Denoiser, Prediction
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.world_weights import examine_weights
 from cfeval.world.weights import models_dir
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ def files(options: Options) -> tuple[str, ...]:
     """Its weights."""
     del options
     return (str(models_dir() / f"{WEIGHTS}.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> Denoiser:

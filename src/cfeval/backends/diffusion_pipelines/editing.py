@@ -26,7 +26,7 @@ class PipelineEditor:
     A reply's picture has the size of the original; with a mask, the pixels outside are the original's.
     """
 
-    needs_scene = False
+    needs_metadata = False
 
     def __init__(
         self, pipe: Any, kind: Kind, settings: Settings, mask: Masker | None, about: Mapping[str, str], advice: str

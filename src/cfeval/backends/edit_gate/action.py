@@ -1,14 +1,12 @@
 """What an instruction does, and to what: (ADD | MODIFY | REMOVE, target) (EDCT-Bench 2026).
 
-An instruction of the built-in world is read by its grammar. Of any other the first words decide, after `Change:`,
-`please` and the like: a verb of adding, a verb of removing, and everything else modifies. The target is the concept.
+The first words decide, after `Change:`, `please` and the like: a verb of adding, a verb of removing, and everything
+else modifies. The target is the concept.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Literal
-
-from cfeval.world.grammar import parse_instruction
 
 Action = Literal["add", "modify", "remove"]
 
@@ -32,10 +30,6 @@ def wanted(positive: str, concept: str) -> Wanted:
 
 
 def _action(positive: str) -> Action:
-    intent = parse_instruction(positive)
-    if intent is not None:
-        kinds: dict[str, Action] = {"add": "add", "remove": "remove"}
-        return kinds.get(intent.kind, "modify")
     if _ADDS.match(positive):
         return "add"
     return "remove" if _REMOVES.match(positive) else "modify"

@@ -6,17 +6,16 @@ from typing import Protocol
 
 from cfeval.backends.verifiers.base import VerifyReply
 from cfeval.io.pictures import Picture
-from cfeval.records.common import Status
-from cfeval.records.world import Scene
+from cfeval.records.common import Metadata, Status
 
 
 @dataclass(frozen=True)
 class EditRequest:
     """An image and the instruction.
 
-    `concept` is what the instruction changes, in a few words; `scene` is the scene record, filled only for an editor
-    that `needs_scene`; `edit` is the instruction's number among those of the item; `before` are the positive parts of
-    the instructions that `picture` has been through already, in order, while `scene` records the original.
+    `concept` is what the instruction changes, in a few words; `metadata` is what the data set keeps beside
+    the original image, filled only for an editor that `needs_metadata`; `edit` is the instruction's number among those
+    of the item; `before` are the positive parts of the instructions that `picture` has been through already, in order.
     """
 
     item: str
@@ -25,7 +24,7 @@ class EditRequest:
     negative: str
     seed: int
     concept: str = ""
-    scene: Scene | None = None
+    metadata: Metadata | None = None
     edit: int = 1
     before: tuple[str, ...] = ()
 
@@ -58,7 +57,7 @@ class EditReply:
 class Editor(Protocol):
     """An editor. The same request gives the same bytes."""
 
-    needs_scene: bool
+    needs_metadata: bool
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Edit every image, in order."""

@@ -100,7 +100,7 @@ class Task:
 class Bfl:
     """Edits by tasks."""
 
-    needs_scene = False
+    needs_metadata = False
     side_by_side = staticmethod(side_by_side)
 
     def __init__(self, options: Options) -> None:

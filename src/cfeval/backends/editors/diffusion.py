@@ -3,13 +3,14 @@
 It works on pixels alone; the scene record is not given to it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.world_weights import examine_weights
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.world import EditIntent
@@ -33,6 +34,11 @@ def files(options: Options) -> tuple[str, ...]:
     return tuple(str(models_dir() / f"{name}.safetensors") for name in ("editor", "locator"))
 
 
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
+
+
 def build(options: Options) -> Editor:
     """The editor."""
     from cfeval.world.painter import DiffusionPainter
@@ -43,7 +49,7 @@ def build(options: Options) -> Editor:
 class Diffusion:
     """Repaints by diffusion."""
 
-    needs_scene = False
+    needs_metadata = False
 
     def __init__(self, painter: Any) -> None:
         self.painter = painter

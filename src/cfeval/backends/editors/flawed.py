@@ -19,7 +19,7 @@ from cfeval.records.world import Scene
 from cfeval.seeds import derive
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import Image, render
-from cfeval.world.scenes import SceneEditError, replace_slot
+from cfeval.world.scenes import SceneEditError, replace_slot, scene_in
 from cfeval.world.vocabulary import BACKGROUNDS, COLORS, SHAPES
 
 Fault = Literal["none", "any", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "shifted"]
@@ -49,7 +49,7 @@ def build(options: Options) -> Editor:
 class Flawed:
     """Draws edited records, some of them spoilt; `details` say which."""
 
-    needs_scene = True
+    needs_metadata = True
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -59,11 +59,12 @@ class Flawed:
         return [self._edit(request) for request in requests]
 
     def _edit(self, request: EditRequest) -> EditReply:
-        if request.scene is None:
+        scene = scene_in(request.metadata)
+        if scene is None:
             reason = "the sample has no scene record; only drawn scenes have one"
             return EditReply(status=Status.EDIT_INVALID, reason=reason)
         try:
-            before = scene_after(request.scene, request.before)
+            before = scene_after(scene, request.before)
             after = scene_after(before, [request.positive])
         except SceneEditError as error:
             return EditReply(status=Status.EDIT_INVALID, reason=str(error))

@@ -66,9 +66,9 @@ class _Item:
 
 
 class Gated:
-    """Lets through what the verifier accepts. The scene record is the verifier's; the editor gets it where it asks."""
+    """Lets through what the verifier accepts. The metadata are the verifier's; the editor gets them where it asks."""
 
-    needs_scene = True
+    needs_metadata = True
 
     def __init__(self, editor: Editor, verifier: Verifier, options: Options) -> None:
         self.editor, self.verifier, self.options = editor, verifier, options
@@ -98,7 +98,9 @@ class Gated:
             item.open, item.again = not accepted, verdict.verified is not None
 
     def _asked(self, item: _Item) -> EditRequest:
-        return replace(item.request, seed=item.seed, scene=item.request.scene if self.editor.needs_scene else None)
+        return replace(
+            item.request, seed=item.seed, metadata=item.request.metadata if self.editor.needs_metadata else None
+        )
 
 
 def _check(item: _Item, picture: Picture) -> VerifyRequest:
@@ -108,7 +110,7 @@ def _check(item: _Item, picture: Picture) -> VerifyRequest:
         original=request.picture,
         edited=picture,
         positive=request.positive,
-        scene=request.scene,
+        metadata=request.metadata,
         negative=request.negative,
         concept=request.concept,
         before=request.before,

@@ -75,7 +75,7 @@ def build(options: Options) -> Editor:
 class OpenAIImage:
     """Edits by `images/edits`."""
 
-    needs_scene = False
+    needs_metadata = False
     side_by_side = staticmethod(side_by_side)
 
     def __init__(self, options: Options, mask_of: Masker | None) -> None:

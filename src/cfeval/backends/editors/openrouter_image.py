@@ -71,7 +71,7 @@ def build(options: Options) -> Editor:
 class OpenRouterImage:
     """Edits by chat: picture and instruction in, picture out."""
 
-    needs_scene = False
+    needs_metadata = False
     side_by_side = staticmethod(side_by_side)
 
     def __init__(self, options: Options) -> None:

@@ -23,7 +23,7 @@ def build(options: Options) -> Editor:
 class Repaint:
     """Changes the color or the form of the one shape, or the tint of the ground."""
 
-    needs_scene = False
+    needs_metadata = False
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Repaint every picture; an instruction that does not fit it is `edit_invalid`."""

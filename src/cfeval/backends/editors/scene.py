@@ -8,7 +8,7 @@ from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.world.grammar import parse_instruction, scene_after
 from cfeval.world.render import render
-from cfeval.world.scenes import SceneEditError
+from cfeval.world.scenes import SceneEditError, scene_in
 
 
 class Options(PluginOptions):
@@ -24,7 +24,7 @@ def build(options: Options) -> Editor:
 class Redraw:
     """Draws the edited record with the same light, noise and places; see `cfeval.world.grammar.scene_after`."""
 
-    needs_scene = True
+    needs_metadata = True
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Draw every edited scene; an instruction that does not fit the scene is `edit_invalid`."""
@@ -32,12 +32,13 @@ class Redraw:
 
 
 def _edit(request: EditRequest) -> EditReply:
-    if request.scene is None:
+    scene = scene_in(request.metadata)
+    if scene is None:
         return EditReply(
             status=Status.EDIT_INVALID, reason="the sample has no scene record; only drawn scenes have one"
         )
     try:
-        edited = scene_after(request.scene, (*request.before, request.positive))
+        edited = scene_after(scene, (*request.before, request.positive))
     except SceneEditError as error:
         return EditReply(status=Status.EDIT_INVALID, reason=str(error))
     intent = parse_instruction(request.positive)

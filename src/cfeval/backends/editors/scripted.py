@@ -30,7 +30,7 @@ def build(options: Options) -> Editor:
 class Scripted:
     """Paints the upper left quarter; see `Options`."""
 
-    needs_scene = False
+    needs_metadata = False
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -7,13 +7,14 @@ there on it judges as `grammar` does, but what the new explanation cites has to 
 explanation that was false from the start looks to it like an edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.world_verdicts import control_verdict, unread, verdict
+from cfeval.backends.world_weights import examine_weights
 from cfeval.protocols.rules import CONTROLS
 from cfeval.records.common import Status
 from cfeval.records.world import Claim, Referent
@@ -36,6 +37,11 @@ def files(options: Options, protocol: str) -> tuple[str, ...]:
     """The weights of its eyes."""
     del options, protocol
     return (str(Path(models_dir()) / "reader-b.safetensors"),)
+
+
+def examine(options: Options, protocol: str) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options, protocol))
 
 
 def build(options: Options) -> Judge:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from cfeval.world.networks.depthwise import filtered
+from cfeval.depthwise import filtered
 
 STAGES = (
     # blocks, kernel, stride, expansion, channels

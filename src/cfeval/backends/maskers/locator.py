@@ -3,14 +3,16 @@
 An edit of the background belongs wherever it sees no object. What is added is looked for in the edited picture.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from cfeval.backends.maskers.base import Found, Mask, Masker, Pixels
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.verifiers.base import VerifyRequest
+from cfeval.backends.world_weights import examine_weights
 from cfeval.records.world import EditIntent, Referent
 from cfeval.world.grammar import parse_instruction
 from cfeval.world.weights import models_dir
@@ -35,6 +37,11 @@ def files(options: Options) -> tuple[str, ...]:
     """The network's weights."""
     del options
     return (str(models_dir() / "locator.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> Masker:

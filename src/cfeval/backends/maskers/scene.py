@@ -8,7 +8,7 @@ from cfeval.backends.verifiers.base import VerifyRequest
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
-from cfeval.world.scenes import SceneEditError
+from cfeval.world.scenes import SceneEditError, scene_in
 
 
 class Options(PluginOptions):
@@ -27,10 +27,11 @@ class Drawn:
     def find(self, request: VerifyRequest, changed: Mask) -> Found:
         """See `Masker.find`; without a scene record, or for an instruction that does not fit it, there is no mask."""
         del changed
-        if request.scene is None:
+        scene = scene_in(request.metadata)
+        if scene is None:
             return Found(reason="the sample has no scene record; only drawn scenes have one")
         try:
-            before = scene_after(request.scene, request.before)
+            before = scene_after(scene, request.before)
             after = scene_after(before, [request.positive])
         except SceneEditError as error:
             return Found(reason=str(error))

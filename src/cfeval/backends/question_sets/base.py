@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cfeval.io.pictures import Picture
+from cfeval.records.common import Metadata
 from cfeval.records.cvqa import PairType, Question
-from cfeval.records.world import Scene
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class RawPair:
     type: PairType
     img_path: str
     coco: int | None = None
-    scene: Scene | None = None
+    metadata: Metadata | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
 

@@ -15,6 +15,7 @@ from cfeval.records.cvqa import Question
 from cfeval.seeds import derive
 from cfeval.world.counterfactual_questions import GROUPS, Group, draw
 from cfeval.world.render import render
+from cfeval.world.scenes import as_metadata
 
 
 class Options(PluginOptions):
@@ -69,5 +70,5 @@ class World:
             counterfactual=Question(question=drawn.question, answer=drawn.answer),
             type=group,
             img_path=f"{name}.png",
-            scene=drawn.scene,
+            metadata=as_metadata(drawn.scene),
         )

@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cfeval.io.pictures import Picture
-from cfeval.records.world import Scene
+from cfeval.records.common import Metadata
 
 
 @dataclass(frozen=True)
 class VerifyRequest:
     """An image before and after an edit, and the instruction.
 
-    `concept` is what the instruction changes, in a few words; `scene` is the record of a drawn original; `edit` is the
-    instruction's number among those of the item; `before` are the positive parts of the instructions that `original`
-    has been through already, in order, since that record was drawn.
+    `concept` is what the instruction changes, in a few words; `metadata` is what the data set keeps beside the
+    image that the first edit began with; `edit` is the instruction's number among those of the item; `before` are the
+    positive parts of the instructions that `original` has been through already, in order.
     """
 
     item: str
     original: Picture
     edited: Picture
     positive: str
-    scene: Scene | None = None
+    metadata: Metadata | None = None
     negative: str = ""
     concept: str = ""
     before: tuple[str, ...] = ()

@@ -1,18 +1,19 @@
 """Verifies edits of drawn scenes: a network that no editor was trained with reads them, and pixels are compared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
+from cfeval.backends.world_weights import examine_weights
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
-from cfeval.world.scenes import SceneEditError
+from cfeval.world.scenes import SceneEditError, scene_in
 from cfeval.world.weights import models_dir
 
 MARGIN = 6
@@ -31,6 +32,11 @@ def files(options: Options) -> tuple[str, ...]:
     """The reader's weights."""
     del options
     return (str(Path(models_dir()) / "reader-b.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Finding]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
 
 
 def build(options: Options) -> Verifier:
@@ -59,10 +65,11 @@ class Reader:
 
 def _wanted(request: VerifyRequest) -> tuple[Scene, Scene] | None:
     """The scene before and after a right edit; None where there is none, or where nothing would change."""
-    if request.scene is None or request.edited.pixels.shape != request.original.pixels.shape:
+    scene = scene_in(request.metadata)
+    if scene is None or request.edited.pixels.shape != request.original.pixels.shape:
         return None
     try:
-        before = scene_after(request.scene, request.before)
+        before = scene_after(scene, request.before)
         after = scene_after(before, [request.positive])
     except SceneEditError:
         return None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cfeval.backends.registry import Finding, Part
 from cfeval.backends.seeing import LlmOptions, Talk, center_in, talk_faults, talk_files, talk_parts
 from cfeval.backends.vision.base import Found, View, Vision, VisionError
+from cfeval.backends.world_weights import examine_weights
 from cfeval.io.pictures import Picture
 from cfeval.world.grammar import parse_question
 from cfeval.world.questions import Question
@@ -41,7 +42,7 @@ class Options(LlmOptions):
 
 def files(options: Options) -> tuple[str, ...]:
     """The reader's weights, and the templates of the language model."""
-    return (str(Path(models_dir()) / "reader-b.safetensors"), *talk_files(options))
+    return (_weights(), *talk_files(options))
 
 
 def parts(options: Options) -> tuple[Part, ...]:
@@ -50,8 +51,13 @@ def parts(options: Options) -> tuple[Part, ...]:
 
 
 def examine(options: Options) -> Iterator[Finding]:
-    """Templates that cannot be filled."""
+    """Weights that are not there, and templates that cannot be filled."""
+    yield from examine_weights([_weights()])
     yield from talk_faults(options)
+
+
+def _weights() -> str:
+    return str(Path(models_dir()) / "reader-b.safetensors")
 
 
 def build(options: Options) -> Vision:

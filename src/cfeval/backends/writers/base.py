@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from cfeval.io.pictures import Picture
-from cfeval.records.common import Status
-from cfeval.records.world import Scene
+from cfeval.records.common import Metadata, Status
 
 
 @dataclass(frozen=True)
 class WriteRequest:
     """A question, a model's answer and its explanation; at most `edits` concepts are wanted.
 
-    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `scene`, the record of
-    a drawn image.
+    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `metadata`,
+    what the data set keeps beside it.
     """
 
     item: str
@@ -28,7 +27,7 @@ class WriteRequest:
     edits: int = 1
     protocol: str = "edct-2025"
     picture: Picture | None = None
-    scene: Scene | None = None
+    metadata: Metadata | None = None
 
 
 @dataclass(frozen=True)

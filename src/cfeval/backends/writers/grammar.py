@@ -17,6 +17,7 @@ from cfeval.world.grammar import (
     parse_explanation,
     parse_question,
 )
+from cfeval.world.scenes import scene_in
 
 T = TypeVar("T")
 
@@ -97,8 +98,9 @@ def _placebos(request: WriteRequest, claim: Claim, rng: random.Random) -> list[E
     question = parse_question(request.question)
     if question is None:
         raise UnwritableError("the question is not in the language of the built-in world")
-    if request.scene is not None:
-        return choose_placebos(question, claim, request.scene, rng, request.edits)
+    scene = scene_in(request.metadata)
+    if scene is not None:
+        return choose_placebos(question, claim, scene, rng, request.edits)
     edits = background_edits(_ground(request))
     return [] if claim.kind == "background" else [rng.choice(edits)]
 

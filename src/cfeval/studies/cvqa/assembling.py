@@ -115,5 +115,5 @@ def _pair(draft: Draft, decision: Decision) -> Pair:
         type=draft.type,
         img_path=draft.img_path,
         coco=draft.coco,
-        scene=draft.scene,
+        metadata=draft.metadata,
     )

@@ -33,7 +33,7 @@ def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
         counterfactual=Question(question=draft.question, answer=draft.answer),
         type=draft.type,
         seed=derive(seed, draft.id, "review"),
-        scene=draft.scene,
+        metadata=draft.metadata,
     )
 
 

@@ -53,7 +53,7 @@ def checks(
             original=base_of(record),
             edited=edited_of(record),
             positive=told.positive,
-            scene=samples[record.id].scene,
+            metadata=samples[record.id].metadata,
             negative=told.negative,
             concept=told.concept,
             before=positives(earlier(record.id, record.edit, instructions, protocol)),

@@ -105,7 +105,7 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
         negative=record.negative,
         seed=_seed(record, seed),
         concept=record.concept,
-        scene=item.sample.scene,
+        metadata=item.sample.metadata,
         edit=record.edit,
         before=positives(item.chain[:step]) if chained else (),
     )
@@ -113,7 +113,7 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
 
 def _editing(editor: Editor) -> Apply:
     def apply(requests: list[EditRequest]) -> list[EditReply]:
-        seen = requests if editor.needs_scene else [replace(request, scene=None) for request in requests]
+        seen = requests if editor.needs_metadata else [replace(request, metadata=None) for request in requests]
         return [_refuse_no_edit(*pair) for pair in zip(seen, editor.edit(seen), strict=True)]
 
     return apply

@@ -66,7 +66,7 @@ def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteReq
 
 
 def _with_image(request: WriteRequest, sample: Sample, picture_of: PictureOf) -> WriteRequest:
-    return replace(request, picture=picture_of(sample), scene=sample.scene)
+    return replace(request, picture=picture_of(sample), metadata=sample.metadata)
 
 
 def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from cfeval.depthwise import DepthwiseConvolution, fits_depthwise
 from cfeval.errors import InputError
-from cfeval.world.networks.depthwise import DepthwiseConvolution, fits_depthwise
 from cfeval.world.networks.winograd import WinogradConvolution, fits
 from cfeval.world.render import Image
 from cfeval.world.weights import load
