@@ -3,13 +3,10 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 Metadata = dict[str, Any]
 """What a data set keeps beside an image, as JSON; only its own plug-ins know what it means."""
-
-FiledMetadata = Annotated[Metadata | None, Field(validation_alias=AliasChoices("metadata", "scene"))]
-"""The same in a record; files written before it was called so say `scene`."""
 
 ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """An id that is safe as a file name: letters, digits, `.`, `_`, `-`; at most 100 characters."""

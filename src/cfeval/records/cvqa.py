@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cfeval.records.common import FiledMetadata, ImageRef, ItemId, Outcome, Record, Sha256
+from cfeval.records.common import ImageRef, ItemId, Metadata, Outcome, Record, Sha256
 from cfeval.records.programs import ProgramRun
 
 Side = Literal["original", "counterfactual"]
@@ -78,7 +78,7 @@ class Pair(Record):
     type: PairType
     img_path: str
     coco: int | None = None
-    metadata: FiledMetadata = None
+    metadata: Metadata | None = None
     counts: dict[str, int] = {}
 
     def side(self, side: Side) -> Question:
@@ -141,7 +141,7 @@ class Draft(Outcome):
     type: PairType
     img_path: str
     coco: int | None = None
-    metadata: FiledMetadata = None
+    metadata: Metadata | None = None
     step1: str = ""
     step2: str = ""
     question: str = ""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cfeval.records.common import FiledMetadata, ImageRef, ItemId, Outcome, Record, Sha256
+from cfeval.records.common import ImageRef, ItemId, Metadata, Outcome, Record, Sha256
 
 
 def _bit_of_text(value: Any) -> Any:
@@ -48,7 +48,7 @@ class Sample(Record):
     `answers` it equals (`cfeval.metrics.vqa_accuracy`)."""
     kind: str = ""
     """The kind of question, where the data set tells."""
-    metadata: FiledMetadata = None
+    metadata: Metadata | None = None
     """What the data set keeps beside the image, such as the record of a drawn scene. Of editors, only those that
     need it get it."""
 
