@@ -6,6 +6,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
 FLOORS = (
     "errors",
+    "names",
     "seeds",
     "streams",
     "provenance",

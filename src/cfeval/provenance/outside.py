@@ -8,6 +8,7 @@ MODULES = (
     "cfeval.errors",  # how a run ends that gives no result
     "cfeval.io.progress",
     "cfeval.provenance",
+    "cfeval.names",  # what it imports, the plan names
     "cfeval.cli.main",
     "cfeval.cli.stage",
     "cfeval.warm",
