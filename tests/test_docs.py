@@ -14,7 +14,6 @@ import yaml
 from cfeval.backends import registry
 from cfeval.backends.judges.base import JudgeRequest
 from cfeval.calls.providers import PROVIDERS
-from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
 from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
@@ -27,6 +26,7 @@ from cfeval.records.common import Outcome, Record
 from cfeval.records.evidence import ChainLine
 from cfeval.studies.edct.training.teaching import Teach
 from cfeval.tables import NAMES, row_of
+from cfeval.verbs import GROUPS
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]

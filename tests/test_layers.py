@@ -7,6 +7,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
 FLOORS = (
     "errors",
     "names",
+    "verbs",
     "seeds",
     "streams",
     "provenance",

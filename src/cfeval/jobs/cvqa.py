@@ -27,6 +27,7 @@ from cfeval.provenance.jobs import Job
 from cfeval.records.cvqa import CvqaArm
 from cfeval.report.figures import DRAWINGS
 from cfeval.tables import NAMES, ROWS
+from cfeval.verbs import VERBS
 
 QUESTIONS = "cvqa/questions/{set}{shard}.jsonl"
 DRAFTS = "cvqa/drafts/{set}{shard}.jsonl"
@@ -96,7 +97,7 @@ class _Cvqa:
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
     ) -> Job:
-        code = {f"cvqa.{stage}": f"cfeval.cli.cvqa.{stage}:run", **code_of(*using), **more.pop("code", {})}
+        code = {f"cvqa.{stage}": VERBS["cvqa"][stage], **code_of(*using), **more.pop("code", {})}
         files = (*files_of(*using), *more.pop("files", ()))
         return Job(f"cvqa.{stage}", ("cvqa", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using))
 

@@ -33,6 +33,7 @@ from cfeval.provenance.jobs import Job
 from cfeval.report.figures import DRAWINGS
 from cfeval.seeds import derive
 from cfeval.tables import NAMES, ROWS
+from cfeval.verbs import VERBS
 
 SAMPLES = "edct/samples/{dataset}{shard}.jsonl"
 BASELINE = "edct/baseline/{dataset}/{vlm}{shard}.jsonl"
@@ -130,7 +131,7 @@ class _Edct:
             ("edct", stage, *words),
             tuple(inputs),
             out,
-            {f"edct.{stage}": f"cfeval.cli.edct.{stage}:run", **code_of(*using), **more.pop("code", {})},
+            {f"edct.{stage}": VERBS["edct"][stage], **code_of(*using), **more.pop("code", {})},
             files=(*files_of(*using), *more.pop("files", ())),
             needs=needs_of(*using),
         )

@@ -25,6 +25,7 @@ from cfeval.provenance.jobs import Job
 from cfeval.records.vce import VceArm
 from cfeval.report.figures import DRAWINGS
 from cfeval.tables import NAMES, ROWS
+from cfeval.verbs import VERBS
 
 IMAGES = "vce/images/{image_set}{shard}.jsonl"
 COUNTERFACTUALS = "vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
@@ -99,7 +100,7 @@ class _Vce:
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
     ) -> Job:
-        code = {f"vce.{stage}": f"cfeval.cli.vce.{stage}:run", **code_of(*using), **more.pop("code", {})}
+        code = {f"vce.{stage}": VERBS["vce"][stage], **code_of(*using), **more.pop("code", {})}
         files = (*files_of(*using), *more.pop("files", ()))
         return Job(
             f"vce.{stage}", ("vce", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using), **more

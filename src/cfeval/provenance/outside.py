@@ -9,6 +9,7 @@ MODULES = (
     "cfeval.io.progress",
     "cfeval.provenance",
     "cfeval.names",  # what it imports, the plan names
+    "cfeval.verbs",  # which of them a job runs, too
     "cfeval.cli.main",
     "cfeval.cli.stage",
     "cfeval.warm",
