@@ -14,7 +14,6 @@ import yaml
 from cfeval.backends import registry
 from cfeval.backends.judges.base import JudgeRequest
 from cfeval.calls.providers import PROVIDERS
-from cfeval.cli.main import GROUPS
 from cfeval.errors import ParamsError
 from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
 from cfeval.params.edct import FAMILIES
@@ -26,7 +25,8 @@ from cfeval.records import edct
 from cfeval.records.common import Outcome, Record
 from cfeval.records.evidence import ChainLine
 from cfeval.studies.edct.training.teaching import Teach
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, row_of
+from cfeval.verbs import GROUPS
 from tests.conftest import Run
 
 ROOT = Path(__file__).parents[1]
@@ -121,7 +121,7 @@ def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None
 
 @pytest.mark.parametrize(("study", "name"), [(study, name) for study in NAMES for name in NAMES[study]])
 def test_every_column_of_every_table_is_in_the_docs(study: str, name: str) -> None:
-    columns = importlib.import_module(f"cfeval.tables.{study}_{name}").ROW.model_fields
+    columns = row_of(study, name).model_fields
     page = PAGES[TABLE_PAGES[study]]
     [listed] = [line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1]]
     common = page.split("| table |")[0]

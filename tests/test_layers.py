@@ -6,6 +6,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "cfeval"
 FLOORS = (
     "errors",
+    "names",
+    "verbs",
     "seeds",
     "streams",
     "depthwise",

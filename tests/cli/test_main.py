@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cfeval import verbs
 from cfeval.cli import main
+from cfeval.names import load
 from tests.conftest import Run
 
 LIMITED = """
@@ -19,9 +21,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 from cfeval.cli.main import main
 main()
 """
-VERBS = {f"edct {verb.strip('_').replace('_', '-')}" for verb in main._verbs("cfeval.cli.edct")} | {
-    verb.strip("_") for verb in main._verbs("cfeval.cli")
-}
+VERBS = [f"{group} {verb}".strip() for group, of in verbs.VERBS.items() for verb in of]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def ask(samples: Path, out: Path, vlm: object = None) -> list[object]:
     return ["edct", "baseline", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(cfeval: Run, verb: str) -> None:
     status, out, _ = cfeval(*verb.split(), "--help")
     assert status == 0
@@ -49,6 +49,14 @@ def test_help_loads_nothing_heavy() -> None:
     code = f"import sys; from cfeval.cli import main; main.run(['--help']); print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("dotted", [dotted for of in verbs.VERBS.values() for dotted in of.values()])
+def test_every_verb_is_there_and_says_in_one_sentence_what_it_does(dotted: str) -> None:
+    said = main._docstring(dotted).partition("\n\n")[0]
+    assert said == str(load(dotted).__doc__).partition("\n\n")[0]
+    assert said.endswith((".", "?"))
+    assert "\n" not in said
 
 
 def test_version_is_told(cfeval: Run) -> None:

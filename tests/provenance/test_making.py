@@ -180,8 +180,13 @@ def test_a_plug_in_that_the_list_of_jobs_does_not_name_is_refused() -> None:
         made(write, lambda: loading.named.add("cfeval.backends.judges.noisy"))
 
 
+def test_another_verb_than_the_one_that_the_plan_names_is_refused() -> None:
+    with pytest.raises(InputError, match=r"ran cfeval\.cli\.edct\.judge, which neither its stage nor its plug-ins"):
+        made(write, lambda: loading.named.add("cfeval.cli.edct.judge"))
+
+
 def test_what_is_outside_of_every_plan_may_run() -> None:
-    outside = {"cfeval.cli.main", "cfeval.calls.transport", "cfeval.cli.edct.judge"}
+    outside = {"cfeval.cli.main", "cfeval.calls.transport"}
     assert made(write, lambda: loading.named.update(outside)) == 0
 
 

@@ -3,6 +3,7 @@
 The models are behind a server on this machine, so that calls travel too.
 """
 
+import ast
 import json
 import os
 import shutil
@@ -126,6 +127,17 @@ def test_what_is_outside_is_there() -> None:
     """A module that moved would be inside again, unnoticed."""
     gone = [name for name in outside.MODULES if path_of(name) is None]
     assert gone == []
+
+
+def test_where_errors_end_a_run_is_there() -> None:
+    """A definition that moved would count by its wording again, unnoticed."""
+    for name in outside.FATAL_IN:
+        module, _, definition = name.partition(":")
+        path = path_of(module)
+        assert path, name
+        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+        found = [ast.unparse(node) for node in tree.body if getattr(node, "name", "") == definition]
+        assert not definition or "raise InputError(" in found[0], name
 
 
 def test_no_plug_in_record_statistic_or_prompt_is_outside() -> None:

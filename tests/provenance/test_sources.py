@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.provenance import sources
+from cfeval.provenance import outside, sources
 from cfeval.provenance.hashes import Hashes
 from cfeval.provenance.sources import Closure, Sources
 
@@ -178,6 +178,18 @@ def test_the_wording_of_an_error_that_ends_the_run_is_no_part_and_its_condition_
     assert look("stage:run").code == here
     write(stage=text.replace("n < 1", "n < 2"))
     assert look("stage:run").code != here
+
+
+def test_where_an_input_error_ends_the_run_is_told_by_definition(
+    write: Write, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "from cfeval.errors import InputError\n\ndef run(n):\n    raise InputError('bad')\n"
+    write(stage=text + text.partition("\n\n")[2].replace("run", "parse"))
+    monkeypatch.setattr(outside, "FATAL_IN", ("cfeval.stage:run",))
+    here = [look(f"stage:{name}").code for name in ("run", "parse")]
+    write(stage=(text + text.partition("\n\n")[2].replace("run", "parse")).replace("bad", "worse"))
+    there = [look(f"stage:{name}").code for name in ("run", "parse")]
+    assert [one == other for one, other in zip(here, there, strict=True)] == [True, False]
 
 
 def test_code_outside_every_plan_is_not_looked_at(write: Write, look: Look) -> None:

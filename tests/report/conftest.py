@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.cli import main
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 from cfeval.tables import NAMES
 from tests.report.study import ARMS, arms_json, write_study
 
@@ -31,7 +31,7 @@ def make_report(folder: Path, shards: int = 1) -> Path:
         arms = ["--arms", arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))]
         arms += ["--beside", arms_json(BESIDE)] if name == "calibration" else []
         _run("table", name, *results, *arms, *SETTINGS, "--out", tables / f"edct_{name}")
-    for name, table in TABLE_OF["edct"].items():
+    for name, (_, table) in DRAWINGS["edct"].items():
         _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
     _run("report", *results, "--arms", arms_json(), "--tables", tables, "--figures", figures, "--out", page)
     return page

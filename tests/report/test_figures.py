@@ -1,7 +1,6 @@
 """The figures: what they show, and cases at the edge."""
 
 import io
-from importlib import import_module
 from itertools import combinations
 
 import pytest
@@ -11,10 +10,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from cfeval.names import load
 from cfeval.records.common import Status
 from cfeval.records.edct_tables import CalibrationRow, ControlRow
 from cfeval.report import figure_edct_axes, figure_edct_calibration, figure_edct_forest
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 from cfeval.report.page import themed
 from cfeval.tables import edct_calibration, edct_table1
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
@@ -41,10 +41,11 @@ def control(vlm: str, ccs: float, completeness: float, **more: object) -> Contro
     return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
 
 
-@pytest.mark.parametrize("name", TABLE_OF["edct"])
+@pytest.mark.parametrize("name", DRAWINGS["edct"])
 def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: str) -> None:
-    draw = import_module(f"cfeval.report.figure_edct_{name}").draw
-    assert "<path" in svg(draw(rows(TABLE_OF["edct"][name])))
+    shown = DRAWINGS["edct"][name]
+    draw = load(shown.draw)
+    assert "<path" in svg(draw(rows(shown.table)))
     assert "params.yaml names no arm" in svg(draw([]))
 
 

@@ -37,8 +37,8 @@ def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_pat
     path, of = tmp_path / "t.csv", table(name)
     found = rows(name)
     assert found
-    path.write_text(csv_text(of.ROW, found))
-    assert read_csv(path, of.ROW) == found
+    path.write_text(csv_text(of.row, found))
+    assert read_csv(path, of.row) == found
 
 
 @pytest.mark.parametrize("name", NAMES["edct"])
@@ -62,7 +62,7 @@ def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> Non
 @pytest.mark.parametrize("text", [markdown, latex])
 def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[Sheet], str], name: str) -> None:
     of = table(name)
-    assert csv_text(of.ROW, of.rows([], made_of([]))).count("\n") == 1
+    assert csv_text(of.row, of.rows([], made_of([]))).count("\n") == 1
     assert "Empty: " in text(of.sheet([]))
     assert "edct.tables" in text(of.sheet([]))
 

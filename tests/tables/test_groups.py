@@ -1,13 +1,11 @@
 """Tables 2 to 6 of DBVCE, from the groups that its authors published; and what is missing."""
 
-from importlib import import_module
-
 import pytest
 
 from cfeval.errors import InputError
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce_tables import DifferenceRow, SummaryRow
-from cfeval.tables import NAMES, vce_methods, vce_table2, vce_table3, vce_table4, vce_table6, vce_unguided
+from cfeval.tables import NAMES, table_of, vce_methods, vce_table2, vce_table3, vce_table4, vce_table6, vce_unguided
 from cfeval.tables.formats import csv_text, markdown
 from cfeval.tables.group_figures import label, ordered, shown
 from tests.tables.groups import PAPER, ROLES, group, made_of, of_the_paper, published
@@ -25,7 +23,7 @@ def cells(rows: list[SummaryRow] | list[DifferenceRow]) -> dict[tuple[str, str],
 
 @pytest.mark.parametrize(("table", "cells_of_the_paper"), [(2, 121), (3, 51), (4, 51), (5, 51), (6, 51)])
 def test_every_cell_of_the_paper_follows_from_the_authors_groups(table: int, cells_of_the_paper: int) -> None:
-    rows = import_module(f"cfeval.tables.vce_table{table}").rows(made_of(of_the_paper()))
+    rows = table_of("vce", f"table{table}").rows(made_of(of_the_paper()))
     beside = [row for row in rows if row.paper_mean is not None]
     assert len(beside) == cells_of_the_paper
     for row in beside:
@@ -42,7 +40,7 @@ def test_the_base_to_three_decimals_and_what_changes_without_cone_or_x0() -> Non
     assert spreads == pytest.approx([0.105, 0.015, 0.009, 0.036, 0.076, 0.288], abs=5e-4)
     without = {4: [0.84, 0.983, 0.957, 0.833, 0.713, 0.573], 5: [0.84, 0.913, 0.997, 0.37, 0.353, 0.003]}
     for table, means in without.items():
-        changed = cells(import_module(f"cfeval.tables.vce_table{table}").rows(made))
+        changed = cells(table_of("vce", f"table{table}").rows(made))
         found = [base[name, "ta"].mean + changed[name, "ta"].mean for name in names]  # type: ignore[operator]
         assert found == pytest.approx(means, abs=1e-3)
     drops = [cells(vce_table4.rows(made))[name, "ota_Madry"].mean for name in PAPER[1:5]]
@@ -132,11 +130,11 @@ def test_the_unguided_baseline_tells_what_keeps_its_class() -> None:
 @pytest.mark.parametrize("name", NAMES["vce"])
 @pytest.mark.parametrize("roles", [SMALL, Roles()])
 def test_a_table_without_groups_is_empty_and_says_why(name: str, roles: Roles) -> None:
-    table = import_module(f"cfeval.tables.vce_{name}")
+    table = table_of("vce", name)
     found = table.rows(made_of([], roles))
     assert found == []
     assert "Empty: " in markdown(table.sheet(found))
-    assert csv_text(table.ROW, found).count("\n") == 1
+    assert csv_text(table.row, found).count("\n") == 1
 
 
 def test_two_settings_stand_in_blocks_of_their_own() -> None:

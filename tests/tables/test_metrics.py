@@ -9,7 +9,7 @@ import pytest
 from cfeval.io.records import read_csv
 from cfeval.jobs import cvqa, edct, vce
 from cfeval.records.common import Record, Status
-from cfeval.tables import edct_calibration, edct_table1
+from cfeval.tables import edct_calibration, edct_table1, row_of
 from cfeval.tables.metrics import metrics
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
 
@@ -49,8 +49,7 @@ def test_the_headlines_of_the_sealed_tables_are_few_and_each_is_a_number(study: 
 
 
 def _sealed(study: str, name: str) -> list[Record]:
-    row = import_module(f"cfeval.tables.{study}_{name}").ROW
-    return read_csv(PROJECT / "results" / study / "tables" / f"{study}_{name}.csv", row)
+    return read_csv(PROJECT / "results" / study / "tables" / f"{study}_{name}.csv", row_of(study, name))
 
 
 def _leaves(found: object) -> list[object]:

@@ -8,7 +8,7 @@ import pytest
 from cfeval.io.records import read_csv, write_jsonl
 from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.vce_tables import HypothesisRow, SummaryRow
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 from cfeval.tables import NAMES
 from tests.conftest import Run
 from tests.tables.groups import REFERENCE, ROLES, arm, arm_file, arms_json, of_the_paper, write_groups
@@ -62,7 +62,7 @@ def test_metrics_and_figures_follow_from_tables_under_their_own_names(
     assert sorted(found) == ["hypotheses", "table3"]
     assert found["table3"]["Madry"]["ta"] == 0.84
     assert found["hypotheses"]["H3: cone projection"] > 0
-    for figure, table in TABLE_OF["vce"].items():
+    for figure, (_, table) in DRAWINGS["vce"].items():
         given = ["--table", tmp_path / f"vce_{table}.csv", "--out", tmp_path / figure]
         assert cfeval("vce", "figure", figure, *given) == (0, "", "")
         text = (tmp_path / f"{figure}.svg").read_text()

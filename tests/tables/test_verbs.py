@@ -10,7 +10,7 @@ import pytest
 
 from cfeval.io.arm_files import stage_files
 from cfeval.records.edct import Arm
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 from cfeval.tables import NAMES
 from tests.conftest import Run
 from tests.tables.study import GROUNDED, arm, scores, write_scores
@@ -126,7 +126,7 @@ def test_tables_that_params_yaml_names_no_arm_for_are_empty_and_everything_after
     assert cfeval("edct", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
     none = {name: {} for name in ("table1", "table2", "bench", "controls")}
     assert json.loads((tmp_path / "metrics.json").read_text()) == none | {"calibration": {"settings": 0}}
-    for figure, name in TABLE_OF["edct"].items():
+    for figure, (_, name) in DRAWINGS["edct"].items():
         given = ["--table", tmp_path / f"edct_{name}.csv", "--out", tmp_path / figure]
         assert cfeval("edct", "figure", figure, *given) == (0, "", "")
         assert "Empty: params.yaml names no arm" in (tmp_path / f"{figure}.svg").read_text()

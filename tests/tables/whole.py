@@ -1,7 +1,6 @@
 """A small study that fills every table, and what each table shows of it."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from cfeval.params.edct import Interval
@@ -9,6 +8,7 @@ from cfeval.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_ED
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Score
 from cfeval.seeds import derive
+from cfeval.tables import table_of
 from cfeval.tables.material import Material, material
 from tests.tables.study import arm, by_arm, score
 
@@ -83,8 +83,8 @@ def made(scores: Sequence[Score]) -> Material:
 
 
 def table(name: str) -> Any:
-    """The module of a table."""
-    return import_module(f"cfeval.tables.edct_{name}")
+    """A table."""
+    return table_of("edct", name)
 
 
 def rows(name: str, scores: Sequence[Score] = SCORES) -> list[Record]:

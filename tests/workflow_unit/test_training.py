@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.names import load
 from cfeval.world.training import SHIPPED
 
 MODELS = Path(__file__).resolve().parents[2] / "data" / "models"
@@ -12,6 +13,11 @@ MODELS = Path(__file__).resolve().parents[2] / "data" / "models"
 def test_the_shipped_models_were_trained_as_the_workflow_says(name: str) -> None:
     figures = json.loads((MODELS / f"{name}.json").read_text())
     assert (figures["seed"], figures["steps"]) == (SHIPPED[name].seed, SHIPPED[name].steps)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_trains_a_shipped_model_is_there(name: str) -> None:
+    assert callable(load(SHIPPED[name].train))
 
 
 def test_no_network_comes_before_one_it_starts_from() -> None:

@@ -1,1 +1,1 @@
-"""The command line: the only place that opens files and builds backends. One file a verb; its docstring is its help."""
+"""The command line: the only place that opens files and builds backends. One file a verb (`cfeval.verbs`)."""

@@ -2,15 +2,15 @@
 
 import ast
 import sys
-from importlib import import_module
+from collections.abc import Mapping
 from importlib.resources import files
 
 import typer
 
 from cfeval import __version__
 from cfeval.errors import CfevalError, as_output_error
-
-GROUPS = ("edct", "vce", "cvqa", "store")
+from cfeval.names import load
+from cfeval.verbs import GROUPS, VERBS
 
 
 def main() -> None:
@@ -50,14 +50,13 @@ def _app(arguments: list[str]) -> typer.Typer:
     )
     app.callback()(_version)
     if arguments[:1] not in [[group] for group in GROUPS]:  # of verbs outside of its group, a verb has no use
-        _add(app, "cfeval.cli", arguments[:1])
-    for group in GROUPS:
-        package = f"cfeval.cli.{group}"
-        verbs = typer.Typer(help=import_module(package).__doc__, no_args_is_help=True)
+        _add(app, VERBS[""], arguments[:1])
+    for group, about in GROUPS.items():
+        verbs = typer.Typer(help=about, no_args_is_help=True)
         verbs.callback()(_group)
         if arguments[:1] == [group]:  # of the other groups nothing but their names is shown
-            _add(verbs, package, arguments[1:2])
-        app.add_typer(verbs, name=group, help=import_module(package).__doc__)
+            _add(verbs, VERBS[group], arguments[1:2])
+        app.add_typer(verbs, name=group, help=about)
     return app
 
 
@@ -65,26 +64,22 @@ def _group() -> None:
     """A group of verbs does nothing by itself."""
 
 
-def _add(app: typer.Typer, package: str, wanted: list[str]) -> None:
-    """Add the verb that is wanted; where none of the package is, all of them by name and docstring, to be listed."""
-    found = {name.strip("_").replace("_", "-"): name for name in _verbs(package)}
-    if wanted and wanted[0] in found:
-        app.command(wanted[0])(import_module(f"{package}.{found[wanted[0]]}").run)
+def _add(app: typer.Typer, verbs: Mapping[str, str], wanted: list[str]) -> None:
+    """Add the verb that is wanted; where it is none of these, all of them by name and docstring, to be listed."""
+    if wanted and wanted[0] in verbs:
+        app.command(wanted[0])(load(verbs[wanted[0]]))
         return
-    for verb, module in found.items():
-        app.command(verb, help=_docstring(package, module))(_group)
+    for verb, dotted in verbs.items():
+        app.command(verb, help=_docstring(dotted))(_group)
 
 
-def _docstring(package: str, module: str) -> str:
-    """What a module says of itself, without importing it and all that it needs."""
-    source = files(package).joinpath(f"{module}.py").read_text(encoding="utf-8")
-    return ast.get_docstring(ast.parse(source)) or ""
-
-
-def _verbs(package: str) -> list[str]:
-    """The verbs of a package: its modules, by file name; `import_` is the verb `import`."""
-    own = {"main", "common", "of_tables", "output", "planning", "__init__"}
-    return sorted(f.name[:-3] for f in files(package).iterdir() if f.name.endswith(".py") and f.name[:-3] not in own)
+def _docstring(dotted: str) -> str:
+    """What a function says of itself, without importing its module and all that it needs."""
+    module, _, name = dotted.partition(":")
+    package, *parts = module.split(".")
+    tree = ast.parse(files(package).joinpath(*parts[:-1], f"{parts[-1]}.py").read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    return ast.get_docstring(found[0]) or ""
 
 
 def _show_version(wanted: bool) -> None:

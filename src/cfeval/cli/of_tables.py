@@ -2,34 +2,34 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from cfeval.errors import InputError, nearest
 from cfeval.io.atomic import write_text
 from cfeval.io.records import read_csv
-from cfeval.report.figures import TABLE_OF
-from cfeval.tables import NAMES
+from cfeval.names import load
+from cfeval.report.figures import DRAWINGS
+from cfeval.tables import NAMES, row_of
 
 Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
 
 
 def draw_figure(study: str, name: str, table: Path, out: Path) -> None:
     """Draw a figure of a study from the table that it shows; InputError for an unknown one."""
-    figures = TABLE_OF[study]
+    figures = DRAWINGS[study]
     if name not in figures:
         raise InputError(f"unknown figure '{name}'; {nearest(name, figures)}")
     from cfeval.report.figure_style import save
 
-    row = import_module(f"cfeval.tables.{study}_{figures[name]}").ROW
-    save(import_module(f"cfeval.report.figure_{study}_{name}").draw(read_csv(table, row)), out)
+    figure = figures[name]
+    save(load(figure.draw)(read_csv(table, row_of(study, figure.table))), out)
 
 
 def write_metrics(study: str, tables: Sequence[Path], metrics: Metrics, out: Path) -> None:
     """Write the headline figures of tables (CSV under their own names) as JSON."""
     found = {_name(study, path): path for path in tables}
-    rows = {name: read_csv(path, import_module(f"cfeval.tables.{study}_{name}").ROW) for name, path in found.items()}
+    rows = {name: read_csv(path, row_of(study, name)) for name, path in found.items()}
     write_text(out, json.dumps(metrics(rows), indent=2, sort_keys=True) + "\n")
 
 

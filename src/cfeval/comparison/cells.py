@@ -3,12 +3,11 @@
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import takewhile
 from typing import Literal, get_origin
 
 from cfeval.comparison.sides import Side
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, row_of
 
 _BESIDE = ("_lo", "_hi", "_min", "_max")
 """Endings of columns that belong to a figure and are not told by themselves."""
@@ -70,7 +69,7 @@ def _rows(side: Side, path: str, study: str, name: str) -> dict[tuple[str, ...],
 
 
 def _naming(study: str, name: str) -> list[str]:
-    fields = import_module(f"cfeval.tables.{study}_{name}").ROW.model_fields
+    fields = row_of(study, name).model_fields
     texts = takewhile(
         lambda item: item[1].annotation is str or get_origin(item[1].annotation) is Literal, fields.items()
     )

@@ -25,8 +25,9 @@ from cfeval.params.study import Params
 from cfeval.preflight.answerers import answerer_facts, set_facts
 from cfeval.provenance.jobs import Job
 from cfeval.records.cvqa import CvqaArm
-from cfeval.report.figures import TABLE_OF
-from cfeval.tables import NAMES
+from cfeval.report.figures import DRAWINGS
+from cfeval.tables import NAMES, ROWS
+from cfeval.verbs import VERBS
 
 QUESTIONS = "cvqa/questions/{set}{shard}.jsonl"
 DRAFTS = "cvqa/drafts/{set}{shard}.jsonl"
@@ -39,7 +40,7 @@ FIGURE = "cvqa/figures/cvqa_{figure}.png"
 METRICS = "cvqa/tables/cvqa_metrics.json"
 REFERENCE = "data/reference/cvqa.csv"
 """The paper's published figures."""
-TABLES, FIGURES = NAMES["cvqa"], TABLE_OF["cvqa"]
+TABLES, FIGURES = NAMES["cvqa"], DRAWINGS["cvqa"]
 IN_METRICS = ("table3", "table7", "builds")
 
 
@@ -96,7 +97,7 @@ class _Cvqa:
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
     ) -> Job:
-        code = {f"cvqa.{stage}": f"cfeval.cli.cvqa.{stage}:run", **code_of(*using), **more.pop("code", {})}
+        code = {f"cvqa.{stage}": VERBS["cvqa"][stage], **code_of(*using), **more.pop("code", {})}
         files = (*files_of(*using), *more.pop("files", ()))
         return Job(f"cvqa.{stage}", ("cvqa", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using))
 
@@ -156,7 +157,7 @@ class _Cvqa:
         words += ["--sets", as_json(facts), "--answerers", as_json(self.facts), *each("--build", self.builds)]
         words += ["--interval", as_json(study.interval.model_dump()), *each("--genders", genders)]
         words += ["--reference", REFERENCE, "--out", out]
-        code = {f"table.{table}": f"cfeval.tables.cvqa_{table}"}
+        code = {f"table.{table}": TABLES[table]}
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
         files = [*genders, REFERENCE]
         return self._stage("table", words, self.made_from(table), outputs, [], code=code, files=files)
@@ -173,9 +174,10 @@ class _Cvqa:
         return self.all(SCORES, self.arms)
 
     def _figure(self, figure: str) -> Job:
-        table = self.at(TABLE, {"table": FIGURES[figure]})
+        shown = FIGURES[figure]
+        table = self.at(TABLE, {"table": shown.table})
         out = self.at(FIGURE, {"figure": figure}).removesuffix(".png")
-        code = {f"figure.{figure}": f"cfeval.report.figure_cvqa_{figure}", **_row(FIGURES[figure])}
+        code = {f"figure.{figure}": shown.draw, **_row(shown.table)}
         words = [figure, "--table", table, "--out", out]
         return self._stage("figure", words, [table], (f"{out}.png", f"{out}.svg"), [], code=code)
 
@@ -188,4 +190,4 @@ class _Cvqa:
 
 def _row(table: str) -> dict[str, str]:
     """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": f"cfeval.tables.cvqa_{table}:ROW"}
+    return {f"row.{table}": ROWS["cvqa"][table]}

@@ -30,9 +30,10 @@ from cfeval.params.edct import Edct
 from cfeval.params.study import Params
 from cfeval.protocols.rules import RULES
 from cfeval.provenance.jobs import Job
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 from cfeval.seeds import derive
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, ROWS
+from cfeval.verbs import VERBS
 
 SAMPLES = "edct/samples/{dataset}{shard}.jsonl"
 BASELINE = "edct/baseline/{dataset}/{vlm}{shard}.jsonl"
@@ -51,7 +52,7 @@ RECORDS = (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERY, VERDICTS)
 """Stages whose records name the calls that they came from."""
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
-TABLES, FIGURES = NAMES["edct"], TABLE_OF["edct"]
+TABLES, FIGURES = NAMES["edct"], DRAWINGS["edct"]
 IN_METRICS = ("table1", "table2", "bench", "controls", "calibration")
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
@@ -76,7 +77,7 @@ class _Edct:
         self.arms: list[Arm] = [arm.model_dump() for arm in self.study.arms()]
         self.seed = str(self.study.seed)
         self.tables = [table for table in TABLES if arms_of_table(self.study, table)]
-        self.figures = [figure for figure, shown in FIGURES.items() if shown in self.tables]
+        self.figures = [figure for figure, shown in FIGURES.items() if shown.table in self.tables]
 
     def jobs(self) -> Iterator[Job]:
         """Every job, parents first."""
@@ -130,7 +131,7 @@ class _Edct:
             ("edct", stage, *words),
             tuple(inputs),
             out,
-            {f"edct.{stage}": f"cfeval.cli.edct.{stage}:run", **code_of(*using), **more.pop("code", {})},
+            {f"edct.{stage}": VERBS["edct"][stage], **code_of(*using), **more.pop("code", {})},
             files=(*files_of(*using), *more.pop("files", ())),
             needs=needs_of(*using),
         )
@@ -227,15 +228,16 @@ class _Edct:
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested)), "--out", out]
-        code = {f"table.{table}": f"cfeval.tables.edct_{table}"}
+        code = {f"table.{table}": TABLES[table]}
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
         return self._stage("table", words, self.all(SCORES, arms + beside), outputs, [], code=code, files=REFERENCE)
 
     def _figure(self, figure: str) -> Job:
-        table = self.at(TABLE, {"table": FIGURES[figure]})
+        shown = FIGURES[figure]
+        table = self.at(TABLE, {"table": shown.table})
         out = self.at(FIGURE, {"figure": figure}).removesuffix(".png")
         words = [figure, "--table", table, "--out", out]
-        code = {f"figure.{figure}": f"cfeval.report.figure_edct_{figure}", **_row(FIGURES[figure])}
+        code = {f"figure.{figure}": shown.draw, **_row(shown.table)}
         return self._stage("figure", words, [table], (f"{out}.png", f"{out}.svg"), [], code=code)
 
     def _metrics(self) -> Job:
@@ -256,7 +258,7 @@ class _Edct:
         words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut]
         words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]
         words += ["--figures", f"{self.root}/edct/figures", "--out", out]
-        code = {f"table.{table}": f"cfeval.tables.edct_{table}" for table in self.tables}
+        code = {f"table.{table}": TABLES[table] for table in self.tables}
         pages = package_files("report", "templates")
         return self._stage("report", words, inputs, (out,), [], code=code, files=pages)
 
@@ -288,7 +290,7 @@ def _said(backends: list[Backend]) -> str:
 
 def _row(table: str) -> dict[str, str]:
     """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": f"cfeval.tables.edct_{table}:ROW"}
+    return {f"row.{table}": ROWS["edct"][table]}
 
 
 def _folder(name: str) -> Path | None:

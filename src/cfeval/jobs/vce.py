@@ -23,8 +23,9 @@ from cfeval.params.study import Params
 from cfeval.params.vce import FAMILIES, Vce
 from cfeval.provenance.jobs import Job
 from cfeval.records.vce import VceArm
-from cfeval.report.figures import TABLE_OF
-from cfeval.tables import NAMES
+from cfeval.report.figures import DRAWINGS
+from cfeval.tables import NAMES, ROWS
+from cfeval.verbs import VERBS
 
 IMAGES = "vce/images/{image_set}{shard}.jsonl"
 COUNTERFACTUALS = "vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
@@ -36,7 +37,7 @@ FIGURE = "vce/figures/vce_{figure}.png"
 METRICS = "vce/tables/vce_metrics.json"
 REFERENCE = "data/reference/dbvce.csv"
 """The paper's published figures."""
-TABLES, FIGURES = NAMES["vce"], TABLE_OF["vce"]
+TABLES, FIGURES = NAMES["vce"], DRAWINGS["vce"]
 IN_METRICS = ("table3", "hypotheses")
 ON_SHEET = 8
 """Images side by side on a contact sheet, at most."""
@@ -99,7 +100,7 @@ class _Vce:
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
     ) -> Job:
-        code = {f"vce.{stage}": f"cfeval.cli.vce.{stage}:run", **code_of(*using), **more.pop("code", {})}
+        code = {f"vce.{stage}": VERBS["vce"][stage], **code_of(*using), **more.pop("code", {})}
         files = (*files_of(*using), *more.pop("files", ()))
         return Job(
             f"vce.{stage}", ("vce", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using), **more
@@ -168,13 +169,14 @@ class _Vce:
         words += ["--cost", as_json(cost), "--reference", REFERENCE, "--out", out]
         inputs = self.all(GROUPS, self.arms) + (self.all(SCORES, self.arms) if scores else [])
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
-        code = {f"table.{table}": f"cfeval.tables.vce_{table}"}
+        code = {f"table.{table}": TABLES[table]}
         return self._stage("table", words, inputs, outputs, [], code=code, files=[REFERENCE])
 
     def _figure(self, figure: str) -> Job:
-        table = self.at(TABLE, {"table": FIGURES[figure]})
+        shown = FIGURES[figure]
+        table = self.at(TABLE, {"table": shown.table})
         out = self.at(FIGURE, {"figure": figure}).removesuffix(".png")
-        code = {f"figure.{figure}": f"cfeval.report.figure_vce_{figure}", **_row(FIGURES[figure])}
+        code = {f"figure.{figure}": shown.draw, **_row(shown.table)}
         words = [figure, "--table", table, "--out", out]
         return self._stage("figure", words, [table], (f"{out}.png", f"{out}.svg"), [], code=code)
 
@@ -215,4 +217,4 @@ def _said(backends: list[Backend]) -> str:
 
 def _row(table: str) -> dict[str, str]:
     """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": f"cfeval.tables.vce_{table}:ROW"}
+    return {f"row.{table}": ROWS["vce"][table]}

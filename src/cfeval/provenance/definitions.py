@@ -46,8 +46,10 @@ def parsed(content: bytes, module: str, path: str) -> Module:
             continue
         for name in _defined(node) or (EFFECTS,):
             statements.setdefault(name, []).append(node)
-    normal = _Normal(module)
-    return Module({name: _definition(of, package, normal) for name, of in statements.items()}, imports)
+    definitions = {
+        name: _definition(of, package, _Normal(outside.fatal(module, name))) for name, of in statements.items()
+    }
+    return Module(definitions, imports)
 
 
 def serialized(node: object) -> str:
@@ -77,12 +79,10 @@ def _serialize(node: object, add: Callable[[str], None]) -> None:
 
 
 class _Normal(ast.NodeTransformer):
-    """A tree without what changes no result."""
+    """A tree without what changes no result, such as the wording of fatal errors."""
 
-    def __init__(self, module: str) -> None:
-        names = outside.FATAL_IN
-        ends = any(module == name or module.startswith(f"{name}.") for name in names)
-        self._fatal = {*outside.FATAL, *(("InputError",) if ends else ())}
+    def __init__(self, fatal: frozenset[str]) -> None:
+        self._fatal = fatal
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Without annotations: they are for readers, type checkers and help texts."""

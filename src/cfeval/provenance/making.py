@@ -22,8 +22,6 @@ from cfeval.provenance.sources import path_of
 from cfeval.provenance.state import State, remove
 
 _SETTLED_SECONDS = 2
-_COMMAND_LINE = "cfeval.cli"
-"""Imports its verbs by their names; which one runs, the plan says."""
 _PICTURES = (".png", ".npy")
 """Endings of the files that a stage writes into a folder of pictures."""
 COUNTER = "CFEVAL_JOBS_LOG"
@@ -116,8 +114,7 @@ def _planned(planned: Planned, what: str) -> Plan:
 
 def _check_what_ran(job: Job) -> None:
     modules = Planner(loaded=loading.loaded).modules(job)
-    allowed_too = modules | {module for module in loading.named if module.startswith(_COMMAND_LINE)}
-    unknown = {n for n in loading.named - allowed_too if path_of(n) and not outside.is_outside(n)}
+    unknown = {n for n in loading.named - modules if path_of(n) and not outside.is_outside(n)}
     if unknown:
         raise InputError(
             f"{job.name}: ran {', '.join(sorted(unknown))}, which neither its stage nor its plug-ins name; "

@@ -8,6 +8,8 @@ MODULES = (
     "cfeval.errors",  # how a run ends that gives no result
     "cfeval.io.progress",
     "cfeval.provenance",
+    "cfeval.names",  # what it imports, the plan names
+    "cfeval.verbs",  # which of them a job runs, too
     "cfeval.cli.main",
     "cfeval.cli.stage",
     "cfeval.warm",
@@ -31,12 +33,45 @@ HOOKS = ("needs", "files", "examine", "calls")
 """Functions of a plug-in that only planning, `doctor` and `estimate` ask."""
 FATAL = ("ParamsError", "OutputError", "BackendError")
 """Errors that end a run: their wording is no part of a result."""
-FATAL_IN = ("cfeval.cli", "cfeval.io", "cfeval.params", "cfeval.calls")
-"""Where `InputError` ends a run too; elsewhere its text may be recorded, or shown to a model that is to try again."""
+FATAL_IN = (
+    "cfeval.io",
+    "cfeval.params",
+    "cfeval.calls",
+    "cfeval.cli.common:build",
+    "cfeval.cli.cvqa.assemble:_refuse_loss",
+    "cfeval.cli.cvqa.table:run",
+    "cfeval.cli.edct.common:arms_of",
+    "cfeval.cli.edct.score:_arm",
+    "cfeval.cli.edct.table:run",
+    "cfeval.cli.of_tables:_name",
+    "cfeval.cli.of_tables:draw_figure",
+    "cfeval.cli.output:from_json",
+    "cfeval.cli.store.common:_keys",
+    "cfeval.cli.store.common:opened",
+    "cfeval.cli.vce.common:views_of",
+    "cfeval.cli.vce.explain:run",
+    "cfeval.cli.vce.sheet:_Files",
+    "cfeval.cli.vce.sheet:run",
+    "cfeval.cli.vce.table:run",
+)
+"""Modules, packages and `module:name` where `InputError` ends a run too: what the command line says of arguments.
+
+Elsewhere its text may be recorded, or shown to a model that is to try again.
+"""
 WORDING = {"Field": ("description", "title"), "Option": ("help",), "Argument": ("help",)}
 """Arguments of calls that only say what something means."""
 
 
 def is_outside(module: str) -> bool:
     """Whether no result rests on a module."""
-    return any(module == name or module.startswith(f"{name}.") for name in MODULES)
+    return _within(module, MODULES)
+
+
+def fatal(module: str, name: str) -> frozenset[str]:
+    """The errors that end a run where a definition raises them."""
+    ends = f"{module}:{name}" in FATAL_IN or _within(module, FATAL_IN)
+    return frozenset({*FATAL, *(("InputError",) if ends else ())})
+
+
+def _within(module: str, names: tuple[str, ...]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in names)

@@ -6,10 +6,9 @@ from cfeval.records.cvqa import SIDES
 from cfeval.records.cvqa_tables import AnswersRow
 from cfeval.studies.cvqa.statistics import count
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, Table, cell
 from cfeval.tables.items import rounded
 
-ROW = AnswersRow
 EMPTY = "Empty: there is no set."
 _SHOWN = 6
 """Answers a group that the sheet shows; the CSV has them all."""
@@ -44,3 +43,6 @@ def _commonest(of: Sequence[AnswersRow]) -> str:
 
 def _rank(answer: str) -> tuple[int, str]:
     return (int(answer), "") if answer.isdigit() else (-1, answer)
+
+
+TABLE = Table(row=AnswersRow, rows=rows, sheet=sheet)

@@ -13,10 +13,9 @@ from cfeval.tables.arm_sheet import intervals, with_interval
 from cfeval.tables.cvqa_accuracy import arrow, mark, named, shown_p, world
 from cfeval.tables.cvqa_items import ALL, Item, both_sides, difference_of, items, kinds, missing
 from cfeval.tables.cvqa_material import CvqaMaterial, Reply
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.items import Figures, Value, estimate, figures_of, mean_of, rounded, ways
 
-ROW = BiasRow
 GENDERS = ("female", "male")
 EMPTY = "Empty: no labels of people were given, or nobody answered questions about labelled images."
 NOTE = (
@@ -130,3 +129,6 @@ def _cells(row: BiasRow) -> list[str]:
         f"{row.n_female + row.n_male} of {row.n}",
         row.missing,
     ]
+
+
+TABLE = Table(row=BiasRow, rows=rows, sheet=sheet)

@@ -7,10 +7,9 @@ from cfeval.records.cvqa import REAL, SYNTHETIC, CvqaBuild, Fate
 from cfeval.records.cvqa_tables import BuildsRow
 from cfeval.tables.cvqa_items import ALL, counted
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, Table, cell
 from cfeval.tables.items import rounded
 
-ROW = BuildsRow
 EMPTY = "Empty: no set was built from source questions."
 NOTE = (
     "Left out: the first reason that holds. Wrong sum: the second step's sum gives another number than the stated "
@@ -94,3 +93,6 @@ def _cells(row: BuildsRow) -> tuple[str, ...]:
         *(row.n_not_reviewed, row.n_rejected, row.n_undecided, row.n_accepted, row.n_by_people, row.n_corrected),
     )
     return row.set, row.type, *map(str, counts), cell(row.accepted), row.missing
+
+
+TABLE = Table(row=BuildsRow, rows=rows, sheet=sheet)

@@ -16,10 +16,9 @@ from cfeval.tables.arm_sheet import intervals, with_interval
 from cfeval.tables.cvqa_accuracy import mark, named, shown_p, world
 from cfeval.tables.cvqa_items import in_short, kinds, missing, of_kind, standing
 from cfeval.tables.cvqa_material import CvqaMaterial, Reply, place
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, Table, cell
 from cfeval.tables.items import Figures, Value, estimate, figures_of, mean, rounded
 
-ROW = PositionsRow
 EMPTY = "Empty: nobody answered questions with options."
 NOTE = (
     "Said, right: shares of A, B, C and D as shown, in one reply a question. p: chi-square of what was said against a "
@@ -141,3 +140,6 @@ def _shares(row: PositionsRow, what: str) -> str:
     """`.25 .25 .24 .26`."""
     shares = [getattr(row, f"{what}_{letter.lower()}") for letter in LETTERS]
     return "" if None in shares else " ".join(f"{share:.2f}".removeprefix("0") for share in shares)
+
+
+TABLE = Table(row=PositionsRow, rows=rows, sheet=sheet)

@@ -13,10 +13,9 @@ from cfeval.tables.arm_sheet import intervals, with_interval
 from cfeval.tables.cvqa_accuracy import mark, named, world
 from cfeval.tables.cvqa_items import ALL, counted, kinds
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.items import Figures, Value, estimate, figures_of, rounded
 
-ROW = ProgramsRow
 EMPTY = "Empty: no answerer writes programs."
 NOTE = (
     "Ran: to their end, of the written ones. Fallback: the question was then put to the whole image. Calls of vision "
@@ -127,3 +126,6 @@ def _commonest(faults: str) -> str:
     kinds = re.findall(r".+?\s\d+(?=, |$)", faults)
     more = len(kinds) - _SHOWN
     return faults if more <= 0 else "".join(kinds[:_SHOWN]) + f", {more} other kinds"
+
+
+TABLE = Table(row=ProgramsRow, rows=rows, sheet=sheet)

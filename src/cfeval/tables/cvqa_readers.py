@@ -9,10 +9,9 @@ from cfeval.tables.arm_sheet import intervals, with_interval
 from cfeval.tables.cvqa_accuracy import mark, named, world
 from cfeval.tables.cvqa_items import difference_of, in_short, kinds, missing, of_kind, paired
 from cfeval.tables.cvqa_material import CvqaMaterial, Reply
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.items import Figures, Value, estimate, figures_of, ways
 
-ROW = ReadersRow
 EMPTY = "Empty: nobody answered anything."
 NOTE = (
     "Every reply, in whatever order options were shown. Reference: the released rules; robust: a reader that leaves "
@@ -81,3 +80,6 @@ def _cells(row: ReadersRow) -> tuple[str, ...]:
         f"{row.n_scored} of {row.n}",
         row.missing,
     )
+
+
+TABLE = Table(row=ReadersRow, rows=rows, sheet=sheet)

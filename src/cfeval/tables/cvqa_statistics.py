@@ -8,10 +8,9 @@ from cfeval.records.cvqa_tables import StatisticsRow
 from cfeval.studies.cvqa.statistics import Counts, count
 from cfeval.tables.cvqa_accuracy import arrow
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, Table, cell
 from cfeval.tables.items import Figures, rounded
 
-ROW = StatisticsRow
 EMPTY = "Empty: there is no set."
 NOTE = (
     "Original → counterfactual. Majority: the share of the commonest right answer, which always saying it would score; "
@@ -59,3 +58,6 @@ def _cells(row: StatisticsRow) -> tuple[str, ...]:
         *(arrow(row.majority_original, row.majority_counterfactual), cell(row.negate)),
         *(arrow(row.yes_original, row.yes_counterfactual), "; ".join(text for text in letters if text)),
     )
+
+
+TABLE = Table(row=StatisticsRow, rows=rows, sheet=sheet)

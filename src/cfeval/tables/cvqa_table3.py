@@ -6,9 +6,8 @@ from cfeval.records.cvqa import REAL
 from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, rows_of
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 
-ROW = AccuracyRow
 EMPTY = "Empty: nobody answered a whole set of questions of these types without chain of thought."
 
 
@@ -22,3 +21,6 @@ def rows(material: CvqaMaterial) -> list[AccuracyRow]:
 def sheet(of: Sequence[AccuracyRow]) -> Sheet:
     """The table for readers."""
     return accuracy_sheet("cvqa_table3", "C-VQA, Table 3: original and counterfactual questions, by group", of, EMPTY)
+
+
+TABLE = Table(row=AccuracyRow, rows=rows, sheet=sheet)

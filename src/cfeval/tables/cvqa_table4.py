@@ -19,10 +19,9 @@ from cfeval.tables.cvqa_items import (
     tested,
 )
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.items import Figures, mean_of, rounded, ways
 
-ROW = CotRow
 EMPTY = "Empty: no answerer thinks step by step."
 NOTE = (
     "Change: with chain of thought − without, on the pairs that both answered; its p-values are adjusted by Holm over "
@@ -97,3 +96,6 @@ def _cells(row: CotRow) -> list[str]:
         with_interval(row, "change_counterfactual"),
         shown_p(row.p_counterfactual_holm),
     ]
+
+
+TABLE = Table(row=CotRow, rows=rows, sheet=sheet)

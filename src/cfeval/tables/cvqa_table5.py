@@ -6,9 +6,8 @@ from cfeval.records.cvqa import REAL
 from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, rows_of
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 
-ROW = AccuracyRow
 EMPTY = "Empty: nobody answered a set that is a drawn part of another."
 NOTE = "A drawn part of the set: not to be compared with figures of the whole (C-VQA, Table 5)."
 
@@ -23,3 +22,6 @@ def rows(material: CvqaMaterial) -> list[AccuracyRow]:
 def sheet(of: Sequence[AccuracyRow]) -> Sheet:
     """The table for readers."""
     return accuracy_sheet("cvqa_table5", "C-VQA, Table 5: on a drawn part of the questions", of, EMPTY, more=[NOTE])
+
+
+TABLE = Table(row=AccuracyRow, rows=rows, sheet=sheet)

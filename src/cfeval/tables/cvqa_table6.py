@@ -6,9 +6,8 @@ from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, rows_of
 from cfeval.tables.cvqa_items import in_short
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 
-ROW = AccuracyRow
 EMPTY = "Empty: no answerer writes programs."
 
 
@@ -23,3 +22,6 @@ def sheet(of: Sequence[AccuracyRow]) -> Sheet:
     """The table for readers, by language model."""
     title = "C-VQA, Table 6: programs by the language model that writes them"
     return accuracy_sheet("cvqa_table6", title, in_short(of), EMPTY, first="llm")
+
+
+TABLE = Table(row=AccuracyRow, rows=rows, sheet=sheet)

@@ -7,9 +7,8 @@ from cfeval.records.cvqa_tables import AccuracyRow
 from cfeval.tables.cvqa_accuracy import accuracy_sheet, rows_of
 from cfeval.tables.cvqa_items import in_short
 from cfeval.tables.cvqa_material import CvqaMaterial
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 
-ROW = AccuracyRow
 EMPTY = "Empty: nobody answered synthetic puzzles without chain of thought."
 NOTE = (
     "The paper has no rule that reads letters; here `reference` is the first letter that stands alone, else "
@@ -28,3 +27,6 @@ def sheet(of: Sequence[AccuracyRow]) -> Sheet:
     """The table for readers; baselines over all templates only."""
     shown = [row for row in of if row.kind != "baseline" or row in in_short(of)]
     return accuracy_sheet("cvqa_table7", "C-VQA, Table 7: synthetic puzzles", shown, EMPTY, more=[NOTE])
+
+
+TABLE = Table(row=AccuracyRow, rows=rows, sheet=sheet)

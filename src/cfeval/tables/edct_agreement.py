@@ -14,12 +14,11 @@ from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import AgreementRow
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
 from cfeval.tables.arm_sheet import with_interval
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.items import Figures, figures_of, missing, rounded
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
 
-ROW = AgreementRow
 NO_ARM_NOTE = "Empty: no two judges judge the same items (edct.tables)."
 _HEADINGS = ("Protocol", "Score", "Judges", "Edits scored by all", "Agreement", "Kappa", "Alpha", "Missing")
 _READING = (
@@ -116,3 +115,6 @@ def _bounds(ratings: Sequence[Sequence[float | None]]) -> Figures:
 def _cells(row: AgreementRow) -> list[str]:
     figures = (with_interval(row, metric) for metric in ("agreement", "kappa", "alpha"))
     return [f"{row.n_scored} of {row.n}", *figures, row.missing]
+
+
+TABLE = Table(row=AgreementRow, rows=rows, sheet=sheet)

@@ -8,11 +8,10 @@ from cfeval.records.edct_tables import BenchRow
 from cfeval.tables.arm_rows import beside, summary
 from cfeval.tables.arm_sheet import figure_cells, named, notes
 from cfeval.tables.arms import HEADINGS, NAMES, arms_under
-from cfeval.tables.formats import Sheet, varying
+from cfeval.tables.formats import Sheet, Table, varying
 from cfeval.tables.items import values
 from cfeval.tables.material import Material
 
-ROW = BenchRow
 METRICS = {"ac": "AC", "ef": "EF", "ccs": "CCS", "ccs_graded": "Graded CCS"}
 
 
@@ -45,3 +44,6 @@ def _row(arm: Arm, material: Material) -> BenchRow:
     edits = {"n_edits": len(scores), "n_edits_scored": sum(score.told.ccs is not None for score in scores)}
     edits |= {"n_graded": len(values(scores, "ccs_graded"))}
     return BenchRow.model_validate(summary(arm, scores, material.how) | beside("bench", arm, material) | edits)
+
+
+TABLE = Table(row=BenchRow, rows=rows, sheet=sheet)

@@ -13,12 +13,11 @@ from cfeval.stats.estimate import DECIMALS
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS
 from cfeval.tables.edct_controls import completeness
-from cfeval.tables.formats import Sheet, cell, varying
+from cfeval.tables.formats import Sheet, Table, cell, varying
 from cfeval.tables.items import Figures, accuracy, bounds, counts, estimate, figures_of, mean_of, rounded, values, ways
 from cfeval.tables.known_truth import Known, corrected_ccs, settings
 from cfeval.tables.material import Material
 
-ROW = CalibrationRow
 SETTING = ("dataset", "writer", "editor", "judge")
 TOLERANCE = 0.05
 NO_ARM_NOTE = "Empty: params.yaml names no arm of known share for this table (edct.tables.calibration, edct.known)."
@@ -138,3 +137,6 @@ def _cells(row: CalibrationRow) -> list[str]:
         *(cell(value) for value in (row.bench_graded, row.bench_difference, row.completeness, row.accuracy)),
         "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
     ]
+
+
+TABLE = Table(row=CalibrationRow, rows=rows, sheet=sheet)

@@ -15,12 +15,11 @@ from cfeval.stats.holm import holm
 from cfeval.stats.paired import compare
 from cfeval.tables.arm_sheet import TEST_WORLD_NOTE, intervals, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS
-from cfeval.tables.formats import Sheet, cell, varying
+from cfeval.tables.formats import Sheet, Table, cell, varying
 from cfeval.tables.items import Figures, Value, extremes, figures_of, mean_of, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
 
-ROW = ComparisonRow
 POWER = 0.8
 NO_ARM_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
 _SETTING = ("dataset", "writer", "protocol", "editor", "judge")
@@ -129,3 +128,6 @@ def _cells(row: ComparisonRow, ccs: Sequence[str]) -> list[str]:
 def _p(value: float | None) -> str:
     """A p-value is never 0, however small it is rounded."""
     return "< 0.0001" if value == 0 else cell(value)
+
+
+TABLE = Table(row=ComparisonRow, rows=rows, sheet=sheet)

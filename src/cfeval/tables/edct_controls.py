@@ -20,12 +20,11 @@ from cfeval.records.edct_tables import ControlRow
 from cfeval.stats.estimate import Estimate
 from cfeval.tables.arm_sheet import NO_ARM_NOTE, intervals, named, shared, with_interval, world_note
 from cfeval.tables.arms import HEADINGS, NAMES, arms_under
-from cfeval.tables.formats import Sheet, cell, varying
+from cfeval.tables.formats import Sheet, Table, cell, varying
 from cfeval.tables.items import Figures, Value, bounds, counts, estimate, figures_of, mean_of, missing, values
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
 
-ROW = ControlRow
 EVIDENCE = ("object", "background")
 _TITLE = "Controls: does what is cited matter, and is what matters cited?"
 _READING = (
@@ -131,3 +130,6 @@ def _cells(row: ControlRow) -> list[str]:
         f"{row.n_scored}, {row.n_null}, {row.n_placebo} of {row.n}",
         "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
     ]
+
+
+TABLE = Table(row=ControlRow, rows=rows, sheet=sheet)

@@ -14,12 +14,11 @@ from cfeval.stats.wilson import Share, wilson
 from cfeval.tables.arm_sheet import intervals, named, shared, with_interval
 from cfeval.tables.arms import HEADINGS
 from cfeval.tables.edct_calibration import NO_ARM_NOTE, SETTING
-from cfeval.tables.formats import Sheet, cell, varying
+from cfeval.tables.formats import Sheet, Table, cell, varying
 from cfeval.tables.items import Figures, Value, figures_of, mean, mean_of, missing, n_items, rounded, scored, values
 from cfeval.tables.known_truth import Known, corrected_ccs, error_of, for_correcting, settings
 from cfeval.tables.material import Material
 
-ROW = InstrumentRow
 _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
 _TITLE = "The instrument: judges, gate, panel and correction against what is known"
 _HEADINGS = (
@@ -127,3 +126,6 @@ def _cells(row: InstrumentRow) -> list[str]:
         cell(row.error_corrected),
         row.missing,
     ]
+
+
+TABLE = Table(row=InstrumentRow, rows=rows, sheet=sheet)

@@ -33,7 +33,6 @@ from cfeval.tables.formats import Sheet, cell
 from cfeval.tables.items import Figures, figures_of, rounded, ways
 from cfeval.tables.label_error import corrected_figures, error_figures
 
-ROW = LabelAgreementRow
 NO_LABELS_NOTE = "Empty: there are no labels."
 HUMAN_STUDY = "human-study"
 _SIDES = {"human_human": "People", "tool_consensus": "consensus", "three_way": "all people"}
@@ -77,7 +76,7 @@ def rows(
                     of_tool = [score for score in theirs if score.judge == names["tool"]]
                     more.append(corrected_figures(mine, of_tool, how.level))
                 named = {"protocol": protocol, "about": about, **names}
-                found.append(ROW.model_validate(_joined(named, _figures(about, cases, how), *more)))
+                found.append(LabelAgreementRow.model_validate(_joined(named, _figures(about, cases, how), *more)))
     return [_beside(row, paper) for row in found]
 
 

@@ -15,12 +15,11 @@ from cfeval.stats.estimate import Estimate
 from cfeval.stats.runs import over_runs
 from cfeval.tables.arm_sheet import intervals, with_interval, world_note
 from cfeval.tables.arms import HEADINGS
-from cfeval.tables.formats import Sheet, cell, varying
+from cfeval.tables.formats import Sheet, Table, cell, varying
 from cfeval.tables.items import Figures, extremes, figures_of, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 from cfeval.tables.rows import Row
 
-ROW = RepeatRow
 NO_ARM_NOTE = "Empty: edct.tables names no target twice (under a second name in edct.vlms, with `repeat: 2`)."
 _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
 _TITLE = "Repeated runs: the same items once more"
@@ -82,3 +81,6 @@ def _cells(row: RepeatRow) -> list[str]:
         *(row.target + mark, row.score.replace("_", " "), str(row.runs), with_interval(row, "mean"), cell(row.sd)),
         *(f"{cell(row.mean_min)} to {cell(row.mean_max)}", f"{row.n_scored} of {row.n}", row.note, row.missing),
     ]
+
+
+TABLE = Table(row=RepeatRow, rows=rows, sheet=sheet)

@@ -6,12 +6,14 @@ from functools import partial
 from cfeval.records.edct_tables import ArmRow
 from cfeval.tables.arm_rows import arm_rows
 from cfeval.tables.arm_sheet import arm_sheet
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 
-ROW = ArmRow
 rows = partial(arm_rows, "table1")
 
 
 def sheet(of: Sequence[ArmRow]) -> Sheet:
     """The table for readers."""
     return arm_sheet("edct_table1", "EDCT, Table 1: faithfulness of explanations by target", of)
+
+
+TABLE = Table(row=ArmRow, rows=rows, sheet=sheet)

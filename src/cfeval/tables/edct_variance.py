@@ -11,11 +11,10 @@ from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import VarianceRow
 from cfeval.stats.variance import variance_split
 from cfeval.tables.arms import HEADINGS
-from cfeval.tables.formats import Sheet, cell, varying
+from cfeval.tables.formats import Sheet, Table, cell, varying
 from cfeval.tables.items import Figures, missing, n_items, rounded, values
 from cfeval.tables.material import Material
 
-ROW = VarianceRow
 FACTORS = ("writer", "editor", "judge")
 NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance), or none has a score."
 _TITLE = "Where the variance of CCS comes from"
@@ -67,3 +66,6 @@ def _cells(row: VarianceRow) -> list[str]:
         *(row.target, row.source, str(row.levels), cell(row.variance), cell(row.share)),
         *(f"{row.n_scored} of {row.n}", row.note, row.missing),
     ]
+
+
+TABLE = Table(row=VarianceRow, rows=rows, sheet=sheet)

@@ -2,13 +2,15 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from cfeval.records.common import Record
 from cfeval.stats.estimate import DECIMALS
 
+P = ParamSpec("P")
+R = TypeVar("R", bound=Record)
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{char: "\\" + char for char in "&%$#_{}"},
@@ -34,6 +36,15 @@ class Sheet:
     headings: tuple[str, ...]
     body: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table(Generic[P, R]):
+    """A table of a study: the record of its rows, what makes them, and what shows them to readers."""
+
+    row: type[R]
+    rows: Callable[P, list[R]]
+    sheet: Callable[[Sequence[R]], Sheet]
 
 
 def varying(rows: Sequence[object], names: Sequence[str], always: Sequence[str] = ("vlm",)) -> list[str]:

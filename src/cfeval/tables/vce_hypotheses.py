@@ -12,14 +12,13 @@ from typing import NamedTuple
 from cfeval.records.vce_tables import HypothesisRow, Verdict
 from cfeval.stats.bar import AgainstBar, against_bar
 from cfeval.stats.holm import holm
-from cfeval.tables.formats import Sheet, cell
+from cfeval.tables.formats import Sheet, Table, cell
 from cfeval.tables.group_claims import Claim, claims
 from cfeval.tables.group_evidence import Evidence
 from cfeval.tables.group_figures import shown
 from cfeval.tables.group_material import GroupMaterial, SettingNames
 from cfeval.tables.items import rounded, ways
 
-ROW = HypothesisRow
 EMPTY = "Empty: no groups of the base method, or params.yaml names none (vce.roles.base)."
 _TITLE = "The paper's hypotheses, tested"
 _HEADINGS = ("Hypothesis", "Part", "Claim", "Bar", "Effect", "p, Holm", "Verdict", "Paper", "Rests on")
@@ -141,3 +140,6 @@ def _cells(row: HypothesisRow) -> list[str]:
     rests = f"{row.n_scored} of {row.n}, {row.n_units} × {row.unit}" if row.n_scored else row.note
     p = "< 0.0001" if row.p_holm == 0 else cell(row.p_holm)
     return [row.hypothesis, row.part, row.claim, shown(row.bar), effect, p, row.verdict, row.paper, rests]
+
+
+TABLE = Table(row=HypothesisRow, rows=rows, sheet=sheet)

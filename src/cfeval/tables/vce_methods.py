@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from cfeval.records.vce import GroupScore
 from cfeval.records.vce_tables import SummaryRow
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.group_figures import known, label, mean, ordered, shown, told
 from cfeval.tables.group_material import GroupMaterial, SettingNames, split
 from cfeval.tables.group_summary import summary_row
 from cfeval.tables.items import rounded
 
-ROW = SummaryRow
 EMPTY = "Empty: no groups with ideal targets."
 _READING = (
     "Each figure is the mean over groups, then over the trained classifiers that every method explains. OTA: the mean "
@@ -88,3 +87,6 @@ def _cells(rows: Sequence[SummaryRow], names: tuple[str, ...], metrics: Sequence
     one = {row.classifier: row for row in of}.values()
     scored = f"{sum(row.n_scored for row in one)} of {sum(row.n for row in one)}"
     return [*(shown(mean(some)) for some in means), scored]
+
+
+TABLE = Table(row=SummaryRow, rows=rows, sheet=sheet)

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from cfeval.records.vce_tables import SummaryRow
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.group_material import GroupMaterial
 from cfeval.tables.group_summary import summary_rows, summary_sheet
 
-ROW = SummaryRow
 EMPTY = "Empty: no groups of the base method, or params.yaml names none (vce.roles.base)."
 
 
@@ -19,3 +18,6 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
 def sheet(of: Sequence[SummaryRow]) -> Sheet:
     """The table for readers."""
     return summary_sheet("vce_table2", "DBVCE, Table 2: counterfactuals in the base setup, all figures", of, EMPTY)
+
+
+TABLE = Table(row=SummaryRow, rows=rows, sheet=sheet)

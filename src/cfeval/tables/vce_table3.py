@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 
 from cfeval.records.vce_tables import SummaryRow
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.group_material import GroupMaterial
 from cfeval.tables.group_minimal import is_minimal
 from cfeval.tables.group_summary import summary_rows, summary_sheet
 from cfeval.tables.vce_table2 import EMPTY
-
-ROW = SummaryRow
 
 
 def rows(material: GroupMaterial) -> list[SummaryRow]:
@@ -21,3 +19,6 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
 def sheet(of: Sequence[SummaryRow]) -> Sheet:
     """The table for readers."""
     return summary_sheet("vce_table3", "DBVCE, Table 3: counterfactuals in the base setup", of, EMPTY)
+
+
+TABLE = Table(row=SummaryRow, rows=rows, sheet=sheet)

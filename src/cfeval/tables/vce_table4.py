@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from cfeval.records.vce_tables import DifferenceRow
-from cfeval.tables.formats import Sheet
+from cfeval.tables.formats import Sheet, Table
 from cfeval.tables.group_difference import difference_rows, difference_sheet
 from cfeval.tables.group_material import GroupMaterial
 
-ROW = DifferenceRow
 EMPTY = "Empty: no groups of the method without cone projection (vce.roles.no_cone)."
 
 
@@ -19,3 +18,6 @@ def rows(material: GroupMaterial) -> list[DifferenceRow]:
 def sheet(of: Sequence[DifferenceRow]) -> Sheet:
     """The table for readers."""
     return difference_sheet("vce_table4", "DBVCE, Table 4: no cone projection, change to Table 3", of, EMPTY)
+
+
+TABLE = Table(row=DifferenceRow, rows=rows, sheet=sheet)

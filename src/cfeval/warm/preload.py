@@ -9,11 +9,12 @@ import atexit
 import gc
 import logging
 import multiprocessing.util
-import pkgutil
 import sys
 import weakref
 from importlib import import_module
 from pathlib import Path
+
+from cfeval.verbs import VERBS
 
 LATE = {
     *("diffusers", "safetensors.torch", "timm", "torch", "torchvision", "transformers"),
@@ -25,9 +26,9 @@ _MAPS = Path("/proc/self/maps")
 
 
 def verbs() -> list[str]:
-    """The modules of all verbs."""
-    package = import_module("cfeval.cli")
-    return [module.name for module in pkgutil.walk_packages(package.__path__, "cfeval.cli.")]
+    """The modules of the command line and of all its verbs."""
+    named = (dotted.partition(":")[0] for of in VERBS.values() for dotted in of.values())
+    return ["cfeval.cli.main", *dict.fromkeys(named)]
 
 
 def loaded() -> set[str]:

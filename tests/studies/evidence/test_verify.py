@@ -4,7 +4,6 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from cfeval.io.arm_files import STAGES
 from cfeval.records.common import Record, Status
 from cfeval.records.labels import Label
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, row_of
 from tests.conftest import Run
 from tests.studies.evidence.study import ARMS, CHAINED, NULL, PICTURES, PLAIN, Study, edited
 from tests.studies.evidence.tamper import Results
@@ -309,7 +308,7 @@ def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
     assert "d/m/w/edct-2025/e/other: n is '7', not 0" in out
 
 
-KINDS = {name: import_module(f"cfeval.tables.edct_{name}").ROW for name in NAMES["edct"]}
+KINDS = {name: row_of("edct", name) for name in NAMES["edct"]}
 OF_AN_ARM = ("table1", "table2", "bench", "controls")
 
 

@@ -17,10 +17,11 @@ def run(
     questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")],
     out: Out,
 ) -> None:
-    """Write pairs of questions as the published CSV: img_path, query, answer, new query, new answer, type.
+    """Write pairs of questions as the published CSV, for other tools.
 
-    Rows come file after file, and in each in the order of the set: a set that is cut into shards is written shard after
-    shard. Where the order matters, make it with --shards 1.
+    Its columns: img_path, query, answer, new query, new answer, type. Rows come file after file, and in each in the
+    order of the set: a set that is cut into shards is written shard after shard. Where the order matters, make it with
+    --shards 1.
     """
     files = whole_or_shards_of_all(questions)
     pairs = chain.from_iterable(read_jsonl(file, Pair) for file in files)

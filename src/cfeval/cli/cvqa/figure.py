@@ -7,11 +7,11 @@ import typer
 
 from cfeval.cli.of_tables import draw_figure
 from cfeval.cli.output import FigureOut
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 
 
 def run(
-    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(TABLE_OF['cvqa'])}.")],
+    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(DRAWINGS['cvqa'])}.")],
     table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
     out: FigureOut,
 ) -> None:

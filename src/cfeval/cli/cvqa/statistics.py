@@ -30,4 +30,4 @@ def run(
     sheet = cvqa_statistics.sheet(rows)
     print(markdown(sheet), end="")
     if out:
-        write_table(out, cvqa_statistics.ROW, rows, sheet)
+        write_table(out, cvqa_statistics.TABLE.row, rows, sheet)

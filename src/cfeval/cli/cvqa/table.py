@@ -1,7 +1,6 @@
 """Make one of the study's tables from its results: CSV with every column, Markdown and LaTeX for readers."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from cfeval.params.edct import Interval
 from cfeval.records.cvqa import CvqaArm, CvqaBuild, CvqaScore, Pair, Said
 from cfeval.records.cvqa_tables import PublishedAnswer
 from cfeval.studies.cvqa.statistics import QuestionPair
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, table_of
 from cfeval.tables.cvqa_material import AnswererFacts, CvqaMaterial, SetFacts, cvqa_material
 
 TABLES = NAMES["cvqa"]
@@ -103,6 +102,6 @@ def _names(arm: CvqaArm) -> tuple[str, str]:
 
 
 def _write(name: str, material: CvqaMaterial, out: Path) -> None:
-    table = import_module(f"cfeval.tables.cvqa_{name}")
+    table = table_of("cvqa", name)
     rows = table.rows(material)
-    write_table(out, table.ROW, rows, table.sheet(rows))
+    write_table(out, table.row, rows, table.sheet(rows))

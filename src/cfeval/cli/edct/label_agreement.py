@@ -10,8 +10,8 @@ from cfeval.cli.output import TableOut, write_table
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Score
 from cfeval.records.edct_tables import Published
-from cfeval.records.labels import Label
-from cfeval.tables.edct_labels import ROW, rows, sheet
+from cfeval.records.labels import Label, LabelAgreementRow
+from cfeval.tables.edct_labels import rows, sheet
 
 
 def run(
@@ -32,4 +32,4 @@ def run(
     judged = [score for file in scores for score in read_csv(file, Score)]
     published = [line for file in reference or () for line in read_csv(file, Published)]
     found = rows(said, judged, interval_of(interval), published)
-    write_table(out, ROW, found, sheet(found, published))
+    write_table(out, LabelAgreementRow, found, sheet(found, published))

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Sequence
 from heapq import nsmallest
-from importlib import import_module
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
@@ -22,9 +21,9 @@ from cfeval.records.common import ImageRef
 from cfeval.records.edct import Arm, Score
 from cfeval.report.cards import Card, Evidence, cards
 from cfeval.report.data_url import data_url
-from cfeval.report.figures import TABLE_OF
+from cfeval.report.figures import DRAWINGS
 from cfeval.report.page import Section, page
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, table_of
 from cfeval.tables.formats import Sheet
 
 _SIDE = 512
@@ -44,7 +43,7 @@ def run(
     per_arm: Annotated[int, typer.Option(min=1, help="At most so many items of each arm in the gallery.")] = 400,
 ) -> None:
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
-    shown_tables = list(_tables(tables, table or NAMES["edct"]))
+    shown_tables = list(_tables(tables, table or list(NAMES["edct"])))
     sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
     built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
@@ -61,8 +60,8 @@ def _tables(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[str, S
     """The wanted tables of a folder that have a row: name, sheet and rows, in the order of the report."""
     there = [name for name in NAMES["edct"] if folder and name in wanted and (folder / f"edct_{name}.csv").is_file()]
     for name in there:
-        table = import_module(f"cfeval.tables.edct_{name}")
-        if rows := read_csv(Path(folder or "") / f"edct_{name}.csv", table.ROW):
+        table = table_of("edct", name)
+        if rows := read_csv(Path(folder or "") / f"edct_{name}.csv", table.row):
             yield name, table.sheet(rows), rows
 
 
@@ -73,7 +72,7 @@ def _target(row: Any) -> str:
 
 def _figure_of(table: str, folder: Path | None) -> str:
     """The figure that shows a table, as SVG; empty where there is none."""
-    names = [figure for figure, shown in TABLE_OF["edct"].items() if shown == table]
+    names = [figure for figure, shown in DRAWINGS["edct"].items() if shown.table == table]
     path = Path(folder or "") / f"edct_{names[0]}.svg" if folder and names else None
     return path.read_text(encoding="utf-8") if path and path.is_file() else ""
 

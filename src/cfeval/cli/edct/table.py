@@ -1,6 +1,5 @@
 """Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from cfeval.io.arm_files import ArmFiles
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import Published
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, table_of
 from cfeval.tables.material import material
 
 TABLES = NAMES["edct"]
@@ -47,7 +46,7 @@ def run(
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    table = import_module(f"cfeval.tables.edct_{name}")
+    table = table_of("edct", name)
     shown = arms_of(arms, may_be_none=True)
     made_from = material(
         {arm: ArmFiles(results, arm, shards).scores() for arm in (*shown, *from_json(beside, list[Arm], "--beside"))},
@@ -59,4 +58,4 @@ def run(
         repeats=from_json(repeats, dict[str, str], "--repeats"),
     )
     rows = table.rows(shown, made_from)
-    write_table(out, table.ROW, rows, table.sheet(rows))
+    write_table(out, table.row, rows, table.sheet(rows))

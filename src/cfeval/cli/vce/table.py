@@ -1,6 +1,5 @@
 """Make one of the study's tables from the scores of groups: CSV with every column, Markdown and LaTeX for readers."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from cfeval.io.shards import records_of
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import GroupScore, VceArm, VceScore
 from cfeval.records.vce_tables import PublishedCell
-from cfeval.tables import NAMES
+from cfeval.tables import NAMES, table_of
 from cfeval.tables.group_material import group_material
 
 TABLES = NAMES["vce"]
@@ -49,7 +48,7 @@ def run(
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    table = import_module(f"cfeval.tables.vce_{name}")
+    table = table_of("vce", name)
     named = from_json(arms, list[VceArm], "--arms")
     material = group_material(
         (score for arm in named for score in records_of(groups, _names(arm), GroupScore, 1)),
@@ -59,7 +58,7 @@ def run(
         cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
     )
     rows = table.rows(material)
-    write_table(out, table.ROW, rows, table.sheet(rows))
+    write_table(out, table.row, rows, table.sheet(rows))
 
 
 def _names(arm: VceArm) -> tuple[str, ...]:

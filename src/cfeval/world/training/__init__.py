@@ -6,8 +6,8 @@ from typing import NamedTuple
 class Training(NamedTuple):
     """How a shipped network was trained."""
 
-    module: str
-    """The module of this package that trains it."""
+    train: str
+    """The function that trains it."""
     seed: int
     """Of every draw."""
     steps: int
@@ -17,19 +17,19 @@ class Training(NamedTuple):
 
 
 SHIPPED = {
-    "reader-a": Training("reader", 1, 1000),
-    "reader-b": Training("reader", 2, 1000),
-    "vlm": Training("vlm", 3, 2200, ("reader-a",)),
-    "easy-vqa": Training("easy_vqa", 5, 800, ("vlm",)),
-    "locator": Training("locator", 4, 700, ("reader-a",)),
-    "editor": Training("editor", 5, 1000, ("locator", "reader-b")),
-    "cell-standard": Training("cell_classifier", 11, 2000),
-    "cell-small": Training("cell_classifier", 12, 2500),
-    "cell-transformer": Training("cell_classifier", 13, 4000),
-    "cell-noisy": Training("cell_classifier", 14, 2500),
-    "cell-robust": Training("cell_classifier", 15, 2000),
-    "cell-random": Training("cell_classifier", 16, 0),
-    "cell-denoiser": Training("cell_denoiser", 17, 4000),
-    "puzzles": Training("puzzles", 21, 1600),
+    "reader-a": Training("cfeval.world.training.reader:train", 1, 1000),
+    "reader-b": Training("cfeval.world.training.reader:train", 2, 1000),
+    "vlm": Training("cfeval.world.training.vlm:train", 3, 2200, ("reader-a",)),
+    "easy-vqa": Training("cfeval.world.training.easy_vqa:train", 5, 800, ("vlm",)),
+    "locator": Training("cfeval.world.training.locator:train", 4, 700, ("reader-a",)),
+    "editor": Training("cfeval.world.training.editor:train", 5, 1000, ("locator", "reader-b")),
+    "cell-standard": Training("cfeval.world.training.cell_classifier:train", 11, 2000),
+    "cell-small": Training("cfeval.world.training.cell_classifier:train", 12, 2500),
+    "cell-transformer": Training("cfeval.world.training.cell_classifier:train", 13, 4000),
+    "cell-noisy": Training("cfeval.world.training.cell_classifier:train", 14, 2500),
+    "cell-robust": Training("cfeval.world.training.cell_classifier:train", 15, 2000),
+    "cell-random": Training("cfeval.world.training.cell_classifier:train", 16, 0),
+    "cell-denoiser": Training("cfeval.world.training.cell_denoiser:train", 17, 4000),
+    "puzzles": Training("cfeval.world.training.puzzles:train", 21, 1600),
 }
 """The trainings behind data/models."""

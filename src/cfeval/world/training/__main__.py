@@ -2,22 +2,24 @@
 
 import argparse
 import json
-from importlib import import_module
 from pathlib import Path
 
 from safetensors.torch import save_file
 
+from cfeval.names import load
 from cfeval.world.training import SHIPPED
 from cfeval.world.training.common import Figures, StateDict
 
 NAMES = tuple(SHIPPED)
+_OF_KINDS = ("cfeval.world.training.reader:train", "cfeval.world.training.cell_classifier:train")
+"""What trains several networks, and is told which by the end of its name."""
 
 
 def train(name: str, seed: int, steps: int) -> tuple[StateDict, Figures]:
     """The weights (half precision) and figures of one network."""
-    module = import_module(f"cfeval.world.training.{SHIPPED[name].module}")
-    of_kind = (name.partition("-")[2],) if SHIPPED[name].module in ("reader", "cell_classifier") else ()
-    trained: tuple[StateDict, Figures] = module.train(*of_kind, seed, steps)
+    how = SHIPPED[name].train
+    of_kind = (name.partition("-")[2],) if how in _OF_KINDS else ()
+    trained: tuple[StateDict, Figures] = load(how)(*of_kind, seed, steps)
     return trained
 
 
