@@ -15,11 +15,11 @@ import time
 
 from cfeval.backends.chat import scripted
 from cfeval.backends.chat.scripted import Options
-from cfeval.backends.registry import Needs
+from cfeval.backends.registry import Resources
 
 
-def needs(options: Options) -> Needs:
-    return Needs(gpu=1)
+def needs(options: Options) -> Resources:
+    return Resources(gpu=1)
 
 
 def build(options: Options):

@@ -156,7 +156,9 @@ def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
     study.change(lambda edct: edct["judges"]["j"].update(beside="own/beside.md"))
     refused = study.try_("snakemake", "--", VERDICT)
     assert refused.returncode == 1
-    said = f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plug-in's `files` name it"
+    said = (
+        f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plug-in's `dependencies` name it"
+    )
     assert said in refused.stderr
     assert VERDICT in study.stale()
 
