@@ -230,8 +230,8 @@ def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
 
 @pytest.mark.parametrize(("family", "backend"), [("writers", "chat"), ("judges", "chat"), ("judges", "blind")])
 def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: str, backend: str) -> None:
-    options = importlib.import_module(f"cfeval.backends.{family}.{backend}").Options.model_fields
-    files = registry.depends_on(family, {"backend": backend, "model": {"backend": "scripted"}})
+    options = importlib.import_module(f"cfeval.backends.{family}.{backend}").Plugin.model_fields
+    files = registry.dependencies(family, {"backend": backend, "model": {"backend": "scripted"}}, RULES)
     named = [*options, *(Path(file).name for file in files)]
     assert not [name for name in named if f"`{name}`" not in PAGES["docs/real-models.md"]]
 

@@ -81,7 +81,7 @@ def _check_prompts(folder: str, place: str) -> None:
 
 def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
     registry.check(family, spec, place)
-    for file in registry.depends_on(family, spec, protocols):
+    for file in registry.dependencies(family, spec, protocols):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
             shipped = Path(file).resolve().parent == models_dir()
             advice = "it is part of cfeval; restore it" if shipped else "correct the path, or put the file there"

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cfeval.backends import plugin
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.backends.world_verdicts import control_verdict, unread, verdict
 from cfeval.protocols.rules import CONTROLS
 from cfeval.records.common import Status
@@ -28,22 +28,18 @@ SIDE = 64
 """Width and height of the pictures that it can see."""
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights of its eyes."""
+        return (str(Path(models_dir()) / "reader-b.safetensors"),)
 
-def files(options: Options, protocol: str) -> tuple[str, ...]:
-    """The weights of its eyes."""
-    del options, protocol
-    return (str(Path(models_dir()) / "reader-b.safetensors"),)
+    def build(self) -> Judge:
+        """The blind judge."""
+        from cfeval.world.observer import Observer
 
-
-def build(options: Options) -> Judge:
-    """The blind judge."""
-    del options
-    from cfeval.world.observer import Observer
-
-    return Reader(Observer())
+        return Reader(Observer())
 
 
 class Reader:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends import plugin
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
@@ -23,22 +23,18 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The reader's weights."""
+        return (str(Path(models_dir()) / "reader-b.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The reader's weights."""
-    del options
-    return (str(Path(models_dir()) / "reader-b.safetensors"),)
+    def build(self) -> Verifier:
+        """The verifier."""
+        from cfeval.world.observer import Observer
 
-
-def build(options: Options) -> Verifier:
-    """The verifier."""
-    del options
-    from cfeval.world.observer import Observer
-
-    return Reader(Observer())
+        return Reader(Observer())
 
 
 class Reader:
