@@ -166,9 +166,10 @@ def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
 def test_a_job_runs_only_plug_ins_that_its_plan_names(study: Study) -> None:
     study.replace(
         "src/cfeval/backends/judges/watched.py",
-        "    return Watched(options)",
-        "    import importlib\n\n"
-        '    importlib.import_module(".".join(["cfeval", "backends", "judges", "noisy"]))\n    return Watched(options)',
+        "        return Watched(self)",
+        "        import importlib\n\n"
+        '        importlib.import_module(".".join(["cfeval", "backends", "judges", "noisy"]))\n'
+        "        return Watched(self)",
     )
     refused = study.try_("snakemake", "--", VERDICT)
     assert refused.returncode == 1

@@ -216,7 +216,7 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
         raise ParamsError(f"{where}: unknown {family} backend '{name}'; {nearest(name, names(family))}")
     if len(offers) > 1:
         raise ParamsError(
-            f"{where}: {' and '.join(map(_distribution, offers))} offer a {family} backend '{name}'; uninstall one"
+            f"{where}: {' and '.join(sorted(map(_distribution, offers)))} offer a {family} backend '{name}'; uninstall one"
         )
     return offers[0]
 
