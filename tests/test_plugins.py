@@ -105,7 +105,9 @@ def test_a_plug_in_that_came_after_the_installation_is_told_of(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr(registry, "_offered", dict)
-    with pytest.raises(ParamsError, match=r"the judges backend 'chat' is there.*pyproject\.toml, then run make setup"):
+    with pytest.raises(
+        ParamsError, match=r"the judges backend 'chat' is there.*run make setup, once .*pyproject\.toml names it"
+    ):
         registry.check("judges", {"backend": "chat"}, "here")
 
 
