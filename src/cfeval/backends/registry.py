@@ -210,8 +210,8 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
     if not offers:
         if (Path(__file__).with_name(family) / f"{name}.py").is_file() and name.isidentifier():
             raise ParamsError(
-                f"{where}: the {family} backend '{name}' is there, but cfeval was installed without it; run make setup, "
-                f'once [project.entry-points."{GROUP}{family}"] in pyproject.toml names it'
+                f"{where}: the {family} backend '{name}' is there, but cfeval was installed without it; run make "
+                f'setup, once [project.entry-points."{GROUP}{family}"] in pyproject.toml names it'
             )
         raise ParamsError(f"{where}: unknown {family} backend '{name}'; {nearest(name, names(family))}")
     if len(offers) > 1:
