@@ -21,7 +21,7 @@ from bench.timing import in_turn
 from cfeval.backends.edit_gate.compare import CompareSettings, compare
 from cfeval.backends.maskers.base import Found
 from cfeval.backends.verifiers.base import VerifyRequest
-from cfeval.backends.verifiers.localised import Localised, Options
+from cfeval.backends.verifiers.localised import Localised, Plugin
 from cfeval.io.pictures import Picture
 
 SIDE, REPEATS, AIM = 1024, 5, 1.5
@@ -34,7 +34,7 @@ def tables() -> list[Table]:
     returned = photos.both(photos.bent(0.003), photos.softened(0.6), photos.brighter(3), photos.jpeg(85))
     edited = returned(photos.removed(original, place))
     pair = Picture.from_pixels(original), Picture.from_pixels(edited)
-    verifier = Localised(Known(Found(place)), Options(mask={}))
+    verifier = Localised(Known(Found(place)), Plugin(mask={}))
     grays = [photos.gray(pixels) for pixels in (original, edited)]
     works = {
         "verification, pictures decoded and evidence drawn": lambda: verifier.verify([_request(*pair)]),

@@ -139,10 +139,17 @@ def test_the_figures_of_the_readme_are_those_of_the_tables(name: str) -> None:
 def test_the_example_of_a_backend_works(tmp_path: Path) -> None:
     [source] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     module = loaded(tmp_path / "lenient.py", source)
-    judge = module.build(module.Options())
+    judge = module.Plugin().build()
     for protocol, rules in RULES.items():
         [reply] = judge.judge([JudgeRequest("i", "", "", (), "", "", 0, protocol)])
         assert (reply.scores, bool(reply.grade)) == (dict.fromkeys(rules.scores, 1), rules.graded)
+
+
+def test_the_example_of_a_package_is_the_one_that_is_there() -> None:
+    page, folder = PAGES["docs/plugins.md"], ROOT / "examples" / "judge_package"
+    [source], [about] = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "toml"))
+    assert source == (folder / "overlap_judge.py").read_text(encoding="utf-8")
+    assert about == (folder / "pyproject.toml").read_text(encoding="utf-8")
 
 
 YAML = [(name, block) for name, text in PAGES.items() for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
@@ -230,8 +237,8 @@ def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
 
 @pytest.mark.parametrize(("family", "backend"), [("writers", "chat"), ("judges", "chat"), ("judges", "blind")])
 def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: str, backend: str) -> None:
-    options = importlib.import_module(f"cfeval.backends.{family}.{backend}").Options.model_fields
-    files = registry.depends_on(family, {"backend": backend, "model": {"backend": "scripted"}})
+    options = importlib.import_module(f"cfeval.backends.{family}.{backend}").Plugin.model_fields
+    files = registry.dependencies(family, {"backend": backend, "model": {"backend": "scripted"}}, RULES)
     named = [*options, *(Path(file).name for file in files)]
     assert not [name for name in named if f"`{name}`" not in PAGES["docs/real-models.md"]]
 

@@ -7,6 +7,7 @@ from cfeval.backends.chat.base import ChatReply, ChatRequest
 from cfeval.backends.judges import blind, chat
 from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
 from cfeval.backends.judging import ChatJudge
+from cfeval.protocols.rules import RULES
 from tests.backends.fake_chat import FakeChat
 from tests.conftest import picture
 
@@ -47,14 +48,14 @@ def lines(*bits: int, protocol: str = "edct-2025") -> str:
 
 def judge_of(model: FakeChat, **options: Any) -> ChatJudge:
     """The judge `chat`, as its plug-in builds it."""
-    made = chat.Options(model={}, **options)
-    return ChatJudge(model, made, chat.forms(made))
+    made = chat.Plugin(model={}, **options)
+    return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES})
 
 
 def blind_of(model: FakeChat, **options: Any) -> ChatJudge:
     """The judge `blind`, as its plug-in builds it."""
-    made = blind.Options(model={}, **options)
-    return ChatJudge(model, made, blind.forms(made), needs_picture=True)
+    made = blind.Plugin(model={}, **options)
+    return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES}, needs_picture=True)
 
 
 def judged(model: FakeChat, asked: JudgeRequest | None = None, **options: Any) -> JudgeReply:

@@ -93,7 +93,7 @@ def test_a_template_of_ones_own_takes_the_place_of_the_familys(tmp_path: Path) -
     assert asked_of(FakeChat("2"), "Who, {you}?", **own)[0].asked == "Look well.\n\nWho, {you}?\nOne word."
     assert asked_of(FakeChat("2"), "Who?", cot=True, **own)[0].asked == f"Look well.\n\nWho? {COT}\nOne word."
     spec = {"backend": "chat", "model": SCRIPTED, **own}
-    assert registry.depends_on("answerers", spec) == (str(tmp_path / "answer.md"),)
+    assert registry.dependencies("answerers", spec) == (str(tmp_path / "answer.md"),)
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "no prompt answer"), ("{query}", "query"), (" ", "empty")])
@@ -103,7 +103,7 @@ def test_a_template_that_cannot_be_filled_is_told_before_and_when_it_is_used(
     if content is not None:
         (tmp_path / "answer.md").write_text(content)
     spec = {"backend": "chat", "model": SCRIPTED, "prompts": str(tmp_path)}
-    [finding] = registry.examine("answerers", spec)
+    [finding] = registry.diagnose("answerers", spec)
     assert not finding.fine
     assert says in finding.text
     with pytest.raises(InputError, match=says):
@@ -131,7 +131,7 @@ def test_an_empty_reply_is_unparsable(said: str) -> None:
 
 def test_one_call_a_question_is_expected_of_a_provider() -> None:
     model = {"backend": "openai", "model": "lab/vlm", "provider": "openrouter", "max_tokens": 99}
-    [call] = registry.calls("answerers", {"backend": "chat", "model": model})
+    [call] = registry.estimate_calls("answerers", {"backend": "chat", "model": model})
     assert (call.model, call.max_tokens, call.repair) == ("lab/vlm", 99, False)
 
 
@@ -275,18 +275,18 @@ def test_an_empty_response_is_unparsable_and_no_answer(tmp_path: Path) -> None:
 def test_doctor_counts_the_responses_that_can_be_used(tmp_path: Path) -> None:
     spec = recorded(tmp_path)
     path = Path(spec["path"])
-    assert registry.depends_on("answerers", spec) == (spec["path"],)
-    [finding] = registry.examine("answerers", spec)
+    assert registry.dependencies("answerers", spec) == (spec["path"],)
+    [finding] = registry.diagnose("answerers", spec)
     assert finding.fine
     assert "12 responses" in finding.text
     path.write_text(path.read_text().replace("What of 3?,", "What of 3?,about "))
-    [finding] = registry.examine("answerers", spec)
+    [finding] = registry.diagnose("answerers", spec)
     assert not finding.fine
     assert "11 responses, and 1 rows cannot be used" in finding.text
     path.write_text("img_path,query\n")
-    [finding] = registry.examine("answerers", spec)
+    [finding] = registry.diagnose("answerers", spec)
     assert "column 'answer' is missing" in finding.text
     with pytest.raises(InputError, match="column 'answer' is missing"):
         answered(spec, of_row(1))
     path.unlink()
-    assert list(registry.examine("answerers", spec)) == []
+    assert list(registry.diagnose("answerers", spec)) == []

@@ -116,22 +116,22 @@ def test_what_the_server_sees_is_the_picture_and_no_instruction(
 @pytest.mark.parametrize(("protocol", "wanted"), [(EDCT_2025, 2), (EDCT_BENCH_2026, 4)])
 def test_its_templates_are_its_files(protocol: str, wanted: int) -> None:
     spec = {"backend": "blind", "model": {"backend": "scripted"}}
-    named = [Path(path).name for path in registry.depends_on("judges", spec, [protocol])]
+    named = [Path(path).name for path in registry.dependencies("judges", spec, [protocol])]
     assert len(named) == wanted
     assert [name for name in named if "repair" not in name] == ["blind_judge.md", "blind_grade.md"][: wanted // 2]
-    assert not list(registry.examine("judges", spec))
+    assert not list(registry.diagnose("judges", spec, protocols=RULES))
 
 
 def test_the_picture_is_counted_where_it_is_shown() -> None:
     model = {"backend": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
     spec = {"backend": "blind", "model": model}
-    assert {call.pictures for call in registry.calls("judges", spec, PAPERS)} == {1}
-    assert {call.pictures for call in registry.calls("judges", spec, CONTROLS)} == {0}
-    limits = [call.max_tokens for call in registry.calls("judges", spec, [EDCT_BENCH_2026])]
+    assert {call.pictures for call in registry.estimate_calls("judges", spec, PAPERS)} == {1}
+    assert {call.pictures for call in registry.estimate_calls("judges", spec, CONTROLS)} == {0}
+    limits = [call.max_tokens for call in registry.estimate_calls("judges", spec, [EDCT_BENCH_2026])]
     assert limits == [4096, 4096, 8192, 8192]
 
 
 def test_no_template_of_it_names_an_instruction() -> None:
     spec = {"backend": "blind", "model": {"backend": "scripted"}}
-    texts = [Path(path).read_text() for path in registry.depends_on("judges", spec, PAPERS)]
+    texts = [Path(path).read_text() for path in registry.dependencies("judges", spec, PAPERS)]
     assert not [text for text in texts if re.search(r"\{edit_instruction\}", text)]

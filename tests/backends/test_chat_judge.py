@@ -165,8 +165,8 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
 
 def test_a_limit_that_the_model_names_holds_for_everything() -> None:
     model = graded(GOOD, "Grade: 4")
-    own = chat.Options(model={"backend": "openai", "max_tokens": 500})
-    ChatJudge(model, own, chat.forms(own)).judge([request(protocol=BENCH)])
+    own = chat.Plugin(model={"backend": "openai", "max_tokens": 500})
+    ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge([request(protocol=BENCH)])
     assert {asked.max_tokens for asked in model.seen} == {None}
 
 
@@ -284,14 +284,14 @@ def test_a_fault_of_the_model_is_named_where_it_stands() -> None:
 )
 def test_only_the_templates_of_a_protocol_are_its_files(protocol: str, wanted: list[str]) -> None:
     """So that another prompt of one protocol runs no job of the other."""
-    named = [Path(path) for path in registry.depends_on("judges", SCRIPTED, [protocol])]
+    named = [Path(path) for path in registry.dependencies("judges", SCRIPTED, [protocol])]
     assert [f"{path.parent.name}/{path.name}" for path in named] == wanted
     assert all(path.is_file() for path in named)
-    assert not list(registry.examine("judges", SCRIPTED, protocols=[protocol]))
+    assert not list(registry.diagnose("judges", SCRIPTED, protocols=[protocol]))
 
 
 def test_without_a_protocol_all_templates_are_its_files() -> None:
-    assert len(registry.depends_on("judges", SCRIPTED)) == 8
+    assert len(registry.dependencies("judges", SCRIPTED, RULES)) == 8
 
 
 def test_an_own_folder_serves_one_protocol_or_holds_a_folder_for_each(tmp_path: Path) -> None:
@@ -303,8 +303,8 @@ def test_an_own_folder_serves_one_protocol_or_holds_a_folder_for_each(tmp_path: 
     judged(model, prompts=str(tmp_path))
     assert model.seen[0].turns[0].text == "flat Positive part: Make a ramp.\nNegative part: stairs"
     spec = SCRIPTED | {"prompts": str(tmp_path)}
-    assert not list(registry.examine("judges", spec, protocols=["edct-2025"]))
-    found = [finding.text for finding in registry.examine("judges", spec, protocols=["null-edit"])]
+    assert not list(registry.diagnose("judges", spec, protocols=["edct-2025"]))
+    found = [finding.text for finding in registry.diagnose("judges", spec, protocols=["null-edit"])]
     assert f"{tmp_path}/controls/compare.md: the prompt that begins 'controls" in found[0]
     assert "names {edit_instruction}; it may name edited_answer, edited_explanation, mark, original_answer" in found[0]
     assert "no prompt compare_repair.md" in found[1]

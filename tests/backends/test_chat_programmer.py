@@ -136,18 +136,18 @@ def test_own_prompts_are_used_and_missing_ones_are_named(tmp_path: Path) -> None
         write(model, "visprog", prompts=str(tmp_path))
     spec = {"backend": "chat", "model": SPEC, "prompts": str(tmp_path)}
     (tmp_path / "visprog.md").write_text("{questions}")
-    assert [finding.fine for finding in registry.examine("programmers", spec) if "visprog.md" in finding.text] == [
+    assert [finding.fine for finding in registry.diagnose("programmers", spec) if "visprog.md" in finding.text] == [
         False
     ]
 
 
 def test_what_a_request_costs_is_known_before() -> None:
     spec = {"backend": "chat", "model": {"backend": "openai", "model": "lab/llm", "provider": "openrouter"}}
-    [call] = registry.calls("programmers", spec)
+    [call] = registry.estimate_calls("programmers", spec)
     assert call.max_tokens == 512
     assert call.prompt > 3000
     assert call.pictures == 0
-    assert len(registry.depends_on("programmers", spec)) >= 2
+    assert len(registry.dependencies("programmers", spec)) >= 2
 
 
 def examples(language: Language) -> list[str]:

@@ -11,10 +11,10 @@ from cfeval.backends.chat.base import ChatReply
 from cfeval.backends.chat.openai import OpenAIChat, _shrunk
 from cfeval.backends.chat.openai import Options as ServerOptions
 from cfeval.backends.writers.base import Edit, WriteReply, WriteRequest
-from cfeval.backends.writers.chat import Chat, Options
+from cfeval.backends.writers.chat import Chat, Plugin
 from cfeval.errors import BackendError, InputError
 from cfeval.protocols import controls, edct_2025, edct_bench_2026
-from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT
+from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT, RULES
 from cfeval.records.common import Status
 from tests.backends.fake_chat import FakeChat
 from tests.conftest import picture
@@ -38,7 +38,7 @@ def write(model: FakeChat, **options: str) -> WriteReply:
 
 
 def writer_of(model: FakeChat, **options: str) -> Chat:
-    return Chat(model, Options(model={}, **options))
+    return Chat(model, Plugin(model={}, **options))
 
 
 def placebo(item: str = "i", edits: int = 1, explanation: str = "steam") -> WriteRequest:
@@ -216,10 +216,10 @@ def test_own_templates_take_the_place_of_the_packages(tmp_path: Path) -> None:
 
 def test_own_templates_are_its_files_and_their_faults_are_found(tmp_path: Path) -> None:
     spec = {"backend": "chat", "model": {"backend": "scripted"}, "prompts": str(tmp_path)}
-    named = registry.depends_on("writers", spec, [EDCT_2025])
+    named = registry.dependencies("writers", spec, [EDCT_2025])
     assert named == (str(tmp_path / "write.md"), str(tmp_path / "write_repair.md"))
     (tmp_path / "write.md").write_text("{qestion}")
-    found = list(registry.examine("writers", spec, protocols=[EDCT_2025]))
+    found = list(registry.diagnose("writers", spec, protocols=[EDCT_2025]))
     assert [finding.fine for finding in found] == [False, False]
     assert "names {qestion}; it may name edits, mark, original_answer" in found[0].text
     assert "no prompt write_repair.md" in found[1].text
@@ -229,14 +229,14 @@ def test_own_templates_are_its_files_and_their_faults_are_found(tmp_path: Path) 
 
 def test_without_own_templates_it_depends_on_the_packages_and_on_its_models_files() -> None:
     spec = {"backend": "chat", "model": {"backend": "world"}}
-    named = [Path(path) for path in registry.depends_on("writers", spec)]
+    named = [Path(path) for path in registry.dependencies("writers", spec, RULES)]
     assert {f"{path.parent.name}/{path.name}" for path in named} >= {
         "edct-2025/write.md",
         "edct-bench-2026/write_repair.md",
     }
     assert all(path.is_file() for path in named)
     assert any(path.name == "vlm.safetensors" for path in named)
-    assert not list(registry.examine("writers", spec))
+    assert not list(registry.diagnose("writers", spec, protocols=RULES))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_without_own_templates_it_depends_on_the_packages_and_on_its_models_file
 )
 def test_only_the_templates_of_a_protocol_are_its_files(protocol: str, wanted: list[str]) -> None:
     spec = {"backend": "chat", "model": {"backend": "scripted"}}
-    named = [Path(path) for path in registry.depends_on("writers", spec, [protocol])]
+    named = [Path(path) for path in registry.dependencies("writers", spec, [protocol])]
     assert [f"{path.parent.name}/{path.name}" for path in named] == wanted
 
 

@@ -129,21 +129,21 @@ def test_no_text_can_close_the_tag_that_holds_it() -> None:
 @pytest.mark.parametrize("family", ["builders", "checkers"])
 def test_templates_may_lie_in_an_own_folder(family: str, tmp_path: Path) -> None:
     spec = {"backend": "chat", **SPEC}
-    shipped = registry.depends_on(family, spec)
+    shipped = registry.dependencies(family, spec)
     assert all(Path(name).exists() for name in shipped)
     own = {**spec, "prompts": str(tmp_path)}
-    faults = [finding.text for finding in registry.examine(family, own) if not finding.fine]
+    faults = [finding.text for finding in registry.diagnose(family, own) if not finding.fine]
     assert len(faults) == len(shipped)
     for name in shipped:
         (tmp_path / Path(name).name).write_text(Path(name).read_text(encoding="utf-8"), encoding="utf-8")
-    assert not list(registry.examine(family, own))
-    assert not set(registry.depends_on(family, own)) & set(shipped)
+    assert not list(registry.diagnose(family, own))
+    assert not set(registry.dependencies(family, own)) & set(shipped)
 
 
 @pytest.mark.parametrize("family", ["builders", "checkers"])
 def test_what_is_asked_can_be_estimated(family: str) -> None:
     spec = {"backend": "chat", "model": {"backend": "openai", "model": "lab/vlm", "provider": "openrouter"}}
-    calls = registry.calls(family, spec)
+    calls = registry.estimate_calls(family, spec)
     assert [call.repair for call in calls] == [False, True]
     assert all(call.prompt > 1000 for call in calls)
     assert {call.pictures for call in calls} == {int(family == "checkers")}

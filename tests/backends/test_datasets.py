@@ -33,7 +33,7 @@ def test_listed_ids_are_taken_and_no_others_in_the_order_of_the_list(name: str, 
     assert [sample.id for sample in taken(name, options, seed=1)] == wanted
     assert [sample.id for sample in taken(name, options, seed=2)] == wanted
     assert [sample.id for sample in taken(name, options, items=2)] == wanted[:2]
-    assert options["ids"] in registry.depends_on("datasets", {"backend": name, **options})
+    assert options["ids"] in registry.dependencies("datasets", {"backend": name, **options})
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -220,7 +220,7 @@ def test_vqa_annotations_are_not_scored_as_ok_vqa(tmp_path: Path) -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_the_doctor_sees_whether_the_folder_of_images_is_there(tmp_path: Path, there: bool) -> None:
     options = write_release(tmp_path) | ({} if there else {"images": str(tmp_path / "none")})
-    [finding] = registry.examine("datasets", {"backend": "vqav2", **options})
+    [finding] = registry.diagnose("datasets", {"backend": "vqav2", **options})
     assert finding.fine == there
 
 
@@ -235,7 +235,7 @@ def test_a_folder_of_images_needs_a_question(tmp_path: Path) -> None:
     (tmp_path / "own.csv").unlink()
     spec = {"backend": "files", "path": str(tmp_path), "question": "What?"}
     assert {s.question for s in registry.build("datasets", spec).samples(9, 1)} == {"What?"}
-    assert registry.depends_on("datasets", spec) == (f"{tmp_path}/",)
+    assert registry.dependencies("datasets", spec) == (f"{tmp_path}/",)
     with pytest.raises(InputError, match="the option 'question'"):
         taken("files", {"path": str(tmp_path)})
 

@@ -195,12 +195,12 @@ def test_weights_that_are_in_no_file_are_one_line_and_not_made_up(tmp_path: Path
 
 
 def test_the_doctor_looks_at_both_checkpoints(tmp_path: Path) -> None:
-    whole = [(finding.fine, finding.text) for finding in registry.examine("maskers", spec("owlv2", sam=True))]
+    whole = [(finding.fine, finding.text) for finding in registry.diagnose("maskers", spec("owlv2", sam=True))]
     assert all(fine for fine, _ in whole)
     assert sum("is complete" in text for _, text in whole) == 2
     broken = Path(shutil.copytree(checkpoint("owlv2"), tmp_path / "owlv2"))
     (broken / "model.safetensors").write_bytes(b"")
-    said = [f for f in registry.examine("maskers", spec("owlv2") | {"model": str(broken)}) if not f.fine]
+    said = [f for f in registry.diagnose("maskers", spec("owlv2") | {"model": str(broken)}) if not f.fine]
     assert [f.text for f in said] == [
         "model 'owlv2' is incomplete: model.safetensors is cut short or no safetensors file; copy or download it again"
     ]
@@ -210,7 +210,9 @@ def test_the_doctor_looks_at_both_checkpoints(tmp_path: Path) -> None:
 
 
 def test_results_depend_on_the_files_of_both_checkpoints_and_hold_a_gpu_where_one_is_wanted() -> None:
-    files = registry.depends_on("maskers", spec("owlv2", sam=True))
+    files = registry.dependencies("maskers", spec("owlv2", sam=True))
     assert {Path(file).parent.name for file in files} == {"tiny-owlv2", "tiny-sam2"}
-    assert registry.needs("maskers", spec("owlv2")).gpu == 0
-    assert registry.needs("verifiers", {"backend": "localised", "mask": spec("owlv2") | {"device": "cuda"}}).gpu == 1
+    assert registry.resources("maskers", spec("owlv2")).gpu == 0
+    assert (
+        registry.resources("verifiers", {"backend": "localised", "mask": spec("owlv2") | {"device": "cuda"}}).gpu == 1
+    )

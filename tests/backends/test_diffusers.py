@@ -326,11 +326,11 @@ def test_a_broken_folder_is_one_line_for_the_run_and_for_the_doctor(breakage: st
         registry.build("editors", broken)
     assert "\n" not in str(caught.value)
     if breakage != "other weights":  # which only loading shows
-        assert [f.text for f in registry.examine("editors", broken) if not f.fine] == [str(caught.value)]
+        assert [f.text for f in registry.diagnose("editors", broken) if not f.fine] == [str(caught.value)]
 
 
 def test_the_doctor_finds_a_sound_checkpoint_fine() -> None:
-    findings = list(registry.examine("editors", spec("StableDiffusionInpaintPipeline")))
+    findings = list(registry.diagnose("editors", spec("StableDiffusionInpaintPipeline")))
     assert all(finding.fine for finding in findings)
     told = "; ".join(finding.text for finding in findings)
     said = (
@@ -344,14 +344,14 @@ def test_the_doctor_finds_a_sound_checkpoint_fine() -> None:
 
 
 def test_the_doctor_names_an_option_that_the_pipeline_refuses() -> None:
-    findings = registry.examine("editors", spec("StableDiffusionImg2ImgPipeline", true_cfg=2.0))
+    findings = registry.diagnose("editors", spec("StableDiffusionImg2ImgPipeline", true_cfg=2.0))
     assert next(f.text for f in findings if not f.fine).startswith(
         "StableDiffusionImg2ImgPipeline cannot use 'true_cfg'"
     )
 
 
 def test_results_depend_on_the_checkpoint_and_the_masks(masks: Path) -> None:
-    named = registry.depends_on("editors", spec("StableDiffusionInpaintPipeline", masks=str(masks)))
+    named = registry.dependencies("editors", spec("StableDiffusionInpaintPipeline", masks=str(masks)))
     folder = checkpoint("StableDiffusionInpaintPipeline")
     assert all(Path(file).is_file() for file in named)
     assert {str(folder / "model_index.json"), str(masks / "i.png")} <= set(named)
@@ -359,8 +359,8 @@ def test_results_depend_on_the_checkpoint_and_the_masks(masks: Path) -> None:
 
 
 def test_a_gpu_is_held_unless_the_processor_is_asked_for() -> None:
-    assert registry.needs("editors", spec("FluxKontextPipeline")).gpu == 0
-    assert registry.needs("editors", spec("FluxKontextPipeline", device="auto")).gpu == 1
+    assert registry.resources("editors", spec("FluxKontextPipeline")).gpu == 0
+    assert registry.resources("editors", spec("FluxKontextPipeline", device="auto")).gpu == 1
 
 
 def test_offload_without_a_gpu_and_where_it_cannot_work_is_refused() -> None:

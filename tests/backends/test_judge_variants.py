@@ -93,8 +93,8 @@ def test_an_own_template_whose_texts_cannot_be_moved_is_told(tmp_path: Path, tem
     (tmp_path / "judge.md").write_text(template)
     (tmp_path / "judge_repair.md").write_text("again")
     spec = SPEC | {"prompts": str(tmp_path)}
-    assert not list(registry.examine("judges", spec, protocols=["edct-2025"]))
-    [finding] = registry.examine("judges", spec | {"order": "edited-first"}, protocols=["edct-2025"])
+    assert not list(registry.diagnose("judges", spec, protocols=["edct-2025"]))
+    [finding] = registry.diagnose("judges", spec | {"order": "edited-first"}, protocols=["edct-2025"])
     assert "judge.md: order: edited-first moves texts, and {" in finding.text
     with pytest.raises(InputError, match="does not stand once"):
         judge_of(FakeChat(SAID), prompts=str(tmp_path), order="edited-first").judge([request()])
@@ -110,7 +110,7 @@ def test_another_wording_of_an_own_folder_has_its_own_file(tmp_path: Path) -> No
         (tmp_path / f"{name}.md").write_text(name)
     assert prompts(judge_of(FakeChat(SAID), prompts=str(tmp_path), wording="b"), request()) == ["judge_b"]
     spec = SPEC | {"prompts": str(tmp_path), "wording": "b"}
-    named = [Path(path).name for path in registry.depends_on("judges", spec, ["edct-2025"])]
+    named = [Path(path).name for path in registry.dependencies("judges", spec, ["edct-2025"])]
     assert named == ["judge_b.md", "judge_repair.md"]
 
 

@@ -21,7 +21,7 @@ def build(backend: str, **options: Any) -> Any:
 
 def findings(backend: str, **options: Any) -> list[tuple[bool, str]]:
     spec = {"backend": backend, "device": "cpu", **options}
-    return [(found.fine, found.text) for found in registry.examine("classifiers", spec)]
+    return [(found.fine, found.text) for found in registry.diagnose("classifiers", spec)]
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_classes_are_imagenets_or_those_of_a_file_or_numbers(tmp_path: Path) -> 
     assert build("timm", model="test_resnet", weights="none", classes=own).classes == NAMES
     assert build("random", architecture=ARCHITECTURE, num_classes=3).classes == ("0", "1", "2")
     assert build("random", architecture=ARCHITECTURE).classes[293] == "cheetah"
-    assert registry.depends_on("classifiers", {"backend": "random", "classes": own}) == (own,)
+    assert registry.dependencies("classifiers", {"backend": "random", "classes": own}) == (own,)
 
 
 @pytest.mark.parametrize(

@@ -63,13 +63,13 @@ def fault(family: str, model: Path | str, **options: Any) -> str:
         registry.build(family, spec(family, model, **options))
     text = str(caught.value)
     assert "\n" not in text
-    assert [f.text for f in registry.examine(family, spec(family, model, **options)) if not f.fine] == [text]
+    assert [f.text for f in registry.diagnose(family, spec(family, model, **options)) if not f.fine] == [text]
     return text
 
 
 def told(family: str, model: Path | str) -> str:
     """What the doctor says, which is fine."""
-    findings = list(registry.examine(family, spec(family, model)))
+    findings = list(registry.diagnose(family, spec(family, model)))
     assert all(finding.fine for finding in findings), findings
     return "; ".join(finding.text for finding in findings)
 
@@ -206,10 +206,10 @@ def test_results_depend_on_every_file_of_the_folder_that_is_not_hidden(family: s
     expected = {str(path) for path in folder.rglob("*") if path.is_file()}
     (weights.parent / ".cache").mkdir()
     (weights.parent / ".cache" / "lock").touch()
-    assert set(registry.depends_on(family, spec(family, folder))) == expected
+    assert set(registry.dependencies(family, spec(family, folder))) == expected
     shards = {"a": weights.name, "b": "gone.safetensors"}
     (index := weights.parent / "x.safetensors.index.json").write_text(json.dumps({"weight_map": shards}))
-    named = set(registry.depends_on(family, spec(family, folder)))
+    named = set(registry.dependencies(family, spec(family, folder)))
     assert named == {*expected, str(index), str(weights.with_name("gone.safetensors"))}
 
 
@@ -218,8 +218,8 @@ def test_a_folder_that_is_not_there_lacks_its_first_file_and_a_name_on_the_hub_h
     family: str, tmp_path: Path
 ) -> None:
     gone = tmp_path / "gone"
-    assert registry.depends_on(family, spec(family, gone)) == (str(gone / INDEXES[family]),)
-    assert registry.depends_on(family, spec(family, "owner/name")) == ()
+    assert registry.dependencies(family, spec(family, gone)) == (str(gone / INDEXES[family]),)
+    assert registry.dependencies(family, spec(family, "owner/name")) == ()
 
 
 @FAMILIES
@@ -243,7 +243,7 @@ def test_weights_that_memory_cannot_hold_are_seen_before(family: str, monkeypatc
     little = virtual_memory()._replace(available=1000)
     monkeypatch.setattr("psutil.virtual_memory", lambda: little)
     folder = CHECKPOINTS[family]()
-    (found,) = [f.text for f in registry.examine(family, spec(family, folder)) if not f.fine]
+    (found,) = [f.text for f in registry.diagnose(family, spec(family, folder)) if not f.fine]
     expected = f"the weights of '{folder.name}' take 0.0 GiB of memory, the host has 0.0 GiB; set dtype: bfloat16"
     assert found.startswith(expected)
 

@@ -9,7 +9,7 @@ import pytest
 from cfeval.backends import registry
 from cfeval.backends.maskers.base import Found
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
-from cfeval.backends.verifiers.localised import Localised, Options
+from cfeval.backends.verifiers.localised import Localised, Plugin
 from cfeval.errors import ParamsError
 from cfeval.io.pictures import Picture
 from tests.backends.edit_gate.photographs import (
@@ -40,7 +40,7 @@ STORAGE = pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
 def verified(original: Pixels, edited: Pixels, found: Mask | Found, **options: Any) -> VerifyReply:
     found = found if isinstance(found, Found) else Found(found)
     request = VerifyRequest("i", picture(original), picture(edited), "Make it red.", concept="it")
-    [reply] = Localised(Known(found), Options(mask={}, **options)).verify([request])
+    [reply] = Localised(Known(found), Plugin(mask={}, **options)).verify([request])
     return reply
 
 
@@ -219,7 +219,7 @@ def test_the_masker_sees_both_pictures_at_one_size_and_what_changed() -> None:
     place = place_in(original)
     masker = Known(Found(place))
     edited = cv2.resize(pasted(original, place), (300, 200), interpolation=cv2.INTER_AREA)
-    Localised(masker, Options(mask={})).verify([VerifyRequest("i", picture(original), picture(edited), "p")])
+    Localised(masker, Plugin(mask={})).verify([VerifyRequest("i", picture(original), picture(edited), "p")])
     [(request, changed)] = masker.seen
     assert request.edited.pixels.shape == request.original.pixels.shape
     assert changed[place].mean() > 0.5

@@ -174,7 +174,7 @@ def test_own_masks_are_taken_from_a_folder_by_item_and_edit(tmp_path: Path) -> N
     assert second.original.mean() == 34 / 64  # type: ignore[union-attr]
     missing = found(replace(asked, item="j"), backend="folder", folder=str(tmp_path))
     assert "no mask j-1.png or j.png" in missing.reason
-    assert len(registry.depends_on("maskers", {"backend": "folder", "folder": str(tmp_path)})) == 2
+    assert len(registry.dependencies("maskers", {"backend": "folder", "folder": str(tmp_path)})) == 2
     with pytest.raises(BackendError, match="masks: no folder"):
         registry.build("maskers", {"backend": "folder", "folder": str(tmp_path / "nowhere")})
 
@@ -244,7 +244,7 @@ def test_a_segmenter_finds_what_is_over_the_threshold() -> None:
     assert some.original is not None
     assert 0 < some.original.mean() < 1
     assert found(asked, **spec, threshold=(1 + score) / 2).reason == "no 'the red circle' is found in the original"
-    assert registry.needs("maskers", spec).gpu == 0
-    assert registry.needs("maskers", spec | {"device": "auto"}).gpu == 1
-    assert str(checkpoint("clipseg") / "config.json") in registry.depends_on("maskers", spec)
-    assert all(finding.fine for finding in registry.examine("maskers", spec))
+    assert registry.resources("maskers", spec).gpu == 0
+    assert registry.resources("maskers", spec | {"device": "auto"}).gpu == 1
+    assert str(checkpoint("clipseg") / "config.json") in registry.dependencies("maskers", spec)
+    assert all(finding.fine for finding in registry.diagnose("maskers", spec))

@@ -110,8 +110,8 @@ def test_a_file_that_holds_no_weights_is_one_line(tmp_path: Path) -> None:
 
 def test_the_files_that_results_depend_on_are_named_and_the_doctor_looks(tmp_path: Path) -> None:
     spec = {"backend": "state_dict", "path": "w.pt", "architecture": "resnet5", "classes": "c.txt", "device": "cpu"}
-    assert registry.depends_on("classifiers", spec) == ("w.pt", "c.txt")
-    found = list(registry.examine("classifiers", spec))
+    assert registry.dependencies("classifiers", spec) == ("w.pt", "c.txt")
+    found = list(registry.diagnose("classifiers", spec))
     assert [one.fine for one in found] == [True, False]
     assert "did you mean 'resnet50'" in found[1].text or "resnet" in found[1].text
 

@@ -79,7 +79,7 @@ def test_lpips_is_never_computed_without_its_weights(tmp_path: Path, monkeypatch
         BackendError, match=r"alexnet-owt-7be5be79.pth, which are not in torch's cache; name their file"
     ):
         built(backend="lpips")
-    findings = list(registry.examine("perceptual", {"backend": "lpips", "device": "cpu"}))
+    findings = list(registry.diagnose("perceptual", {"backend": "lpips", "device": "cpu"}))
     assert [finding.fine for finding in findings] == [True, False]
     with pytest.raises(BackendError, match="no such file of weights"):
         built(backend="lpips", weights=str(tmp_path / "nothing.pth"), download=True)
@@ -91,7 +91,7 @@ def test_lpips_finds_its_weights_in_torchs_cache(tmp_path: Path, monkeypatch: py
     cached.parent.mkdir(parents=True)
     cached.write_bytes(trunk("alex").read_bytes())
     assert built(backend="lpips").distance(drawn(1), drawn(2)).shape == (2,)
-    assert all(finding.fine for finding in registry.examine("perceptual", {"backend": "lpips", "device": "cpu"}))
+    assert all(finding.fine for finding in registry.diagnose("perceptual", {"backend": "lpips", "device": "cpu"}))
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_names_that_are_no_coco_images_are_taken_with_safe_ids(tmp_path: Path) -
 
 def test_doctor_tells_what_rows_and_images_there_are(tmp_path: Path) -> None:
     spec = csv_spec(tmp_path, missing=(3,), spoilt=(6,))
-    findings = list(registry.examine("question_sets", spec))
+    findings = list(registry.diagnose("question_sets", spec))
     assert [finding.fine for finding in findings] == [False, False]
     assert "11 rows, and 1 cannot be used" in findings[0].text
     assert "images for 9 of 11 rows" in findings[1].text
@@ -149,11 +149,11 @@ def test_puzzles_have_the_wanted_size_and_flowers(tmp_path: Path) -> None:
     (pair,), _ = pairs_of(spec, 1)
     assert pair.picture.pixels.shape == (240, 240, 3)
     assert (np.abs(pair.picture.pixels.astype(int) - (40, 0, 0)).max(axis=2) < 12).sum() > 200, "the icons are drawn"
-    assert registry.depends_on("question_sets", spec) == (str(images / "COCO_val2014_000000000001.jpg"),)
-    (finding,) = registry.examine("question_sets", spec)
+    assert registry.dependencies("question_sets", spec) == (str(images / "COCO_val2014_000000000001.jpg"),)
+    (finding,) = registry.diagnose("question_sets", spec)
     assert finding.fine
     assert "1 flowers" in finding.text
-    (finding,) = registry.examine("question_sets", spec | {"icons": str(tmp_path / "no")})
+    (finding,) = registry.diagnose("question_sets", spec | {"icons": str(tmp_path / "no")})
     assert not finding.fine
     assert "no such folder" in finding.text
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from cfeval.backends import registry
-from cfeval.backends.registry import Expected
+from cfeval.backends.registry import CallEstimate
 from cfeval.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT
 
 TALKER = {"backend": "openai", "model": "talker", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
 CHAT = {"backend": "chat", "model": TALKER}
-ONE = Expected("talker", image_tokens=1500, max_tokens=300)
+ONE = CallEstimate("talker", image_tokens=1500, max_tokens=300)
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ ONE = Expected("talker", image_tokens=1500, max_tokens=300)
 def test_a_plug_in_says_which_calls_one_request_makes(
     family: str, spec: dict[str, Any], sure: list[str], repairs: list[str]
 ) -> None:
-    calls = registry.calls(family, spec, [EDCT_2025])
+    calls = registry.estimate_calls(family, spec, [EDCT_2025])
     assert [call.model for call in calls if not call.repair] == sure
     assert [call.model for call in calls if call.repair] == repairs
     assert all(call.images == 1 for call in calls) == (family == "editors" or not calls)
-    assert bool(calls) == registry.needs(family, spec).api
+    assert bool(calls) == registry.resources(family, spec).api
 
 
 def test_the_prompts_of_a_writer_are_counted() -> None:
-    [chat] = registry.calls("chat", TALKER)
+    [chat] = registry.estimate_calls("chat", TALKER)
     assert chat == ONE
-    first, repair = registry.calls("writers", CHAT, [EDCT_2025])
+    first, repair = registry.estimate_calls("writers", CHAT, [EDCT_2025])
     assert repair.prompt > first.prompt > 1000
     assert (first.max_tokens, first.image_tokens) == (300, 1500)
 
@@ -65,21 +65,23 @@ def test_the_prompts_of_a_writer_are_counted() -> None:
 def test_what_is_asked_depends_on_the_protocol(family: str, protocol: str, pictures: int, limits: list[int]) -> None:
     named, own = ({**CHAT, "model": {**TALKER, **more}} for more in ({}, {"max_tokens": 2048}))
     open_ended = {**CHAT, "model": {name: value for name, value in TALKER.items() if name != "max_tokens"}}
-    calls = [call for call in registry.calls(family, open_ended, [protocol]) if not call.repair]
+    calls = [call for call in registry.estimate_calls(family, open_ended, [protocol]) if not call.repair]
     assert [call.max_tokens for call in calls] == limits
     assert {call.pictures for call in calls} <= {pictures}
-    assert {call.max_tokens for call in registry.calls(family, named, [protocol])} <= {300}, "the model's own limit"
-    assert {call.max_tokens for call in registry.calls(family, own, [protocol])} <= {2048}
+    assert {call.max_tokens for call in registry.estimate_calls(family, named, [protocol])} <= {300}, (
+        "the model's own limit"
+    )
+    assert {call.max_tokens for call in registry.estimate_calls(family, own, [protocol])} <= {2048}
 
 
 def test_of_no_protocol_nothing_is_said() -> None:
     spec = {"backend": "panel", "judges": [CHAT]}
-    assert registry.depends_on("judges", spec, []) == registry.calls("judges", spec, []) == ()
+    assert registry.dependencies("judges", spec, []) == registry.estimate_calls("judges", spec, []) == ()
 
 
 def test_offline_no_provider_is_asked_but_what_lies_here_is_looked_at(tmp_path: Any) -> None:
     spec = CHAT | {"prompts": str(tmp_path)}
-    texts = [(finding.fine, finding.text) for finding in registry.examine("judges", spec, True, [EDCT_2025])]
+    texts = [(finding.fine, finding.text) for finding in registry.diagnose("judges", spec, True, [EDCT_2025])]
     assert [fine for fine, _ in texts] == [False, False, True]
     assert "judge.md" in texts[0][1]
     assert "the provider is not asked" in texts[2][1]

@@ -12,7 +12,7 @@ from cfeval.backends.asking import question
 from cfeval.backends.chat.base import ChatReply
 from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
 from cfeval.backends.verifiers.every import Every
-from cfeval.backends.verifiers.semantic import FORM, Options, Semantic, beside
+from cfeval.backends.verifiers.semantic import FORM, Plugin, Semantic, beside
 from cfeval.errors import ParamsError
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import load_prompt
@@ -34,7 +34,7 @@ def request(item: str = "i", **more: Any) -> VerifyRequest:
 
 
 def semantic(model: FakeChat) -> Semantic:
-    return Semantic(model, question(Options(model={}), FORM))
+    return Semantic(model, question(Plugin(model={}), FORM))
 
 
 def verified(*said: str | ChatReply, **more: Any) -> VerifyReply:
@@ -132,20 +132,20 @@ def test_the_prompts_show_and_ask_for_the_form_that_is_read() -> None:
 
 def test_own_templates_are_its_files_and_faults_in_them_are_found(tmp_path: Path) -> None:
     spec: dict[str, Any] = {"backend": "semantic", "model": {"backend": "scripted"}}
-    assert [Path(file).name for file in registry.depends_on("verifiers", spec)] == ["verify.md", "verify_repair.md"]
-    assert not list(registry.examine("verifiers", spec))
+    assert [Path(file).name for file in registry.dependencies("verifiers", spec)] == ["verify.md", "verify_repair.md"]
+    assert not list(registry.diagnose("verifiers", spec))
     (tmp_path / "verify.md").write_text("Look at {picture}.")
     (tmp_path / "verify_repair.md").write_text("Again: {instruction}")
-    said = [finding.text for finding in registry.examine("verifiers", spec | {"prompts": str(tmp_path)})]
+    said = [finding.text for finding in registry.diagnose("verifiers", spec | {"prompts": str(tmp_path)})]
     assert len(said) == 1
     assert "names {picture}; it may name first, instruction, mark, second" in said[0]
 
 
 def test_its_calls_are_counted() -> None:
     model = {"backend": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
-    first, repair = registry.calls("verifiers", {"backend": "semantic", "model": model})
+    first, repair = registry.estimate_calls("verifiers", {"backend": "semantic", "model": model})
     assert (first.model, first.pictures, first.repair, repair.repair) == ("eyes", 1, False, True)
-    assert registry.needs("verifiers", {"backend": "semantic", "model": model}).api
+    assert registry.resources("verifiers", {"backend": "semantic", "model": model}).api
 
 
 class Says:

@@ -106,5 +106,5 @@ def test_the_doctor_sees_whether_the_folder_of_images_is_there(
     tmp_path: Path, images: str | None, fine: bool | None
 ) -> None:
     options = write_threedsrbench(tmp_path) | ({"images": str(tmp_path / images)} if images else {})
-    found = [finding.fine for finding in registry.examine("datasets", {"backend": "threedsrbench", **options})]
+    found = [finding.fine for finding in registry.diagnose("datasets", {"backend": "threedsrbench", **options})]
     assert found == ([] if fine is None else [fine])

@@ -313,14 +313,14 @@ def short_of_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
 
 def test_a_folder_tells_its_files_and_a_name_on_the_hub_has_none() -> None:
     folder = checkpoint("qwen2_5_vl")
-    named = registry.depends_on("chat", {"backend": "transformers", "model": str(folder)})
+    named = registry.dependencies("chat", {"backend": "transformers", "model": str(folder)})
     assert {Path(path).name for path in named} == {path.name for path in folder.iterdir()}
-    assert registry.depends_on("chat", {"backend": "transformers", "model": "owner/name"}) == ()
+    assert registry.dependencies("chat", {"backend": "transformers", "model": "owner/name"}) == ()
 
 
 def test_a_job_holds_a_gpu_unless_it_runs_on_the_processor() -> None:
     for device, gpus in {"auto": 1, "cuda": 1, "cuda:1": 1, "cpu": 0}.items():
-        assert registry.needs("chat", {"backend": "transformers", "model": "x", "device": device}).gpu == gpus
+        assert registry.resources("chat", {"backend": "transformers", "model": "x", "device": device}).gpu == gpus
 
 
 @pytest.mark.parametrize(

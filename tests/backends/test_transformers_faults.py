@@ -101,7 +101,7 @@ def test_a_folder_that_is_no_whole_checkpoint_says_what_is_missing(what: str, fo
     breaking, expected = BROKEN[what]
     breaking(folder)
     assert re.search(expected, fault(folder))
-    found = list(registry.examine("chat", spec(folder)))
+    found = list(registry.diagnose("chat", spec(folder)))
     assert [finding.fine for finding in found if "incomplete" in finding.text] == (
         [False] if what in SEEN_BEFORE_LOADING else []
     )
@@ -119,7 +119,7 @@ def test_a_package_that_is_not_installed_is_named(
     monkeypatch.setattr(packages, "find_spec", lambda name: None if name == package else object())
     expected = f"needs the package '{package.replace('_', '-')}'; install it, or set"
     assert expected in fault(folder, **options)
-    assert not next(registry.examine("chat", spec(folder, **options))).fine
+    assert not next(registry.diagnose("chat", spec(folder, **options))).fine
 
 
 def test_a_package_that_the_library_misses_is_named(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_model_too_large_for_memory_is_seen_before_and_while_loading(
 
     little = virtual_memory()._replace(available=1000)
     monkeypatch.setattr("psutil.virtual_memory", lambda: little)
-    (found,) = [finding for finding in registry.examine("chat", spec(folder)) if not finding.fine]
+    (found,) = [finding for finding in registry.diagnose("chat", spec(folder)) if not finding.fine]
     assert "set dtype: bfloat16, device_map: auto, or take a smaller model" in found.text
 
     def full(*arguments: object, **options: object) -> None:
@@ -158,10 +158,10 @@ def test_limits_on_pixels_that_cannot_have_an_effect_are_refused() -> None:
     text_only, options = checkpoint("llama"), {"max_pixels": 100}
     expected = "model 'tiny-llama' reads text only; leave min_pixels and max_pixels out"
     assert fault(text_only, **options) == expected
-    assert [f.text for f in registry.examine("chat", spec(text_only, **options)) if not f.fine] == [expected]
+    assert [f.text for f in registry.diagnose("chat", spec(text_only, **options)) if not f.fine] == [expected]
 
 
 def test_the_doctor_says_how_a_limit_on_pixels_is_kept(folder: Path) -> None:
-    findings = list(registry.examine("chat", spec(folder, max_pixels=100)))
+    findings = list(registry.diagnose("chat", spec(folder, max_pixels=100)))
     assert all(finding.fine for finding in findings)
     assert [finding for finding in findings if "at most 100 pixels" in finding.text]

@@ -184,12 +184,12 @@ def test_bad_options_and_checkpoints_of_another_kind_are_named() -> None:
 
 def test_what_it_needs_rests_on_and_lacks_is_said() -> None:
     spec = {"backend": "transformers", "matcher": str(visions.checkpoint("clip")), "device": "cpu"}
-    assert registry.needs("vision", spec).gpu == 0
-    assert registry.needs("vision", {**spec, "device": "auto"}).gpu == 1
-    assert registry.needs("vision", {"backend": "transformers"}).gpu == 0
-    assert any(path.endswith("model.safetensors") for path in registry.depends_on("vision", spec))
-    findings = list(registry.examine("vision", spec))
+    assert registry.resources("vision", spec).gpu == 0
+    assert registry.resources("vision", {**spec, "device": "auto"}).gpu == 1
+    assert registry.resources("vision", {"backend": "transformers"}).gpu == 0
+    assert any(path.endswith("model.safetensors") for path in registry.dependencies("vision", spec))
+    findings = list(registry.diagnose("vision", spec))
     assert all(finding.fine for finding in findings)
     assert any("detector, depth, sam, vqa, llm" in finding.text for finding in findings)
     talking = {**spec, "llm": {"backend": "scripted"}, "prompts": "no/such/folder"}
-    assert any("no prompt ask.md" in finding.text for finding in registry.examine("vision", talking))
+    assert any("no prompt ask.md" in finding.text for finding in registry.diagnose("vision", talking))

@@ -202,7 +202,7 @@ def test_a_noisy_judge_leaves_failures_alone_and_looks_where_its_judge_does() ->
     assert not judge.needs_picture
     looks: Judge = registry.build("judges", {"backend": "noisy", "judge": {"backend": "reader"}})
     assert looks.needs_picture
-    assert registry.depends_on("judges", {"backend": "noisy", "judge": {"backend": "reader"}})
+    assert registry.dependencies("judges", {"backend": "noisy", "judge": {"backend": "reader"}})
 
 
 @pytest.mark.parametrize("protocol", sorted(RULES))

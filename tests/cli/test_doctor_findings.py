@@ -193,7 +193,7 @@ def test_parameter_files_are_merged_in_order(examined: Any, server: Loopback, tm
 def test_a_defect_of_an_examination_is_a_finding_that_shows_no_secret(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def examine(options: openai.Options) -> Iterator[registry.Finding]:
+    def examine(options: openai.Options) -> Iterator[registry.Diagnostic]:
         raise KeyError(CANARY)
 
     monkeypatch.setattr(openai, "examine", examine)
@@ -208,9 +208,9 @@ def test_an_examination_that_never_ends_is_left_behind(
 ) -> None:
     never = threading.Event()
 
-    def examine(options: scripted.Options) -> Iterator[registry.Finding]:
+    def examine(options: scripted.Options) -> Iterator[registry.Diagnostic]:
         never.wait(60)
-        yield registry.Finding(True, "late")
+        yield registry.Diagnostic(True, "late")
 
     monkeypatch.setattr(scripted, "examine", examine, raising=False)
     content = params(tmp_path, server.openai)
@@ -277,7 +277,7 @@ def test_the_gpu_is_looked_at_where_a_backend_needs_one(
     content = params(tmp_path, server.openai)
     assert not any(line.startswith("ok   gpu") for line in examined(content)[1])
     content["edct"]["vlms"]["m"] = {"backend": "scripted"}
-    monkeypatch.setattr(scripted, "needs", lambda options: registry.Needs(gpu=1), raising=False)
+    monkeypatch.setattr(scripted, "needs", lambda options: registry.Resources(gpu=1), raising=False)
     status, lines, _ = examined(content)
     assert status == 0
     said = about(lines, "gpu")

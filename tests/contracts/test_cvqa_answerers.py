@@ -68,6 +68,6 @@ def test_every_question_is_answered_on_its_own(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_it_takes_is_known_before_anything_is_spent(name: str, tmp_path: Path) -> None:
     spec = spec_of(name, tmp_path)
-    assert all(finding.fine for finding in registry.examine("answerers", spec))
-    assert registry.calls("answerers", spec) == ()
-    assert all(Path(file).exists() for file in registry.depends_on("answerers", spec))
+    assert all(finding.fine for finding in registry.diagnose("answerers", spec))
+    assert registry.estimate_calls("answerers", spec) == ()
+    assert all(Path(file).exists() for file in registry.dependencies("answerers", spec))

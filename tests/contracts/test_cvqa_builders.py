@@ -51,7 +51,7 @@ def test_a_builder_builds_for_each_request_on_its_own(name: str) -> None:
         else:
             assert reply.reason
             assert not reply.question
-    assert not [finding.text for finding in registry.examine("builders", spec) if not finding.fine]
+    assert not [finding.text for finding in registry.diagnose("builders", spec) if not finding.fine]
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

@@ -45,7 +45,7 @@ def test_a_checker_checks_each_request_on_its_own(name: str) -> None:
     for reply in together:
         assert (reply.related is None) == (reply.reasonable is None) == (reply.status != Status.OK)
         assert bool(reply.reason) == (reply.status != Status.OK)
-    assert not [finding.text for finding in registry.examine("checkers", spec) if not finding.fine]
+    assert not [finding.text for finding in registry.diagnose("checkers", spec) if not finding.fine]
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

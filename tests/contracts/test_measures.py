@@ -45,10 +45,10 @@ def test_every_plug_in_has_a_contract_test(family: str) -> None:
 @pytest.mark.parametrize(("family", "name"), [(family, name) for family in EXAMPLES for name in cases(family)])
 def test_what_a_plug_in_says_of_itself(family: str, name: str) -> None:
     spec = specified(family, name)
-    assert registry.needs(family, spec).gpu == 0
-    assert registry.needs(family, spec | {"device": "auto"}).gpu == 1
-    assert all(finding.fine for finding in registry.examine(family, spec))
-    assert registry.depends_on(family, spec) == ((spec["weights"],) if "weights" in spec else ())
+    assert registry.resources(family, spec).gpu == 0
+    assert registry.resources(family, spec | {"device": "auto"}).gpu == 1
+    assert all(finding.fine for finding in registry.diagnose(family, spec))
+    assert registry.dependencies(family, spec) == ((spec["weights"],) if "weights" in spec else ())
     with pytest.raises(ParamsError, match="here: unknown option 'no_such_option'"):
         registry.check(family, spec | {"no_such_option": 1}, "here")
 

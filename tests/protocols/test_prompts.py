@@ -17,9 +17,12 @@ from cfeval.studies.edct.filtering import FORM as FILTER
 
 FOLDER = Path(prompt_file("x", protocol="x")).parents[1]
 JUDGES: dict[str, Mapping[str, Forms]] = {
-    "chat": chat.forms(chat.Options(model={})),
-    "chat, wording b": chat.forms(chat.Options(model={}, wording="b")),
-    "blind": blind.forms(blind.Options(model={})),
+    name: {protocol: judge.forms(protocol) for protocol in RULES}
+    for name, judge in {
+        "chat": chat.Plugin(model={}),
+        "chat, wording b": chat.Plugin(model={}, wording="b"),
+        "blind": blind.Plugin(model={}),
+    }.items()
 }
 JUDGED = {
     (form.folder, *form.templates): form

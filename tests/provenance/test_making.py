@@ -143,7 +143,7 @@ def test_a_former_sidecar_does_not_speak_for_a_job_that_was_ended() -> None:
 def test_a_file_that_no_plan_names_is_refused(look: Work) -> None:
     Path("own.txt").write_text("own")
     with pytest.raises(
-        InputError, match=r"read own\.txt, which its plan does not name; let the plug-in's `files` name it"
+        InputError, match=r"read own\.txt, which its plan does not name; let the plug-in's `dependencies` name it"
     ):
         made(write, look)
     assert not Path(JOB.sidecar).exists()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.slurm.cluster import ADVICE, Cluster, missing, running
-from tests.workflow.study import PROJECT, Study, lay_out
+from tests.workflow.study import PROJECT, Study, lay_out, offer
 
 
 @dataclass
@@ -30,7 +30,7 @@ class SlurmStudy(Study):
 
     def plug_in(self, family: str, name: str, source: str) -> None:
         """Add a backend to this study's copy of the code."""
-        (self.root / f"src/cfeval/backends/{family}/{name}.py").write_text(source)
+        offer(self.root, family, name, source)
 
 
 @pytest.fixture(scope="session")

@@ -64,11 +64,11 @@ import sys
 from cfeval.backends import held
 from cfeval.backends.chat import world
 from cfeval.backends.chat.world import Options, files
-from cfeval.backends.registry import Needs
+from cfeval.backends.registry import Resources
 
 
-def needs(options: Options) -> Needs:
-    return Needs(gpu=1)
+def needs(options: Options) -> Resources:
+    return Resources(gpu=1)
 
 
 def build(options: Options):
@@ -83,11 +83,11 @@ import time
 
 from cfeval.backends.chat import scripted
 from cfeval.backends.chat.scripted import Options
-from cfeval.backends.registry import Needs
+from cfeval.backends.registry import Resources
 
 
-def needs(options: Options) -> Needs:
-    return Needs(api=True)
+def needs(options: Options) -> Resources:
+    return Resources(api=True)
 
 
 def build(options: Options):

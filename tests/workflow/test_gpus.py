@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.study import PARAMS, Study, lay_out
+from tests.workflow.study import PARAMS, Study, lay_out, offer
 
 NEEDY = '''"""A scripted target, which says that it needs a GPU and notes when it begins and ends on which."""
 
@@ -15,11 +15,11 @@ import time
 
 from cfeval.backends.chat import scripted
 from cfeval.backends.chat.scripted import Options
-from cfeval.backends.registry import Needs
+from cfeval.backends.registry import Resources
 
 
-def needs(options: Options) -> Needs:
-    return Needs(gpu=1)
+def needs(options: Options) -> Resources:
+    return Resources(gpu=1)
 
 
 def build(options: Options):
@@ -42,7 +42,7 @@ def study(tmp_path: Path) -> Study:
     params = deepcopy(PARAMS) | {"shards": 4}
     params["edct"]["vlms"]["ma"] = {"backend": "needy"}
     study = lay_out(tmp_path / "home" / "study", params)
-    (study.root / "src/cfeval/backends/chat/needy.py").write_text(NEEDY)
+    offer(study.root, "chat", "needy", NEEDY)
     return study
 
 

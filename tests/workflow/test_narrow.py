@@ -29,7 +29,12 @@ MORE = (
     Edit("what the grammar judge reads", f"{CODE}/backends/judges/grammar.py", "", "\n"),
     Edit("a plug-in that nobody uses", f"{CODE}/backends/judges/scripted.py", "256 *", "255 *"),
     Edit("a prompt that nobody uses", f"{CODE}/prompts/edct/edct-2025/judge.md", "", "Be strict.\n"),
-    Edit("the list of calls for an estimate", f"{CODE}/backends/judges/chat.py", "def calls(", "def _old_calls("),
+    Edit(
+        "the list of calls for an estimate",
+        f"{CODE}/backends/judging.py",
+        "return self.samples * super()",
+        "return super()",
+    ),
 )
 NOBODYS = {edit.what for edit in (*WORDS, *MORE)}
 

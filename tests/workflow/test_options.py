@@ -156,7 +156,9 @@ def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
     study.change(lambda edct: edct["judges"]["j"].update(beside="own/beside.md"))
     refused = study.try_("snakemake", "--", VERDICT)
     assert refused.returncode == 1
-    said = f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plug-in's `files` name it"
+    said = (
+        f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plug-in's `dependencies` name it"
+    )
     assert said in refused.stderr
     assert VERDICT in study.stale()
 
@@ -164,9 +166,10 @@ def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
 def test_a_job_runs_only_plug_ins_that_its_plan_names(study: Study) -> None:
     study.replace(
         "src/cfeval/backends/judges/watched.py",
-        "    return Watched(options)",
-        "    import importlib\n\n"
-        '    importlib.import_module(".".join(["cfeval", "backends", "judges", "noisy"]))\n    return Watched(options)',
+        "        return Watched(self)",
+        "        import importlib\n\n"
+        '        importlib.import_module(".".join(["cfeval", "backends", "judges", "noisy"]))\n'
+        "        return Watched(self)",
     )
     refused = study.try_("snakemake", "--", VERDICT)
     assert refused.returncode == 1

@@ -9,7 +9,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from tests.workflow.study import ARM, PARAMS, Study, lay_out
+from tests.workflow.study import ARM, PARAMS, Study, lay_out, offer
 
 PLUG_IN = "src/cfeval/backends/judges/watched.py"
 HELPER = "src/cfeval/backends/watching.py"
@@ -21,13 +21,12 @@ from pathlib import Path
 
 import fakelib
 
-from cfeval.backends import watching
+from cfeval.backends import plugin, watching
 from cfeval.backends.judges.base import JudgeReply
-from cfeval.backends.registry import PluginOptions
 from cfeval.protocols.rules import RULES
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What it reads."""
 
     threshold: float = 0.5
@@ -36,15 +35,13 @@ class Options(PluginOptions):
     beside: str = ""
     """A file that it reads and does not name."""
 
+    def dependencies(self):
+        """The prompt and the weights."""
+        return (self.prompt, *((self.weights,) if self.weights else ()))
 
-def files(options, protocol):
-    """The prompt and the weights."""
-    return (options.prompt, *((options.weights,) if options.weights else ()))
-
-
-def build(options):
-    """The judge."""
-    return Watched(options)
+    def build(self):
+        """The judge."""
+        return Watched(self)
 
 
 class Watched:
@@ -124,7 +121,7 @@ OTHERS = VERDICT.replace("/ma/", "/mb/").replace("/j/", "/k/")
 def watched(root: Path) -> Study:
     """The study, nothing run yet."""
     study = lay_out(root, WATCHED)
-    (root / PLUG_IN).write_text(_PLUG_IN)
+    offer(root, "judges", "watched", _PLUG_IN)
     (root / HELPER).write_text(_HELPER)
     (root / "own").mkdir()
     (root / PROMPT).write_text("You judge what changed.\n")

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Dialogue, Turn
-from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
+from cfeval.backends.registry import CallEstimate, Component, Diagnostic, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import fill_marked, load_prompt, prompt_file
@@ -73,7 +73,7 @@ class Heard(Generic[T]):
     calls: tuple[str, ...] = ()
 
 
-def model_of(options: AskingOptions) -> tuple[Part, ...]:
+def model_of(options: AskingOptions) -> tuple[Component, ...]:
     """The chat model, as a part."""
     return (("chat", options.model),)
 
@@ -95,19 +95,19 @@ def template_files(options: AskingOptions, *forms: Form[Any]) -> tuple[str, ...]
     return tuple(dict.fromkeys(map(str, found)))
 
 
-def template_faults(options: AskingOptions, *forms: Form[Any]) -> Iterator[Finding]:
+def template_faults(options: AskingOptions, *forms: Form[Any]) -> Iterator[Diagnostic]:
     """What is wrong with the templates: a file is missing, or names a placeholder that has no value."""
     for form in forms:
         for name in form.templates:
             try:
                 fill_marked(_template(options, form, name), **dict.fromkeys(form.placeholders, ""))
             except InputError as error:
-                yield Finding(False, f"{_file(options, form, name)}: {error}")
+                yield Diagnostic(False, f"{_file(options, form, name)}: {error}")
 
 
-def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[Expected, ...]:
+def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[CallEstimate, ...]:
     """The calls of `ask`, for every form, from those that the chat model makes for one request."""
-    model = registry.calls("chat", options.model)
+    model = registry.estimate_calls("chat", options.model)
     return tuple(call for form in forms for call in _expected(model, question(options, form)))
 
 
@@ -159,7 +159,7 @@ def _template(options: AskingOptions, form: Form[Any], name: str) -> str:
     return form.arrange(text) if name == form.templates[0] else text
 
 
-def _expected(model: tuple[Expected, ...], asked: Question[Any]) -> Iterator[Expected]:
+def _expected(model: tuple[CallEstimate, ...], asked: Question[Any]) -> Iterator[CallEstimate]:
     first, both = len(asked.opening), len(asked.opening) + len(asked.repair)
     for prompt, repair in ((first, False), (both, True)):
         for call in model:

@@ -4,13 +4,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, Field, field_validator
 
-from cfeval.backends.asking import AskingOptions, Form, Heard, Question, ask, named_texts, question
+from cfeval.backends import plugin
+from cfeval.backends.asking import Form, Heard, Question, ask, named_texts, question
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
+from cfeval.backends.registry import CallEstimate
 from cfeval.backends.serving import together
 from cfeval.backends.votes import count_votes
 from cfeval.errors import BackendError, InputError, nearest
@@ -49,8 +51,10 @@ FORMS: Mapping[str, Forms] = {
 """By protocol, for a judge that reads texts."""
 
 
-class JudgeOptions(AskingOptions):
-    """How a judge is asked."""
+class JudgePlugin(plugin.ChatPlugin):
+    """A judge that is a chat model: how it is asked."""
+
+    by_protocol: ClassVar[bool] = True
 
     samples: int = Field(1, ge=1)
     """How often it is asked, an odd number; each score is what more than half of the samples say."""
@@ -68,12 +72,16 @@ class JudgeOptions(AskingOptions):
         """A form in the order that is wanted."""
         return replace(form, arrange=edited_first) if self.order == "edited-first" else form
 
+    def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
+        """For each sample those of every form."""
+        return self.samples * super().estimate_calls(protocol)
+
 
 class ChatJudge:
     """Asks a chat model; see `cfeval.backends.asking`. The grade is asked for in a conversation of its own."""
 
     def __init__(
-        self, model: ChatModel, options: JudgeOptions, forms: Mapping[str, Forms], needs_picture: bool = False
+        self, model: ChatModel, options: JudgePlugin, forms: Mapping[str, Forms], needs_picture: bool = False
     ) -> None:
         self.model = model
         self.options = options

@@ -1,33 +1,17 @@
-"""Finds and builds plug-ins. A plug-in is a module `backends/<family>/<name>.py` with
+"""Finds and builds plug-ins, which packages offer as entry points: one group a family, `cfeval.<family>`.
 
-    class Options(PluginOptions): …            its options in params.yaml
-    def build(options: Options) -> <Protocol>: …
+An entry names a class of `cfeval.backends.plugin`, whose fields are the options in params.yaml, or for now still a
+module of functions. What is built takes requests in batches; one that can work on many at once says so by its
+attribute `side_by_side` (`cfeval.backends.serving`).
 
-and, where they apply,
-
-    def needs(options) -> Needs: …             what it holds beside a processor core
-    def files(options) -> tuple[str, ...]: …   the files (weights, own samples) that its results depend on; a folder's
-                                               name ends with a slash, and all that is in it counts
-    def parts(options) -> tuple[Part, ...]: …  the plug-ins that it is made of, as (family, specification)
-    def examine(options) -> Iterator[Finding]: …   what `cfeval doctor` should say before anything is spent
-    def calls(options) -> tuple[Expected, …]: …    the calls to a provider that one request to it makes, for
-                                               `cfeval estimate`; without it, those of the plug-ins it is made of
-
-`files`, `examine` and `calls` of a writer or judge take the protocol as a second argument, because what it is asked
-depends on it.
-
-What is built takes requests in batches; one that can work on many at once says so by its attribute `side_by_side`
-(`cfeval.backends.serving`).
-
-A module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
+A plug-in's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
 
-import pkgutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from importlib.resources import files
+from importlib import import_module, metadata
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,11 +19,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cfeval.errors import BackendError, ParamsError, nearest
-from cfeval.protocols.rules import RULES
+from cfeval.provenance import loading
 
-EVERY = tuple(RULES)
-BY_PROTOCOL = ("writers", "judges")
-"""The families whose plug-ins speak of one protocol at a time."""
+GROUP = "cfeval."
+"""What the names of the groups begin with."""
 
 
 class PluginOptions(BaseModel):
@@ -48,7 +31,7 @@ class PluginOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Needs(PluginOptions):
+class Resources(PluginOptions):
     """What a job that uses the plug-in holds while it runs."""
 
     gpu: int = 0
@@ -56,7 +39,7 @@ class Needs(PluginOptions):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnostic:
     """Something `cfeval doctor` found out about a plug-in: `fine` or not, and one line that says what to do if not."""
 
     fine: bool
@@ -64,7 +47,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Expected:
+class CallEstimate:
     """A call to a provider that a plug-in makes for one request.
 
     `model` is its name in the price list. `prompt` is the number of characters that the plug-in's own template adds to
@@ -82,71 +65,71 @@ class Expected:
     repair: bool = False
 
 
-Protocols = Collection[str] | None
-Part = tuple[str, Mapping[str, Any]]
+Component = tuple[str, Mapping[str, Any]]
 """A plug-in that another is made of: its family and specification."""
 
 
-@cache
 def names(family: str) -> tuple[str, ...]:
-    """The plug-ins of a family, found by their file names."""
-    folder = files("cfeval.backends") / family
-    return tuple(sorted(m.name for m in pkgutil.iter_modules([str(folder)]) if m.name != "base"))
+    """The plug-ins of a family that the installed packages offer."""
+    return tuple(sorted(_offered().get(family, {})))
 
 
-def needs(family: str, spec: Mapping[str, Any]) -> Needs:
+def resources(family: str, spec: Mapping[str, Any]) -> Resources:
     """What the plug-in behind a spec holds while it runs."""
-    found: list[Needs] = list(_said(family, spec, "needs"))
-    return Needs(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
+    found: list[Resources] = [_plugin(part, its).resources() for part, its in components(family, spec)]
+    return Resources(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
 
 
 def check(family: str, spec: Mapping[str, Any], where: str) -> None:
-    """Check the names and options of a plug-in and its parts without building it.
+    """Check the names and options of a plug-in and its components without building it.
 
     Raises:
         ParamsError: one line that names the place, the fault and what is allowed.
+        BackendError: the plug-in cannot be imported.
     """
-    for _ in parts(family, spec, where):
+    for _ in components(family, spec, where):
         pass
 
 
-def depends_on(family: str, spec: Mapping[str, Any], protocols: Collection[str] = EVERY) -> tuple[str, ...]:
+def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
     """The files that the results of a plug-in under these protocols depend on: weights, own samples, prompts."""
-    said = _said(family, spec, "files", protocols)
+    said = (
+        said for part, its in components(family, spec) for said in _asked(_plugin(part, its), "dependencies", protocols)
+    )
     return tuple(dict.fromkeys(_shortest(path) for named in said for path in named))
 
 
-def examine(
-    family: str, spec: Mapping[str, Any], offline: bool = False, protocols: Collection[str] = EVERY
-) -> Iterator[Finding]:
-    """What can be said about a plug-in and its parts before anything is spent; offline, providers are not asked."""
-    for part, its in parts(family, spec):
-        if offline and any(need.api for need in _own(part, its, "needs")):
-            yield Finding(True, "offline: the response store answers, the provider is not asked")
+def diagnose(
+    family: str, spec: Mapping[str, Any], offline: bool = False, protocols: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """What can be said about a plug-in and its components before anything is spent; offline, no provider is asked."""
+    for part, its in components(family, spec):
+        plugin = _plugin(part, its)
+        if offline and plugin.resources().api:
+            yield Diagnostic(True, "offline: the response store answers, the provider is not asked")
             continue
-        for findings in _own(part, its, "examine", protocols):
-            yield from findings
+        for said in _asked(plugin, "diagnose", protocols):
+            yield from said
 
 
-def calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = EVERY) -> tuple[Expected, ...]:
-    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its parts.
+def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[CallEstimate, ...]:
+    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its components.
 
-    Of several protocols, one request under each.
+    Of several protocols, one request under each, where the protocol matters to the plug-in.
     """
-    module = _module(family, spec["backend"])
-    if hasattr(module, "calls"):
-        return tuple(call for said in _own(family, spec, "calls", protocols) for call in said)
-    made_of = module.parts(_options(family, spec, family)) if hasattr(module, "parts") else ()
-    return tuple(call for part, its in made_of for call in calls(part, its, protocols))
+    plugin = _plugin(family, spec)
+    said = list(_asked(plugin, "estimate_calls", protocols))
+    if None not in said:
+        return tuple(call for calls in said for call in calls)
+    return tuple(call for part, its in plugin.components() for call in estimate_calls(part, its, protocols))
 
 
-def parts(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Part]:
-    """A plug-in and, one after the other, all plug-ins that it is made of; ParamsError like `check`."""
-    options = _options(family, spec, where or family)
+def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:
+    """A plug-in and, one after the other, all plug-ins that it is made of; errors like `check`."""
+    made_of = _plugin(family, spec, where or family).components()
     yield family, spec
-    made_of = getattr(_module(family, spec["backend"]), "parts", None)
-    for part, its in made_of(options) if made_of else ():
-        yield from parts(part, its, f"{where or family}: {spec['backend']}")
+    for part, its in made_of:
+        yield from components(part, its, f"{where or family}: {spec['backend']}")
 
 
 def build(family: str, spec: Mapping[str, Any]) -> Any:
@@ -158,45 +141,36 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
         ParamsError: unknown plug-in or option.
         BackendError: the plug-in needs a package that is not installed.
     """
-    options = _options(family, spec, family)
+    plugin = _plugin(family, spec)
     _lease_gpus(family, spec)
     try:
-        return _module(family, spec["backend"]).build(options)
+        return plugin.build()
     except ModuleNotFoundError as error:
         raise BackendError(
             f"{family} backend '{spec['backend']}' needs the package '{error.name}'; install it"
         ) from error
 
 
+def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
+    """Whose code a plug-in and its components are, by a name that stays when files move: `module:class` or `module`."""
+    return {f"{part}:{its['backend']}": _entry(part, its, part).value for part, its in components(family, spec)}
+
+
 def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
-    if gpus := needs(family, spec).gpu:
+    if gpus := resources(family, spec).gpu:
         from cfeval.backends.local_models import leases
 
-        devices = {str(its.get("device", "")) for _, its in parts(family, spec)}
+        devices = {str(its.get("device", "")) for _, its in components(family, spec)}
         leases.take(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
 
 
-def modules(family: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """The dotted names of the modules behind a spec, its parts included."""
-    return tuple(dict.fromkeys(f"cfeval.backends.{part}.{its['backend']}" for part, its in parts(family, spec)))
-
-
-def _said(family: str, spec: Mapping[str, Any], function: str, protocols: Protocols = None) -> Iterator[Any]:
-    """What a plug-in and its parts say when asked; one without the function says nothing."""
-    for part, its in parts(family, spec):
-        yield from _own(part, its, function, protocols)
-
-
-def _own(family: str, spec: Mapping[str, Any], function: str, protocols: Protocols = None) -> Iterator[Any]:
-    """What a plug-in itself says when asked, its parts left out; a writer or judge is asked about each protocol."""
-    ask = getattr(_module(family, spec["backend"]), function, None)
-    if ask is None:
-        return
-    options = _options(family, spec, family)
-    if family in BY_PROTOCOL and protocols is not None:
-        yield from (ask(options, protocol) for protocol in protocols)
+def _asked(plugin: Any, hook: str, protocols: Collection[str]) -> Iterator[Any]:
+    """What a plug-in says by a hook: once, or where that depends on the protocol, of each."""
+    ask = getattr(plugin, hook)
+    if plugin.by_protocol and signature(ask).parameters:
+        yield from map(ask, protocols)
     else:
-        yield ask(options)
+        yield ask()
 
 
 def _shortest(path: str) -> str:
@@ -206,15 +180,111 @@ def _shortest(path: str) -> str:
     return f"{short.rstrip('/')}/" if path.endswith("/") else short
 
 
-def _module(family: str, name: str) -> ModuleType:
-    return import_module(f"cfeval.backends.{family}.{name}")
+@cache
+def _offered() -> dict[str, dict[str, list[metadata.EntryPoint]]]:
+    """The entry points of the plug-ins by family and name; of a distribution that is found twice, the first counts.
+
+    Only the files of those distributions that have any are parsed, which takes a few milliseconds.
+    """
+    found: dict[str, dict[str, list[metadata.EntryPoint]]] = {}
+    seen: set[str] = set()
+    for distribution in metadata.distributions():
+        if f"[{GROUP}" not in (distribution.read_text("entry_points.txt") or ""):
+            continue
+        name = distribution.metadata["Name"].lower().replace("_", "-")
+        for point in distribution.entry_points if name not in seen else ():
+            if point.group.startswith(GROUP):
+                found.setdefault(point.group.removeprefix(GROUP), {}).setdefault(point.name, []).append(point)
+        seen.add(name)
+    return found
 
 
-def _options(family: str, spec: Mapping[str, Any], where: str) -> PluginOptions:
+def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPoint:
+    """The entry point that a specification names.
+
+    Raises:
+        ParamsError: no package offers it, or several do.
+    """
     name = str(spec.get("backend"))
-    if name not in names(family):
+    offers = _offered().get(family, {}).get(name, [])
+    if not offers:
+        if (Path(__file__).with_name(family) / f"{name}.py").is_file() and name.isidentifier():
+            raise ParamsError(
+                f"{where}: the {family} backend '{name}' is there, but cfeval was installed without it; run make "
+                f'setup, once [project.entry-points."{GROUP}{family}"] in pyproject.toml names it'
+            )
         raise ParamsError(f"{where}: unknown {family} backend '{name}'; {nearest(name, names(family))}")
-    kind: type[PluginOptions] = _module(family, name).Options
+    if len(offers) > 1:
+        both = " and ".join(sorted(map(_distribution, offers)))
+        raise ParamsError(f"{where}: {both} offer a {family} backend '{name}'; uninstall one")
+    return offers[0]
+
+
+def _distribution(point: metadata.EntryPoint) -> str:
+    return f"{point.dist.metadata['Name']} {point.dist.version}" if point.dist else "?"
+
+
+def _loaded(family: str, point: metadata.EntryPoint) -> Any:
+    """The class or module behind an entry point.
+
+    Raises:
+        BackendError: it cannot be imported.
+    """
+    loading.watch(point.module)
+    try:
+        found: Any = import_module(point.module)
+        return getattr(found, point.attr) if point.attr else found
+    except (ImportError, SyntaxError, AttributeError) as error:
+        what = f"{family} backend '{point.name}'"
+        if isinstance(error, ModuleNotFoundError) and not f"{point.module}.".startswith(f"{error.name}."):
+            raise BackendError(f"{what} needs the package '{error.name}'; install it") from error
+        raise BackendError(
+            f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
+        ) from error
+
+
+def _plugin(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
+    """The plug-in that a specification names, with its options, not built yet."""
+    where = where or family
+    point = _entry(family, spec, where)
+    found = _loaded(family, point)
+    options = _options(found.Options if isinstance(found, ModuleType) else found, spec, where)
+    return _Functions(found, options) if isinstance(found, ModuleType) else options
+
+
+class _Functions:
+    """A plug-in that is a module of functions still: what the hooks of a class are called there."""
+
+    by_protocol = False
+
+    def __init__(self, module: ModuleType, options: PluginOptions) -> None:
+        self.module, self.options = module, options
+
+    def components(self) -> Any:
+        return self._said("parts", ())
+
+    def resources(self) -> Any:
+        return self._said("needs", Resources())
+
+    def dependencies(self) -> Any:
+        return self._said("files", ())
+
+    def diagnose(self) -> Any:
+        return self._said("examine", ())
+
+    def estimate_calls(self) -> Any:
+        return self._said("calls", None)
+
+    def build(self) -> Any:
+        return self.module.build(self.options)
+
+    def _said(self, function: str, otherwise: Any) -> Any:
+        ask = getattr(self.module, function, None)
+        return ask(self.options) if ask else otherwise
+
+
+def _options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:
+    name = spec["backend"]
     try:
         return kind.model_validate({key: value for key, value in spec.items() if key != "backend"})
     except ValidationError as error:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from cfeval.backends.editors.base import EditReply, EditRequest
-from cfeval.backends.registry import Expected
+from cfeval.backends.registry import CallEstimate
 from cfeval.calls.attempts import Attempts
 from cfeval.calls.call import Call, Reply, Usage
 from cfeval.calls.caller import Caller
@@ -26,9 +26,9 @@ DISTORTION = 0.02
 """By how much a picture's shape may differ from the original's and still be given its size."""
 
 
-def expected(model: str) -> Expected:
+def expected(model: str) -> CallEstimate:
     """The one call of an edit, for `cfeval estimate`."""
-    return Expected(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
+    return CallEstimate(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
 
 
 @dataclass(frozen=True)

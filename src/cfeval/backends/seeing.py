@@ -7,7 +7,7 @@ from typing import Any
 
 from cfeval.backends import registry
 from cfeval.backends.chat.base import ChatModel, ChatRequest, Turn, hold, one_request
-from cfeval.backends.registry import Finding, Part, PluginOptions
+from cfeval.backends.registry import Component, Diagnostic, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.pictures import Picture
 from cfeval.io.prompts import fill, load_prompt, prompt_file
@@ -62,7 +62,7 @@ def center_in(inner: Box, outer: Box) -> bool:
     return outer[0] <= x < outer[2] and outer[1] <= y < outer[3]
 
 
-def talk_parts(options: LlmOptions) -> tuple[Part, ...]:
+def talk_parts(options: LlmOptions) -> tuple[Component, ...]:
     """The chat models, as parts."""
     return tuple(("chat", spec) for spec in _models(options).values())
 
@@ -74,13 +74,13 @@ def talk_files(options: LlmOptions) -> tuple[str, ...]:
     return tuple(str(prompt_file(name, protocol=_FOLDER, study="cvqa", folder=_own(options))) for name in TEMPLATES)
 
 
-def talk_faults(options: LlmOptions) -> Iterator[Finding]:
+def talk_faults(options: LlmOptions) -> Iterator[Diagnostic]:
     """What is wrong with the templates."""
     for name in TEMPLATES if talk_parts(options) else ():
         try:
             fill(_template(options, name), question="")
         except InputError as error:
-            yield Finding(False, f"{name}.md: {error}")
+            yield Diagnostic(False, f"{name}.md: {error}")
 
 
 class Talk:

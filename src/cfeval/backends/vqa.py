@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.coco import image_path
 from cfeval.io.frozen import as_frozen
@@ -33,10 +33,12 @@ def vqa_files(options: VqaOptions) -> tuple[str, ...]:
     return (*(path for path in named if path), f"{options.images.rstrip('/')}/")
 
 
-def examine_vqa(options: VqaOptions) -> Iterator[Finding]:
+def examine_vqa(options: VqaOptions) -> Iterator[Diagnostic]:
     """Whether the images are where they should be."""
     there = Path(options.images).is_dir()
-    yield Finding(there, f"{options.images}: " + ("images" if there else "no such folder; unpack COCO's images there"))
+    yield Diagnostic(
+        there, f"{options.images}: " + ("images" if there else "no such folder; unpack COCO's images there")
+    )
 
 
 class Vqa:

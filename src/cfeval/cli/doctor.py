@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cfeval.backends.registry import Finding
+from cfeval.backends.registry import Diagnostic
 from cfeval.calls.settings import use
 from cfeval.cli.common import PARAMS, ParamsFiles, conversation_prompts
 from cfeval.errors import InputError
@@ -64,7 +64,7 @@ def _examine(params: Params, seconds: float) -> None:
     for name, findings in checks.look(_checks(params), seconds):
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong += len(faults)
-        for finding in faults or [Finding(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))]:
+        for finding in faults or [Diagnostic(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))]:
             _say(name, finding)
     if wrong:
         raise InputError(f"{wrong} thing{'s' * (wrong > 1)} will not work; see above what to do, nothing was spent")
@@ -87,12 +87,12 @@ def _checks(params: Params) -> Iterator[Check]:
         yield Check("gpu", lambda: machine.gpu(local))
 
 
-def _prompts(folder: str) -> Iterator[Finding]:
+def _prompts(folder: str) -> Iterator[Diagnostic]:
     conversation_prompts(folder)
-    yield Finding(True, "both templates are there")
+    yield Diagnostic(True, "both templates are there")
 
 
-def _say(name: str, finding: Finding) -> None:
+def _say(name: str, finding: Diagnostic) -> None:
     text = " ".join(finding.text.split()).removeprefix(f"{name}: ")
     mark = Text("ok   ", style="green") if finding.fine else Text("FAIL ", style="bold red")
     Console(soft_wrap=True, highlight=False).print(mark + Text(f"{name}: {text}"))

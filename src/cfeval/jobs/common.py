@@ -25,9 +25,9 @@ class Backend(NamedTuple):
 
 
 class _Facts(NamedTuple):
-    modules: tuple[str, ...]
+    code: dict[str, str]
     files: tuple[str, ...]
-    needs: registry.Needs
+    needs: registry.Resources
 
 
 def shard_names(shards: int) -> list[str]:
@@ -83,8 +83,7 @@ def each(option: str, values: Iterable[str]) -> list[str]:
 
 def code_of(*backends: Backend) -> dict[str, str]:
     """Whose code some plug-ins run, their parts included; see `cfeval.provenance.jobs.Job.code`."""
-    modules = dict.fromkeys(module for one in backends for module in _facts_of(one).modules)
-    return {":".join(module.split(".")[2:]): module for module in modules}
+    return {name: root for one in backends for name, root in _facts_of(one).code.items()}
 
 
 def files_of(*backends: Backend) -> tuple[str, ...]:
@@ -128,6 +127,5 @@ def _facts_of(backend: Backend) -> _Facts:
 @cache
 def _facts(family: str, spec: str, protocols: tuple[str, ...]) -> _Facts:
     its = json.loads(spec)
-    asked = protocols if family in registry.BY_PROTOCOL else registry.EVERY
-    files = (relative(file) for file in registry.depends_on(family, its, asked))
-    return _Facts(registry.modules(family, its), tuple(dict.fromkeys(files)), registry.needs(family, its))
+    files = (relative(file) for file in registry.dependencies(family, its, protocols))
+    return _Facts(registry.code(family, its), tuple(dict.fromkeys(files)), registry.resources(family, its))

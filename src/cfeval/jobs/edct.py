@@ -10,7 +10,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from cfeval.backends import registry
 from cfeval.io.prompts import prompt_file
 from cfeval.jobs.common import (
     Arm,
@@ -56,6 +55,8 @@ TABLES, FIGURES = NAMES["edct"], DRAWINGS["edct"]
 IN_METRICS = ("table1", "table2", "bench", "controls", "calibration")
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
+BY_PROTOCOL = ("writers", "judges")
+"""The sections whose jobs are of one protocol each; what others ask may serve every protocol."""
 TEST_MODELS = ("world", "easy_vqa", "scripted")
 """Chat plug-ins that stand for no real model."""
 
@@ -121,7 +122,8 @@ class _Edct:
         idle = section in ("writers", "editors", "verifiers") and RULES[arm["protocol"]].edits == "none"
         spec = None if idle else getattr(self.study, section).get(arm[field])
         family = {"vlms": "chat"}.get(section, section)
-        return [Backend(family, spec, (arm["protocol"],) if section in registry.BY_PROTOCOL else ())] if spec else []
+        asked = (arm["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
+        return [Backend(family, spec, asked)] if spec else []
 
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any

@@ -42,7 +42,9 @@ def _facts(name: str, answerers: Mapping[str, Answerer]) -> dict[str, Any]:
         "twin": _twin(name, answerers) if cot else "",
         "llm": told.llm or _writer(spec),
         "paper": told.paper,
-        "test_world": any((family, its["backend"]) in _BUILT_IN for family, its in registry.parts("answerers", spec)),
+        "test_world": any(
+            (family, its["backend"]) in _BUILT_IN for family, its in registry.components("answerers", spec)
+        ),
     }
 
 

@@ -5,7 +5,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from cfeval.backends import registry
-from cfeval.backends.registry import Expected
+from cfeval.backends.registry import CallEstimate
 from cfeval.params.cvqa import Cvqa
 from cfeval.preflight.estimate import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 from cfeval.records.cvqa import SIDES
@@ -64,7 +64,7 @@ def _lines(
     reply: int,
     pictures: int = 1,
 ) -> Iterator[Line]:
-    for call in registry.calls(family, spec):
+    for call in registry.estimate_calls(family, spec):
         typical = (
             Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, pictures)
         )
@@ -72,6 +72,6 @@ def _lines(
         yield Line(stage, "", backend, call.model, typical.times(times), most.times(times))
 
 
-def _one(call: Expected, question: int, reply: int, letters: int, pictures: int) -> Amount:
+def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: int) -> Amount:
     shown = max(pictures, call.pictures) * call.image_tokens
     return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0)

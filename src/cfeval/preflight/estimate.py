@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from cfeval.backends import registry
-from cfeval.backends.registry import Expected
+from cfeval.backends.registry import CallEstimate
 from cfeval.calls.call import Usage
 from cfeval.calls.prices import Price, Prices
 from cfeval.params.edct import Edct
@@ -98,7 +98,7 @@ def lines(
     """
     backends = used_by_edct(study)
     expected = {
-        (use.section, use.name, protocol): registry.calls(use.family, use.spec, [protocol])
+        (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
         for use in backends
         for protocol in use.protocols
     }
@@ -172,7 +172,7 @@ def _verdict(
 def _silent(use: Used) -> bool:
     """Whether a backend calls a provider and does not say how often; where nothing is edited, nothing is written."""
     edited = [protocol for protocol in use.protocols if RULES[protocol].edits != "none"]
-    return use.needs.api and bool(edited) and not registry.calls(use.family, use.spec, edited)
+    return use.needs.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _Asking:
     """One of the calls that a backend makes at a stage."""
 
     stage: Stage
-    call: Expected
+    call: CallEstimate
     prompts: tuple[str, str]
     protocol: str
     edits: int
@@ -195,7 +195,7 @@ class _Asking:
         return sum((_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
 
 
-def _of(request: Request, call: Expected, prompt: int, most: bool) -> Amount:
+def _of(request: Request, call: CallEstimate, prompt: int, most: bool) -> Amount:
     first_reply = call.max_tokens if call.repair else 0
     shown = request.shown + prompt + max(request.pictures, call.pictures) * call.image_tokens + first_reply
     reply = call.max_tokens if most else min(request.reply, call.max_tokens)

@@ -10,7 +10,7 @@ from cfeval.backends import registry
 
 def missing_files(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> Iterator[str]:
     """What to say of each file that a backend needs and that is not there, in its plug-in's own words if it has any."""
-    for file in registry.depends_on(family, spec, protocols):
+    for file in registry.dependencies(family, spec, protocols):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
             fault = f"the file {file} is missing; "
             own = (text for text in _faults(family, spec, protocols) if text.startswith(fault))
@@ -21,7 +21,7 @@ def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) ->
     """What a plug-in finds wrong while a file of it is missing; where that stops it, what it found before."""
     found = []
     with suppress(Exception):
-        for finding in registry.examine(family, spec, offline=True, protocols=protocols):
+        for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
             if not finding.fine:
                 found.append(finding.text)
     return found

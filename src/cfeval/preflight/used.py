@@ -42,9 +42,9 @@ class Used:
         return True
 
     @property
-    def needs(self) -> registry.Needs:
+    def needs(self) -> registry.Resources:
         """What a job that uses it holds."""
-        return registry.needs(self.family, self.spec)
+        return registry.resources(self.family, self.spec)
 
 
 def used(params: Params) -> list[Used]:

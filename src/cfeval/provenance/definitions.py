@@ -102,7 +102,9 @@ class _Normal(ast.NodeTransformer):
         return self._body(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """With annotations: they are the fields of records."""
+        """With annotations: they are the fields of records. Without what only planning asks of a plug-in."""
+        if node.name.endswith("Plugin"):
+            node.body = [line for line in node.body if getattr(line, "name", "") not in outside.HOOKS]
         return self._body(node)
 
     def _body(self, node: Any) -> ast.AST:

@@ -18,7 +18,7 @@ from cfeval.provenance.frozen import Planned
 from cfeval.provenance.hashes import state_of
 from cfeval.provenance.jobs import Job
 from cfeval.provenance.plans import Plan, Planner, plan_hash
-from cfeval.provenance.sources import path_of
+from cfeval.provenance.sources import is_own, path_of
 from cfeval.provenance.state import State, remove
 
 _SETTLED_SECONDS = 2
@@ -114,7 +114,7 @@ def _planned(planned: Planned, what: str) -> Plan:
 
 def _check_what_ran(job: Job) -> None:
     modules = Planner(loaded=loading.loaded).modules(job)
-    unknown = {n for n in loading.named - modules if path_of(n) and not outside.is_outside(n)}
+    unknown = {n for n in loading.named - modules if _is_ours(n)}
     if unknown:
         raise InputError(
             f"{job.name}: ran {', '.join(sorted(unknown))}, which neither its stage nor its plug-ins name; "
@@ -125,8 +125,13 @@ def _check_what_ran(job: Job) -> None:
     if read := reading.unnamed(allowed):
         raise InputError(
             f"{job.name}: read {', '.join(read[:3])}{' …' * (len(read) > 3)}, which its plan does not name; let the "
-            "plug-in's `files` name it"
+            "plug-in's `dependencies` name it"
         )
+
+
+def _is_ours(module: str) -> bool:
+    """Whether a module is one that a plan names: of the project, or of a plug-in's package."""
+    return bool(path_of(module)) and not outside.is_outside(module) if is_own(module) else True
 
 
 def _write(job: Job, plan: Plan, given: _Given, place: str) -> None:

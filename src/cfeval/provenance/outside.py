@@ -29,8 +29,10 @@ MODULES = (
     "cfeval.calls.transport",
 )
 """Modules, and packages with all that is in them."""
-HOOKS = ("needs", "files", "examine", "calls")
-"""Functions of a plug-in that only planning, `doctor` and `estimate` ask."""
+HOOKS = ("resources", "dependencies", "diagnose", "estimate_calls")
+"""Methods of a plug-in's class, whose name ends with `Plugin`, that only planning, `doctor` and `estimate` ask."""
+FUNCTIONS = ("needs", "files", "examine", "calls")
+"""The same of a plug-in that is a module of functions still."""
 FATAL = ("ParamsError", "OutputError", "BackendError")
 """Errors that end a run: their wording is no part of a result."""
 FATAL_IN = (

@@ -3,12 +3,16 @@
 Nothing is executed or imported. A name that stands for a module as a whole (and not for something in it) takes in all
 of the module, and so does a root without a name. Module names are left out of what is hashed, so that moving a file
 costs nothing; which definition a name means is not. What was found is remembered by the hashes of the files.
+
+A plug-in of another distribution counts with every file of its top-level package or module, byte by byte, with all of
+the project that one of its definitions names, and with the versions of the packages that these import.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +52,13 @@ class Sources:
         self._changed = False
 
     def closure(self, root: str) -> Closure:
-        """What a root rests on: a `module:name`, or a module with all its definitions.
+        """What a root rests on: a `module:name`, or a module with all its definitions; or a plug-in of others.
 
         Raises:
-            ModuleNotFoundError: the project has no such module.
+            ModuleNotFoundError: there is no such module.
         """
+        if not is_own(root):
+            return self._foreign(root.partition(":")[0])
         if root not in self._closures:
             known = self._remembered["closures"].get(root)
             sound = known is not None and all(module in self._unchanged for module in known[1])
@@ -95,6 +101,21 @@ class Sources:
         walk.reach(module, name or _ALL)
         return walk.closure()
 
+    def _foreign(self, module: str) -> Closure:
+        """What a plug-in of another distribution rests on; it is small, and nothing of it is remembered."""
+        walk, parts, modules = _Walk(self), [], set()
+        for path, relative, name in _files_of(module.partition(".")[0]):
+            content = self.loaded[path] if path in self.loaded else Path(path).read_bytes()
+            parts.append(f"{relative} {digest(content)}")
+            if name:
+                modules.add(name)
+                walk.use(parsed(content, name, path), name)
+        if module not in modules:
+            raise ModuleNotFoundError(f"no module {module}", name=module)
+        of = walk.closure()
+        code = digest("\n".join([*parts, of.code]).encode())[:16]
+        return Closure(code, tuple(sorted({*of.modules, *modules})), of.packages)
+
     def _module(self, name: str) -> Module | None:
         if name not in self._modules:
             path = path_of(name)
@@ -123,6 +144,15 @@ class _Walk:
             if at in self.seen or outside.is_outside(at[0]):
                 continue
             waiting += self._take(*at)
+
+    def use(self, its: Module, name: str) -> None:
+        """Take in what the definitions of a module of others name."""
+        self.packages.add(name.partition(".")[0])
+        for definition in its.definitions.values():
+            for use in definition.uses:
+                target = self._meaning(name, its, definition, use)
+                if isinstance(target, tuple) and is_own(target[0]):
+                    self.reach(*target)
 
     def closure(self) -> Closure:
         """All that was taken in."""
@@ -181,6 +211,31 @@ class _Walk:
         return definition.tree if definition else target[1]
 
 
+def is_own(root: str) -> bool:
+    """Whether a root or module is the project's."""
+    return root.partition(":")[0].partition(".")[0] == PACKAGE
+
+
+def _files_of(package: str) -> Iterable[tuple[str, str, str]]:
+    """The files of a package or module of others: path, path within it, dotted name; data have none.
+
+    Raises:
+        ModuleNotFoundError: there is none.
+    """
+    spec = find_spec(package)
+    if spec is None:
+        raise ModuleNotFoundError(f"no module {package}", name=package)
+    if spec.submodule_search_locations is None:
+        return [(str(spec.origin), f"{package}.py", package)]
+    found = []
+    for folder in map(Path, spec.submodule_search_locations):
+        for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+            relative = file.relative_to(folder)
+            dotted = ".".join([package, *relative.with_suffix("").parts]).removesuffix(".__init__")
+            found.append((str(file), relative.as_posix(), dotted if file.suffix == ".py" else ""))
+    return found
+
+
 def path_of(module: str) -> str | None:
     """Where a module lies; None where there is none."""
     path = ROOT.joinpath(*module.split("."))
@@ -191,7 +246,7 @@ def path_of(module: str) -> str | None:
 
 
 def _is_hook(module: str, name: str) -> bool:
-    return module.startswith(f"{PACKAGE}.backends.") and name in outside.HOOKS
+    return module.startswith("cfeval.backends.") and name in outside.FUNCTIONS
 
 
 def _split(dotted: str) -> tuple[str, str]:

@@ -121,7 +121,7 @@ def test_another_networks_weights_and_no_weights_are_one_line(tmp_path: Path) ->
 
 def test_what_is_said_before_anything_is_spent(tmp_path: Path) -> None:
     pipeline(tmp_path)
-    assert all(finding.fine for finding in registry.examine("denoisers", spec(tmp_path)))
-    named = {Path(name).name for name in registry.depends_on("denoisers", spec(tmp_path))}
+    assert all(finding.fine for finding in registry.diagnose("denoisers", spec(tmp_path)))
+    named = {Path(name).name for name in registry.dependencies("denoisers", spec(tmp_path))}
     assert {"model_index.json", "diffusion_pytorch_model.safetensors", "scheduler_config.json"} <= named
-    assert [registry.needs("denoisers", spec(tmp_path, device=d)).gpu for d in ("cpu", "auto", "cuda")] == [0, 1, 1]
+    assert [registry.resources("denoisers", spec(tmp_path, device=d)).gpu for d in ("cpu", "auto", "cuda")] == [0, 1, 1]

@@ -129,15 +129,15 @@ def test_a_conditional_one_without_labels_is_one_line(tmp_path: Path) -> None:
 
 
 def test_what_is_said_before_anything_is_spent_names_the_missing_file(checkpoint: Path) -> None:
-    here = list(registry.examine("denoisers", options("as 256, unconditional", checkpoint)))
-    gone = list(registry.examine("denoisers", options("as 256, unconditional", "gone.pt")))
+    here = list(registry.diagnose("denoisers", options("as 256, unconditional", checkpoint)))
+    gone = list(registry.diagnose("denoisers", options("as 256, unconditional", "gone.pt")))
     assert all(finding.fine for finding in here)
     assert [finding.text for finding in gone if not finding.fine] == [
         "no weights 'gone.pt' where 'path' says; check the path"
     ]
-    assert registry.depends_on("denoisers", options("as 256, unconditional", "gone.pt")) == ("gone.pt",)
+    assert registry.dependencies("denoisers", options("as 256, unconditional", "gone.pt")) == ("gone.pt",)
 
 
 def test_a_gpu_is_needed_unless_the_processor_is_asked_for(checkpoint: Path) -> None:
     spec = options("as 256, unconditional", checkpoint)
-    assert [registry.needs("denoisers", spec | {"device": d}).gpu for d in ("cpu", "auto", "cuda:1")] == [0, 1, 1]
+    assert [registry.resources("denoisers", spec | {"device": d}).gpu for d in ("cpu", "auto", "cuda:1")] == [0, 1, 1]

@@ -94,4 +94,4 @@ def test_an_architecture_that_cannot_be_is_said_before_anything_is_read() -> Non
     ):
         with pytest.raises(ParamsError, match=said):
             registry.check("classifiers", spec | change, "vce")
-    assert [f.fine for f in registry.examine("classifiers", spec)] == [True, False]
+    assert [f.fine for f in registry.diagnose("classifiers", spec)] == [True, False]

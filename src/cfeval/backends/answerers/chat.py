@@ -12,7 +12,7 @@ from pydantic import model_validator
 from cfeval.backends import registry
 from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
-from cfeval.backends.registry import Expected, Finding, Part, PluginOptions
+from cfeval.backends.registry import CallEstimate, Component, Diagnostic, PluginOptions
 from cfeval.backends.serving import together
 from cfeval.errors import InputError, nearest
 from cfeval.io.prompts import fill, load_prompt
@@ -45,7 +45,7 @@ class Options(PluginOptions):
         return self
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The chat model."""
     return (("chat", options.model),)
 
@@ -55,17 +55,17 @@ def files(options: Options) -> tuple[str, ...]:
     return (str(Path(options.prompts) / f"{OWN_NAME}.md"),) if options.prompts else ()
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """A template of one's own that cannot be filled."""
     try:
         asked(options, "?")
     except InputError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
 
 
-def calls(options: Options) -> tuple[Expected, ...]:
+def calls(options: Options) -> tuple[CallEstimate, ...]:
     """One for each question."""
-    return registry.calls("chat", options.model)
+    return registry.estimate_calls("chat", options.model)
 
 
 def build(options: Options) -> Answerer:

@@ -13,7 +13,7 @@ from pydantic import Field
 from cfeval.backends import registry
 from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
 from cfeval.backends.programmers.base import Programmer, ProgramReply, ProgramRequest
-from cfeval.backends.registry import Part, PluginOptions
+from cfeval.backends.registry import Component, PluginOptions
 from cfeval.programs.budget import Budget
 from cfeval.programs.run import run_program
 from cfeval.programs.vision import View, Vision, VisionError
@@ -39,7 +39,7 @@ class Options(PluginOptions):
     """How long one program may compute; waiting for a vision operation is not its time."""
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """Programmer and vision."""
     return ("programmers", options.programmer), ("vision", options.vision)
 

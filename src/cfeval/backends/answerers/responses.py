@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
 from cfeval.backends.question_sets.csv import id_of
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import CfevalError
 from cfeval.io.csv_cells import CsvFile
 from cfeval.io.cvqa_csv import CvqaResult, read_results
@@ -31,7 +31,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.path,)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """How many rows can be used."""
     if not Path(options.path).is_file():  # a missing file is told as such
         return
@@ -39,9 +39,11 @@ def examine(options: Options) -> Iterator[Finding]:
         found = read_results(Path(options.path))
         count = sum(1 for _ in found)
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
         return
-    yield Finding(not found.faults, f"{options.path}: {count} responses, and {len(found.faults)} rows cannot be used")
+    yield Diagnostic(
+        not found.faults, f"{options.path}: {count} responses, and {len(found.faults)} rows cannot be used"
+    )
 
 
 def build(options: Options) -> Answerer:

@@ -19,7 +19,7 @@ from cfeval.backends.asking import (
 from cfeval.backends.builders.base import Builder, BuildReply, BuildRequest, Wanted
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.cvqa_templates import with_templates
-from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.registry import CallEstimate, Component, Diagnostic
 from cfeval.backends.serving import together
 from cfeval.protocols.cvqa.steps import Steps, StepsError, read_steps
 from cfeval.records.common import Status
@@ -40,19 +40,19 @@ def files(options: Options) -> tuple[str, ...]:
     return template_files(with_templates(options), *_FORMS.values())
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The language model."""
     return model_of(options)
 
 
-def calls(options: Options) -> tuple[Expected, ...]:
+def calls(options: Options) -> tuple[CallEstimate, ...]:
     """One a request, and one where the reply must be repaired; the longer template stands for both groups."""
     given = with_templates(options)
     longest = max(GROUPS, key=lambda group: len(question(given, _FORMS[group]).opening))
     return expected(given, _FORMS[longest])
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Templates that cannot be filled."""
     yield from template_faults(with_templates(options), *_FORMS.values())
 

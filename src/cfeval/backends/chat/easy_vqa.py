@@ -9,7 +9,7 @@ from pydantic import Field
 
 from cfeval.backends.chat.base import ChatModel
 from cfeval.backends.chat.world import SmallChat
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.backends.world_weights import examine_weights
 from cfeval.world.weights import models_dir
 
@@ -27,7 +27,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (str(models_dir() / "easy-vqa.safetensors"),)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Weights that are not there."""
     yield from examine_weights(files(options))
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 
 from cfeval.backends.chat.base import ChatReply, ChatRequest, Dialogue, Turn, hold_one, one_request
-from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
+from cfeval.backends.registry import CallEstimate, Diagnostic, PluginOptions, Resources
 from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import chat_reply
 from cfeval.calls.call import Call, Reply, Usage
@@ -85,21 +85,21 @@ class Options(PluginOptions):
         return self.key_env or self.rules.key_env
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A slot among the jobs that call a provider."""
     del options
-    return Needs(api=True)
+    return Resources(api=True)
 
 
-def calls(options: Options) -> tuple[Expected, ...]:
+def calls(options: Options) -> tuple[CallEstimate, ...]:
     """One a request."""
-    return (Expected(options.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=options.max_tokens),)
+    return (CallEstimate(options.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=options.max_tokens),)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Key, address and model, asked of the server itself."""
     address, key, rules = options.address, options.key_variable, options.rules
-    yield Finding(*about_model(address, key, options.model, options.accept_models, lists=rules.lists))
+    yield Diagnostic(*about_model(address, key, options.model, options.accept_models, lists=rules.lists))
 
 
 def build(options: Options) -> "OpenAIChat":

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.backends.world_weights import examine_weights
 from cfeval.records.common import Status
 from cfeval.world.weights import models_dir
@@ -35,7 +35,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (str(models_dir() / "puzzles.safetensors"),)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Weights that are not there."""
     yield from examine_weights(files(options))
 

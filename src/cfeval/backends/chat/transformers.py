@@ -17,7 +17,7 @@ from cfeval.backends.local_chat import loading
 from cfeval.backends.local_chat.pixels import Limits, obeyed
 from cfeval.backends.local_models import devices, examining
 from cfeval.backends.local_models.weights import weights_size
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 from cfeval.errors import BackendError
 
 
@@ -57,9 +57,9 @@ class Options(loading.LoadingOptions):
         return Limits(self.min_pixels, self.max_pixels)
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """GPUs, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else options.gpus)
+    return Resources(gpu=0 if options.device == "cpu" else options.gpus)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def files(options: Options) -> tuple[str, ...]:
     return tuple(map(str, loading.checkpoint_of(options).files()))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether packages, device, checkpoint and memory will do; loads no weights."""
 
     def room() -> examining.Room:
@@ -84,7 +84,7 @@ def examine(options: Options) -> Iterator[Finding]:
     if fine and options.limits:
         sees = loading.sees(checkpoint.content())
         kept = f"{options.limits}, by its processor if it can, else by resizing beforehand"
-        yield Finding(sees, kept if sees else _reads_text_only(checkpoint.name()))
+        yield Diagnostic(sees, kept if sees else _reads_text_only(checkpoint.name()))
 
 
 def build(options: Options) -> ChatModel:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.backends.world_weights import examine_weights
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
@@ -46,7 +46,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (str(models_dir() / "vlm.safetensors"),)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Weights that are not there."""
     yield from examine_weights(files(options))
 

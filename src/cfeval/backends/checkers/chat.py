@@ -18,7 +18,7 @@ from cfeval.backends.asking import (
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
 from cfeval.backends.checkers.base import Checker, CheckReply, CheckRequest
 from cfeval.backends.cvqa_templates import with_templates
-from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.registry import CallEstimate, Component, Diagnostic
 from cfeval.backends.serving import together
 from cfeval.protocols.cvqa.checks import SCHEMA, Verdict, read_verdict
 
@@ -37,17 +37,17 @@ def files(options: Options) -> tuple[str, ...]:
     return template_files(with_templates(options), FORM)
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The chat model."""
     return model_of(options)
 
 
-def calls(options: Options) -> tuple[Expected, ...]:
+def calls(options: Options) -> tuple[CallEstimate, ...]:
     """One with a picture, and one where the reply must be repaired."""
     return expected(with_templates(options), FORM)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Templates that cannot be filled."""
     yield from template_faults(with_templates(options), FORM)
 

@@ -17,7 +17,7 @@ from cfeval.backends.local_classifiers.classes import imagenet
 from cfeval.backends.local_classifiers.network import NetworkClassifier
 from cfeval.backends.local_classifiers.options import ClassifierOptions
 from cfeval.backends.local_classifiers.preprocessing import Preprocessing
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 from cfeval.errors import BackendError
 
 MEAN, STD = 127 / 255, 128 / 255
@@ -32,12 +32,12 @@ class Options(ClassifierOptions):
     """The number in its name."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the device and the package with the weights are there."""
     return examining.findings(options.device, lambda: f"weights {weights_of(options.variant).name} are here")
 

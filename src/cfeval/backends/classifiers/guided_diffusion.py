@@ -14,7 +14,7 @@ from cfeval.backends.classifiers.base import Classifier
 from cfeval.backends.denoisers.guided_diffusion import PUBLISHED
 from cfeval.backends.local_models import devices, examining
 from cfeval.backends.local_models.memory import memory_errors
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions, Resources
 from cfeval.backends.unets import pickled
 from cfeval.errors import BackendError
 
@@ -82,9 +82,9 @@ class Options(PluginOptions):
         return self.classifier_depth or (4 if self.image_size == 64 else 2)
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.path,)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether device and file are there; no weights are read."""
     yield examining.finding(lambda: f"computes on {devices.chosen(options.device)}")
     yield examining.finding(lambda: pickled.about(options.path))

@@ -11,7 +11,7 @@ from cfeval.backends.local_classifiers.architectures import blank, check_name
 from cfeval.backends.local_classifiers.classes import named
 from cfeval.backends.local_classifiers.network import NetworkClassifier
 from cfeval.backends.local_classifiers.options import ArchitectureOptions
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 
 
 class Options(ArchitectureOptions):
@@ -21,9 +21,9 @@ class Options(ArchitectureOptions):
     """The name that the library has for it; DBVCE's is AlexNet."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.classes,) if options.classes else ()
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the device is there, the architecture known, and the names of the classes can be read."""
     return examining.findings(options.device, lambda: _about(options))
 

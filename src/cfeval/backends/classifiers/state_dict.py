@@ -18,7 +18,7 @@ from cfeval.backends.local_classifiers.classes import named
 from cfeval.backends.local_classifiers.network import NetworkClassifier
 from cfeval.backends.local_classifiers.options import ArchitectureOptions, Interpolation
 from cfeval.backends.local_classifiers.preprocessing import Channels
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 
 Spread = tuple[PositiveFloat, PositiveFloat, PositiveFloat]
 
@@ -38,9 +38,9 @@ class Options(ArchitectureOptions):
     """Their standard deviation, likewise."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.path, *((options.classes,) if options.classes else ()))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the device is there, the architecture known, and the names of the classes can be read."""
     return examining.findings(options.device, lambda: _about(options))
 

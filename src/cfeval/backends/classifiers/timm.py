@@ -15,7 +15,7 @@ from cfeval.backends.local_classifiers.classes import IMAGENET, named
 from cfeval.backends.local_classifiers.network import NetworkClassifier
 from cfeval.backends.local_classifiers.options import ClassifierOptions
 from cfeval.backends.local_classifiers.torchvision_models import NONE
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 
 
 class Options(ClassifierOptions):
@@ -29,9 +29,9 @@ class Options(ClassifierOptions):
     """File with the names of the classes, as of `state_dict`; empty: ImageNet's where there are 1000, else numbers."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.classes,) if options.classes else ()
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the device is there, the network known, and its weights here."""
     return examining.findings(options.device, lambda: _about(options))
 

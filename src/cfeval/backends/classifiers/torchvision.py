@@ -13,7 +13,7 @@ from cfeval.backends.local_classifiers.architectures import blank, check_name
 from cfeval.backends.local_classifiers.classes import imagenet
 from cfeval.backends.local_classifiers.network import NetworkClassifier
 from cfeval.backends.local_classifiers.options import ClassifierOptions
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 
 
 class Options(ClassifierOptions):
@@ -25,12 +25,12 @@ class Options(ClassifierOptions):
     """Entry of the library, such as IMAGENET1K_V2; empty: the default one; none: random weights."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the device is there, the network known, and its weights here."""
     return examining.findings(options.device, lambda: _about(options))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from cfeval.backends.classifiers.base import Classifier
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.backends.world_weights import examine_weights
 from cfeval.world.cells import CELL_CLASSES
 from cfeval.world.weights import models_dir
@@ -26,7 +26,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (str(models_dir() / f"cell-{options.kind}.safetensors"),)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Weights that are not there."""
     yield from examine_weights(files(options))
 

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from cfeval.backends.datasets.base import Dataset
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.frozen import as_frozen
 from cfeval.io.pictures import import_image
@@ -96,10 +96,10 @@ def files(options: Options) -> tuple[str, ...]:
     return (*(path for path in (options.questions, options.ids) if path), f"{folder}/")
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the images are where they should be."""
     there = any(folder.is_dir() for folder in _folders(options.images))
-    yield Finding(there, f"{options.images}: " + ("images" if there else "no folder CAM_FRONT; unpack the images"))
+    yield Diagnostic(there, f"{options.images}: " + ("images" if there else "no folder CAM_FRONT; unpack the images"))
 
 
 def build(options: Options) -> Dataset:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cfeval.backends.datasets.base import Dataset
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.frozen import as_frozen
 from cfeval.io.own_data import Row, read_rows, sample_of
@@ -42,10 +42,10 @@ def _images(options: Options) -> Iterator[str]:
         yield from dict.fromkeys(str(row.image) for row in read_rows(Path(options.path), options.question))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether rows and ids can be read; images are read when they are taken."""
     if all(Path(file).exists() for file in (options.path, options.ids) if file):  # a missing file is told as such
-        yield Finding(True, f"items: {len(Files(options).known())}")
+        yield Diagnostic(True, f"items: {len(Files(options).known())}")
 
 
 def build(options: Options) -> Dataset:

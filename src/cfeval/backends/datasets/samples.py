@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.io.archives import archive_of
 from cfeval.io.frozen import as_frozen
 from cfeval.io.pictures import folder_of, in_archive, load
@@ -30,10 +30,10 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.path, pictures, *((options.ids,) if options.ids else ()))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether records and ids can be read."""
     if all(Path(file).is_file() for file in (options.path, options.ids) if file):  # a missing file is told as such
-        yield Finding(True, f"items: {sum(1 for _ in build(options).known())}")
+        yield Diagnostic(True, f"items: {sum(1 for _ in build(options).known())}")
 
 
 def build(options: Options) -> "Filed":

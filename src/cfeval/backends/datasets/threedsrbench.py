@@ -24,7 +24,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from cfeval.backends.datasets.base import Dataset
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import InputError
 from cfeval.io.frozen import as_frozen
 from cfeval.io.pictures import Picture, import_encoded, import_image
@@ -61,11 +61,13 @@ def files(options: Options) -> tuple[str, ...]:
     return (*(path for path in (options.path, options.ids) if path), *images)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the images are where they should be."""
     if options.images:
         there = Path(options.images).is_dir()
-        yield Finding(there, f"{options.images}: " + ("images" if there else "no such folder; unpack the images there"))
+        yield Diagnostic(
+            there, f"{options.images}: " + ("images" if there else "no such folder; unpack the images there")
+        )
 
 
 def build(options: Options) -> Dataset:

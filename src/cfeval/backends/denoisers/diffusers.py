@@ -16,7 +16,7 @@ from cfeval.backends.local_models.memory import memory_errors, out_of_memory
 from cfeval.backends.local_models.options import LocalOptions
 from cfeval.backends.local_models.quiet import quiet
 from cfeval.backends.local_models.weights import read_json, weights_fault, weights_size
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic, Resources
 from cfeval.backends.unets import schedule
 from cfeval.backends.unets.placing import SMALLER, dtype_on, placed
 from cfeval.errors import BackendError
@@ -32,9 +32,9 @@ class Options(LocalOptions):
     """Number format; auto: float16 on a GPU, float32 on a processor."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ def files(options: Options) -> tuple[str, ...]:
     return tuple(map(str, _checkpoint(options).files()))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether device and checkpoint are there and fit; no weights are read."""
 
     def room() -> examining.Room:

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from cfeval.backends.denoisers.base import Denoiser
 from cfeval.backends.local_models import devices, examining
 from cfeval.backends.local_models.memory import memory_errors
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions, Resources
 from cfeval.backends.unets import guided, pickled, schedule
 from cfeval.backends.unets.placing import SMALLER, placed
 from cfeval.errors import BackendError
@@ -116,9 +116,9 @@ def architecture(options: Options, classes: int, learn_sigma: bool) -> guided.Ar
     )
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.path,)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether device and file are there; no weights are read."""
     yield examining.finding(lambda: f"computes on {devices.chosen(options.device)}")
     yield examining.finding(lambda: pickled.about(options.path))

@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
-from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
+from cfeval.backends.registry import CallEstimate, Diagnostic, Resources
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
 from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import cost_of
@@ -38,7 +39,7 @@ FINAL = ("Ready", "Request Moderated", "Content Moderated", "Task not found", "E
 EXPIRED = (403, 404, 410)
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How to reach the model and what to ask of it."""
 
     model: str = Field("flux-kontext-max", pattern=r"^[a-z0-9][a-z0-9.-]*$")
@@ -56,37 +57,32 @@ class Options(PluginOptions):
     poll: float = Field(0.5, gt=0, le=60)
     """Seconds between two looks at a task."""
 
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
 
-def needs(options: Options) -> Needs:
-    """A slot among the jobs that call a provider."""
-    del options
-    return Needs(api=True)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the key is taken and has credit."""
+        try:
+            said = get(endpoint(self.base_url, self.key_env, "x-key"), "/v1/credits")
+        except CfevalError as error:
+            yield Diagnostic(False, str(error))
+            return
+        if isinstance(said, Fault):
+            yield Diagnostic(False, f"{self.base_url}: {said.reason}")
+            return
+        credits = said.get("credits") if isinstance(said, dict) else None
+        enough = not isinstance(credits, int | float) or credits > 0
+        advice = "" if enough else f"; add credit to the account of {self.key_env}"
+        yield Diagnostic(enough, f"{self.base_url} answers; {credits} credits are left{advice}")
 
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One an edit."""
+        return (expected(self.model),)
 
-def calls(options: Options) -> tuple[Expected, ...]:
-    """One an edit."""
-    return (expected(options.model),)
-
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Whether the key is taken and has credit."""
-    try:
-        said = get(endpoint(options.base_url, options.key_env, "x-key"), "/v1/credits")
-    except CfevalError as error:
-        yield Finding(False, str(error))
-        return
-    if isinstance(said, Fault):
-        yield Finding(False, f"{options.base_url}: {said.reason}")
-        return
-    credits = said.get("credits") if isinstance(said, dict) else None
-    enough = not isinstance(credits, int | float) or credits > 0
-    advice = "" if enough else f"; add credit to the account of {options.key_env}"
-    yield Finding(enough, f"{options.base_url} answers; {credits} credits are left{advice}")
-
-
-def build(options: Options) -> Editor:
-    """The editor; offline no key is needed."""
-    return Bfl(options)
+    def build(self) -> Editor:
+        """The editor; offline no key is needed."""
+        return Bfl(self)
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,7 @@ class Bfl:
     needs_metadata = False
     side_by_side = staticmethod(side_by_side)
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
+from cfeval.backends import plugin
 from cfeval.backends.diffusion_pipelines import loading
 from cfeval.backends.diffusion_pipelines.editing import PipelineEditor
 from cfeval.backends.diffusion_pipelines.kind import Settings
@@ -17,17 +18,16 @@ from cfeval.backends.diffusion_pipelines.settings import settings_for
 from cfeval.backends.editors.base import Editor
 from cfeval.backends.local_models import devices, examining
 from cfeval.backends.local_models.memory import memory_errors
-from cfeval.backends.local_models.options import LocalOptions
 from cfeval.backends.local_models.packages import Package, check_packages
 from cfeval.backends.masks import MaskOptions, examine_masks, mask_files, masker
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic
 from cfeval.errors import BackendError, nearest
 
 SETTINGS = ("steps", "guidance", "image_guidance", "true_cfg", "strength", "edit_threshold", "min_pixels", "max_pixels")
 """The options that are the pipeline's; those left out take the values in `KINDS`."""
 
 
-class Options(MaskOptions, LocalOptions):
+class Plugin(MaskOptions, plugin.LocalPlugin):
     """Which checkpoint, where it computes, and how it paints. A pipeline refuses an option that it cannot use."""
 
     pipeline: str = ""
@@ -61,76 +61,68 @@ class Options(MaskOptions, LocalOptions):
             raise ValueError(f"no pipeline that edits; {nearest(name, KINDS)}")
         return name
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoint's files, where it is a folder, and the masks'."""
+        return tuple(map(str, (*loading.checkpoint_of(self).files(), *mask_files(self))))
 
-def needs(options: Options) -> Needs:
-    """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device, checkpoint, settings and masks are there and fit; no weights are read."""
 
+        def room() -> examining.Room:
+            device = _device(self)
+            place = device if self.offload == "none" else "cpu"
+            return examining.Room(device, place, devices.memory(place), _advice(self, device))
 
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoint's files, where it is a folder, and the masks'."""
-    return tuple(map(str, (*loading.checkpoint_of(options).files(), *mask_files(options))))
+        def size(folder: Path) -> int:
+            return loading.size(folder, loading.dtype_on(_device(self), self.dtype))
 
+        checkpoint = loading.checkpoint_of(self)
+        if (yield from examining.findings(checkpoint, _packages(self), room, size)):
+            yield examining.finding(lambda: f"painted by {_pipeline(self)[0]}")
+        if self.masks or self.mask_model:
+            yield examining.finding(lambda: examine_masks(self))
 
-def examine(options: Options) -> Iterator[Finding]:
-    """Whether device, checkpoint, settings and masks are there and fit; no weights are read."""
+    def build(self) -> Editor:
+        """The editor, its pipeline loaded.
 
-    def room() -> examining.Room:
-        device = _device(options)
-        place = device if options.offload == "none" else "cpu"
-        return examining.Room(device, place, devices.memory(place), _advice(options, device))
-
-    def size(folder: Path) -> int:
-        return loading.size(folder, loading.dtype_on(_device(options), options.dtype))
-
-    checkpoint = loading.checkpoint_of(options)
-    if (yield from examining.findings(checkpoint, _packages(options), room, size)):
-        yield examining.finding(lambda: f"painted by {_pipeline(options)[0]}")
-    if options.masks or options.mask_model:
-        yield examining.finding(lambda: examine_masks(options))
-
-
-def build(options: Options) -> Editor:
-    """The editor, its pipeline loaded.
-
-    Raises:
-        ParamsError: the pipeline cannot use an option.
-        BackendError: checkpoint, device or memory do not suffice.
-    """
-    check_packages(_packages(options))
-    pipeline, settings = _pipeline(options)
-    device = _device(options)
-    dtype = loading.dtype_on(device, options.dtype)
-    checkpoint = loading.checkpoint_of(options)
-    folder = checkpoint.whole()
-    model = checkpoint.name(folder)
-    advice = _advice(options, device)
-    with memory_errors(f"loading model '{model}'", advice):
-        mask = masker(options, device)
-        pipe = loading.load(folder, model, pipeline, dtype, device, options.offload)
-    about = {"pipeline": pipeline, "model": model, "dtype": dtype}
-    return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice)
+        Raises:
+            ParamsError: the pipeline cannot use an option.
+            BackendError: checkpoint, device or memory do not suffice.
+        """
+        check_packages(_packages(self))
+        pipeline, settings = _pipeline(self)
+        device = _device(self)
+        dtype = loading.dtype_on(device, self.dtype)
+        checkpoint = loading.checkpoint_of(self)
+        folder = checkpoint.whole()
+        model = checkpoint.name(folder)
+        advice = _advice(self, device)
+        with memory_errors(f"loading model '{model}'", advice):
+            mask = masker(self, device)
+            pipe = loading.load(folder, model, pipeline, dtype, device, self.offload)
+        about = {"pipeline": pipeline, "model": model, "dtype": dtype}
+        return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice)
 
 
-def _pipeline(options: Options) -> tuple[str, Settings]:
+def _pipeline(options: Plugin) -> tuple[str, Settings]:
     """The pipeline's name and settings."""
     name = loading.pipeline_of(loading.checkpoint_of(options), options.pipeline)
     given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
     return name, settings_for(name, given, bool(options.masks or options.mask_model), options.offload)
 
 
-def _packages(options: Options) -> list[Package]:
+def _packages(options: Plugin) -> list[Package]:
     return [] if options.offload == "none" else [Package("accelerate", f"offload: {options.offload}", "offload: none")]
 
 
-def _device(options: Options) -> str:
+def _device(options: Plugin) -> str:
     device = devices.chosen(options.device)
     if device == "cpu" and options.offload != "none":
         raise BackendError(f"offload '{options.offload}' needs a GPU, and none is used; set offload: none")
     return device
 
 
-def _advice(options: Options, device: str) -> str:
+def _advice(options: Plugin, device: str) -> str:
     """What to set where memory runs out: only what is not set yet."""
     smaller = "bfloat16" if options.dtype == "float32" or (options.dtype == "auto" and device == "cpu") else ""
     ways = [f"dtype: {smaller}"] if smaller else []

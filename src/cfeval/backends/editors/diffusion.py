@@ -3,14 +3,13 @@
 It works on pixels alone; the scene record is not given to it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
 
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
-from cfeval.backends.registry import Finding, PluginOptions
-from cfeval.backends.world_weights import examine_weights
+from cfeval.backends.world_weights import WorldPlugin
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.world import EditIntent
@@ -21,29 +20,21 @@ SIDE = 64
 """Width and height of the pictures it edits."""
 
 
-class Options(PluginOptions):
+class Plugin(WorldPlugin):
     """How it paints."""
 
     steps: int = Field(8, ge=1, le=1000)
     """Of denoising (DDIM)."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights of the painter and of its eyes."""
+        return tuple(str(models_dir() / f"{name}.safetensors") for name in ("editor", "locator"))
 
-def files(options: Options) -> tuple[str, ...]:
-    """The weights of the painter and of its eyes."""
-    del options
-    return tuple(str(models_dir() / f"{name}.safetensors") for name in ("editor", "locator"))
+    def build(self) -> Editor:
+        """The editor."""
+        from cfeval.world.painter import DiffusionPainter
 
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
-
-
-def build(options: Options) -> Editor:
-    """The editor."""
-    from cfeval.world.painter import DiffusionPainter
-
-    return Diffusion(DiffusionPainter(options.steps))
+        return Diffusion(DiffusionPainter(self.steps))
 
 
 class Diffusion:

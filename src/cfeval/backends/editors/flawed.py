@@ -11,8 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 from pydantic import Field
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.records.world import Scene
@@ -29,7 +29,7 @@ SHIFT = 3
 """Pixels by which a shifted picture is moved along each axis, at most; its border is repeated."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What goes wrong, and how often."""
 
     fault: Fault = "none"
@@ -40,10 +40,9 @@ class Options(PluginOptions):
     share: float = Field(1.0, ge=0, le=1)
     """Share of the edits that have the fault."""
 
-
-def build(options: Options) -> Editor:
-    """The editor."""
-    return Flawed(options)
+    def build(self) -> Editor:
+        """The editor."""
+        return Flawed(self)
 
 
 class Flawed:
@@ -51,7 +50,7 @@ class Flawed:
 
     needs_metadata = True
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:

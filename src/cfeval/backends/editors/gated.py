@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest, Try
-from cfeval.backends.registry import Expected, Part, PluginOptions
+from cfeval.backends.registry import CallEstimate
 from cfeval.backends.serving import together
 from cfeval.backends.verifiers.base import Verifier, VerifyRequest
 from cfeval.io.pictures import Picture
@@ -20,12 +20,12 @@ from cfeval.records.common import Status
 from cfeval.seeds import derive
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Who edits, who verifies, and how often."""
 
-    editor: dict[str, Any]
+    editor: dict[str, Any] = plugin.component("editors")
     """The editor: its backend and options."""
-    verifier: dict[str, Any]
+    verifier: dict[str, Any] = plugin.component("verifiers")
     """The verifier: its backend and options."""
     retries: int = Field(1, ge=0, le=20)
     """Further attempts, each with a seed of its own, where the one before was rejected (EDCT-Bench 2026: one). None
@@ -33,22 +33,15 @@ class Options(PluginOptions):
     unsure: Literal["accept", "reject"] = "reject"
     """What becomes of an edit of which the verifier cannot tell."""
 
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """Those of the editor and the verifier, and as many again for each further attempt."""
+        once = tuple(call for family, spec in self.components() for call in registry.estimate_calls(family, spec))
+        return once + self.retries * tuple(replace(call, repair=True) for call in once)
 
-def parts(options: Options) -> tuple[Part, ...]:
-    """The editor and the verifier."""
-    return (("editors", options.editor), ("verifiers", options.verifier))
-
-
-def calls(options: Options) -> tuple[Expected, ...]:
-    """Those of the editor and the verifier, and as many again for each further attempt."""
-    once = tuple(call for family, spec in parts(options) for call in registry.calls(family, spec))
-    return once + options.retries * tuple(replace(call, repair=True) for call in once)
-
-
-def build(options: Options) -> Editor:
-    """The editor with its gate."""
-    editor, verifier = (registry.build(family, spec) for family, spec in parts(options))
-    return Gated(editor, verifier, options)
+    def build(self) -> Editor:
+        """The editor with its gate."""
+        editor, verifier = (registry.build(family, spec) for family, spec in self.components())
+        return Gated(editor, verifier, self)
 
 
 @dataclass
@@ -70,7 +63,7 @@ class Gated:
 
     needs_metadata = True
 
-    def __init__(self, editor: Editor, verifier: Verifier, options: Options) -> None:
+    def __init__(self, editor: Editor, verifier: Verifier, options: Plugin) -> None:
         self.editor, self.verifier, self.options = editor, verifier, options
         self.side_by_side = together(editor, verifier)
 

@@ -9,10 +9,11 @@ import numpy as np
 from PIL import Image
 from pydantic import AfterValidator, Field
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
 from cfeval.backends.masks import Mask, Masker, MaskOptions, mask_files, masker
-from cfeval.backends.registry import Expected, Finding, Needs
+from cfeval.backends.registry import CallEstimate, Diagnostic, Resources
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
 from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import images_reply
@@ -31,7 +32,7 @@ OWN = ("model", "prompt", "n", "image", "mask", "response_format")
 """Fields that no option may set."""
 
 
-class Options(MaskOptions):
+class Plugin(MaskOptions, plugin.Plugin):
     """How to reach the model, and where masks come from, if any."""
 
     model: str = Field("gpt-image-1", min_length=1)
@@ -45,31 +46,25 @@ class Options(MaskOptions):
     extra: Annotated[dict[str, str], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the form, such as {quality: high, input_fidelity: high}."""
 
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
 
-def needs(options: Options) -> Needs:
-    """A slot among the jobs that call a provider."""
-    del options
-    return Needs(api=True)
+    def dependencies(self) -> tuple[str, ...]:
+        """The files that masks come from."""
+        return tuple(str(path) for path in mask_files(self))
 
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Key, address and model, asked of the server itself."""
+        yield Diagnostic(*about_model(self.base_url, self.key_env, self.model))
 
-def files(options: Options) -> tuple[str, ...]:
-    """The files that masks come from."""
-    return tuple(str(path) for path in mask_files(options))
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One an edit."""
+        return (expected(self.model),)
 
-
-def calls(options: Options) -> tuple[Expected, ...]:
-    """One an edit."""
-    return (expected(options.model),)
-
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Key, address and model, asked of the server itself."""
-    yield Finding(*about_model(options.base_url, options.key_env, options.model))
-
-
-def build(options: Options) -> Editor:
-    """The editor; offline no key is needed."""
-    return OpenAIImage(options, masker(options))
+    def build(self) -> Editor:
+        """The editor; offline no key is needed."""
+        return OpenAIImage(self, masker(self))
 
 
 class OpenAIImage:
@@ -78,7 +73,7 @@ class OpenAIImage:
     needs_metadata = False
     side_by_side = staticmethod(side_by_side)
 
-    def __init__(self, options: Options, mask_of: Masker | None) -> None:
+    def __init__(self, options: Plugin, mask_of: Masker | None) -> None:
         self.options, self.mask_of = options, mask_of
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
 from cfeval.backends.instructions import Uses, prompt_for
-from cfeval.backends.registry import Expected, Finding, Needs, PluginOptions
+from cfeval.backends.registry import CallEstimate, Diagnostic, Resources
 from cfeval.backends.remote_images import Planned, Service, edit_all, expected, sound
 from cfeval.calls.attempts import Attempts
 from cfeval.calls.bodies import chat_reply
@@ -30,7 +31,7 @@ OWN = ("model", "messages", "modalities", "stream", "n")
 """Fields that no option may set."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How to reach the model."""
 
     model: str = Field("google/gemini-2.5-flash-image", min_length=1)
@@ -46,26 +47,21 @@ class Options(PluginOptions):
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
 
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
 
-def needs(options: Options) -> Needs:
-    """A slot among the jobs that call a provider."""
-    del options
-    return Needs(api=True)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Key, address and model, asked of the server itself."""
+        yield Diagnostic(*about_model(self.base_url, self.key_env, self.model, self.accept_models))
 
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One an edit."""
+        return (expected(self.model),)
 
-def calls(options: Options) -> tuple[Expected, ...]:
-    """One an edit."""
-    return (expected(options.model),)
-
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Key, address and model, asked of the server itself."""
-    yield Finding(*about_model(options.base_url, options.key_env, options.model, options.accept_models))
-
-
-def build(options: Options) -> Editor:
-    """The editor; offline no key is needed."""
-    return OpenRouterImage(options)
+    def build(self) -> Editor:
+        """The editor; offline no key is needed."""
+        return OpenRouterImage(self)
 
 
 class OpenRouterImage:
@@ -74,7 +70,7 @@ class OpenRouterImage:
     needs_metadata = False
     side_by_side = staticmethod(side_by_side)
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:

@@ -2,22 +2,20 @@
 
 from collections.abc import Sequence
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.world.grammar import parse_instruction
 from cfeval.world.repaint import RepaintError, repaint
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Editor:
-    """The editor."""
-    del options
-    return Repaint()
+    def build(self) -> Editor:
+        """The editor."""
+        return Repaint()
 
 
 class Repaint:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 from cfeval.world.grammar import parse_instruction, scene_after
@@ -11,14 +11,12 @@ from cfeval.world.render import render
 from cfeval.world.scenes import SceneEditError, scene_in
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Editor:
-    """The editor."""
-    del options
-    return Redraw()
+    def build(self) -> Editor:
+        """The editor."""
+        return Redraw()
 
 
 class Redraw:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
+from cfeval.backends import plugin
 from cfeval.backends.editors.base import Editor, EditReply, EditRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.errors import BackendError
 from cfeval.io.pictures import Picture
 from cfeval.records.common import Status
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How to edit."""
 
     strength: float = Field(1.0, ge=0, le=1)
@@ -21,18 +21,17 @@ class Options(PluginOptions):
     statuses: dict[str, Status] = {}
     crash_on: tuple[str, ...] = ()
 
-
-def build(options: Options) -> Editor:
-    """The scripted editor."""
-    return Scripted(options)
+    def build(self) -> Editor:
+        """The scripted editor."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Paints the upper left quarter; see `Options`."""
+    """Paints the upper left quarter; see `Plugin`."""
 
     needs_metadata = False
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:

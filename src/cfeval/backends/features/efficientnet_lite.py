@@ -16,7 +16,7 @@ from cfeval.backends.local_classifiers import examining
 from cfeval.backends.local_classifiers.checkpoints import fit, read
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions, Resources
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,12 +42,12 @@ class Options(PluginOptions):
     """Precision; float64 gives the same figures on every processor, at about twice the time."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether weights and device are there."""
     return examining.findings(options.device, lambda: f"weights {weights_of(0).name} are here")
 

@@ -15,7 +15,7 @@ from cfeval.backends.local_classifiers import examining
 from cfeval.backends.local_classifiers.checkpoints import fit, read
 from cfeval.backends.local_models import devices
 from cfeval.backends.local_models.devices import DEVICE
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions, Resources
 from cfeval.errors import BackendError
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class Options(PluginOptions):
     """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.weights,)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether checkpoint and device are there."""
 
     def about() -> str:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from cfeval.backends.image_sets.base import ImageSet, LabelledImage
 from cfeval.backends.labelled_files import first_of_each, images_in
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import CfevalError, InputError
 from cfeval.io.csv_map import read_pairs
 from cfeval.io.squares import middle
@@ -37,13 +37,13 @@ def files(options: Options) -> tuple[str, ...]:
     return (f"{options.path.rstrip('/')}/",)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """How many images of how many classes there are."""
     try:
         found = Folder(options).files.values()
-        yield Finding(True, f"{sum(map(len, found))} images of {len(found)} classes")
+        yield Diagnostic(True, f"{sum(map(len, found))} images of {len(found)} classes")
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
 
 
 def build(options: Options) -> ImageSet:

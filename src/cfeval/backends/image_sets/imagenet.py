@@ -16,7 +16,7 @@ from pydantic import Field
 from cfeval.backends.image_sets.base import ImageSet, LabelledImage
 from cfeval.backends.labelled_files import first_of_each, images_in
 from cfeval.backends.local_classifiers.classes import imagenet, imagenet_synsets
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import CfevalError, InputError
 from cfeval.io.csv_map import read_pairs
 from cfeval.io.squares import KEEP, middle
@@ -43,13 +43,13 @@ def files(options: Options) -> tuple[str, ...]:
     return (images, *((str(truth / _META), str(truth / _TRUTH)) if truth.is_dir() else (str(truth),)))
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """How many images of how many classes there are."""
     try:
         found = ImageNet(options).files.values()
-        yield Finding(True, f"{sum(map(len, found))} images of {len(found)} of ImageNet's classes")
+        yield Diagnostic(True, f"{sum(map(len, found))} images of {len(found)} of ImageNet's classes")
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
 
 
 def build(options: Options) -> ImageSet:

@@ -18,7 +18,7 @@ import numpy as np
 
 from cfeval.backends.image_sets.base import ImageSet, LabelledImage
 from cfeval.backends.labelled_files import check_label, opened
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import BackendError, CfevalError
 from cfeval.io.pictures import Picture
 from cfeval.io.squares import middle
@@ -46,13 +46,13 @@ class Options(PluginOptions):
     """There are none."""
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the photographs are there."""
     del options
     try:
-        yield Finding(True, f"{len([_path(label) for label in PHOTOGRAPHS])} photographs are here")
+        yield Diagnostic(True, f"{len([_path(label) for label in PHOTOGRAPHS])} photographs are here")
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
 
 
 def build(options: Options) -> ImageSet:

@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 
+from cfeval.backends import plugin
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.backends.world_verdicts import control_verdict, unread, verdict
 from cfeval.protocols.rules import CONTROLS
 from cfeval.world.grammar import parse_explanation, parse_instruction
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Judge:
-    """The grammar-based judge."""
-    del options
-    return Grammar()
+    def build(self) -> Judge:
+        """The grammar-based judge."""
+        return Grammar()
 
 
 class Grammar:

@@ -3,19 +3,17 @@
 import re
 from collections.abc import Sequence
 
+from cfeval.backends import plugin
 from cfeval.backends.judges.base import Bit, Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.protocols.rules import CONTROLS, RULES
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Judge:
-    """The lexical judge."""
-    del options
-    return Lexical()
+    def build(self) -> Judge:
+        """The lexical judge."""
+        return Lexical()
 
 
 class Lexical:

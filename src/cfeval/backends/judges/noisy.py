@@ -11,9 +11,8 @@ from typing import Any
 
 from pydantic import Field
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.judges.base import Bit, Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import Part, PluginOptions
 from cfeval.backends.serving import together
 from cfeval.protocols.rules import CONTROLS
 from cfeval.records.common import Status
@@ -22,10 +21,10 @@ from cfeval.seeds import derive
 NO_GRADE = "a judge of known error gives no grade"
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Whose verdicts, and how often they are spoilt."""
 
-    judge: dict[str, Any]
+    judge: dict[str, Any] = plugin.component("judges")
     """The judge: its backend and options."""
     sensitivity: float = Field(0.9, ge=0, le=1)
     """Share of scores of 1 that are left."""
@@ -34,21 +33,15 @@ class Options(PluginOptions):
     seed: int = 0
     """Of the errors; another one errs on other items."""
 
-
-def parts(options: Options) -> tuple[Part, ...]:
-    """The judge."""
-    return (("judges", options.judge),)
-
-
-def build(options: Options) -> Judge:
-    """The judge with errors."""
-    return Noisy(options, registry.build("judges", options.judge))
+    def build(self) -> Judge:
+        """The judge with errors."""
+        return Noisy(self, registry.build("judges", self.judge))
 
 
 class Noisy:
     """Flips scores by a hash of the request; statuses are passed on as they are, grades are not."""
 
-    def __init__(self, options: Options, judge: Judge) -> None:
+    def __init__(self, options: Plugin, judge: Judge) -> None:
         self.options = options
         self.wrapped = judge
         self.side_by_side = together(judge)

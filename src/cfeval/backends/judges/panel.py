@@ -3,20 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import Part, PluginOptions
 from cfeval.backends.serving import together
 from cfeval.backends.votes import count_votes
 from cfeval.errors import BackendError
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Who judges."""
 
-    judges: tuple[dict[str, Any], ...] = Field(min_length=1)
+    judges: tuple[dict[str, Any], ...] = plugin.component("judges", min_length=1)
     """The judges: the backend and options of each; none twice, since one answer would count twice."""
 
     @field_validator("judges")
@@ -26,16 +25,10 @@ class Options(PluginOptions):
             raise ValueError("the same judge stands there twice; for several samples of one judge set its 'samples'")
         return judges
 
-
-def parts(options: Options) -> tuple[Part, ...]:
-    """The judges."""
-    return tuple(("judges", spec) for spec in options.judges)
-
-
-def build(options: Options) -> Judge:
-    """The panel."""
-    numbered = enumerate(options.judges, start=1)
-    return Panel({f"judge {n} ({spec.get('backend')})": registry.build("judges", spec) for n, spec in numbered})
+    def build(self) -> Judge:
+        """The panel."""
+        numbered = enumerate(self.judges, start=1)
+        return Panel({f"judge {n} ({spec.get('backend')})": registry.build("judges", spec) for n, spec in numbered})
 
 
 class Panel:

@@ -7,14 +7,13 @@ there on it judges as `grammar` does, but what the new explanation cites has to 
 explanation that was false from the start looks to it like an edit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.world_verdicts import control_verdict, unread, verdict
-from cfeval.backends.world_weights import examine_weights
+from cfeval.backends.world_weights import WorldPlugin
 from cfeval.protocols.rules import CONTROLS
 from cfeval.records.common import Status
 from cfeval.records.world import Claim, Referent
@@ -29,27 +28,18 @@ SIDE = 64
 """Width and height of the pictures that it can see."""
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(WorldPlugin):
+    """Without options."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights of its eyes."""
+        return (str(Path(models_dir()) / "reader-b.safetensors"),)
 
-def files(options: Options, protocol: str) -> tuple[str, ...]:
-    """The weights of its eyes."""
-    del options, protocol
-    return (str(Path(models_dir()) / "reader-b.safetensors"),)
+    def build(self) -> Judge:
+        """The blind judge."""
+        from cfeval.world.observer import Observer
 
-
-def examine(options: Options, protocol: str) -> Iterator[Finding]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options, protocol))
-
-
-def build(options: Options) -> Judge:
-    """The blind judge."""
-    del options
-    from cfeval.world.observer import Observer
-
-    return Reader(Observer())
+        return Reader(Observer())
 
 
 class Reader:

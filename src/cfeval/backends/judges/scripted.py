@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from cfeval.backends import plugin
 from cfeval.backends.judges.base import Judge, JudgeReply, JudgeRequest
-from cfeval.backends.registry import PluginOptions
 from cfeval.errors import BackendError
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How to judge."""
 
     threshold: float = Field(0.5, ge=0, le=1)
@@ -22,18 +22,17 @@ class Options(PluginOptions):
     statuses: dict[str, Status] = {}
     crash_on: tuple[str, ...] = ()
 
-
-def build(options: Options) -> Judge:
-    """The scripted judge."""
-    return Scripted(options)
+    def build(self) -> Judge:
+        """The scripted judge."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Draws scores and grades by hash; see `Options`."""
+    """Draws scores and grades by hash; see `Plugin`."""
 
     needs_picture = False
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:

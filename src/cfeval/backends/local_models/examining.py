@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cfeval.backends.local_models.checkpoint import Checkpoint
 from cfeval.backends.local_models.packages import Package, check_packages
-from cfeval.backends.registry import Finding
+from cfeval.backends.registry import Diagnostic
 from cfeval.errors import CfevalError
 
 _GIB = 2**30
@@ -23,7 +23,7 @@ class Room(NamedTuple):
 
 def findings(
     checkpoint: Checkpoint, packages: Iterable[Package], room: Callable[[], Room], size: Callable[[Path], int]
-) -> Generator[Finding, None, bool]:
+) -> Generator[Diagnostic, None, bool]:
     """Packages that are lacking, device, checkpoint, memory; returns whether the checkpoint is fine.
 
     Args:
@@ -37,30 +37,30 @@ def findings(
         check_packages(packages)
         there = room()
         slow = ", which takes minutes an item with models of billions of weights" if there.device == "cpu" else ""
-        yield Finding(True, f"computes on {there.device}{slow}")
+        yield Diagnostic(True, f"computes on {there.device}{slow}")
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
     try:
         folder = checkpoint.here()
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
         return False
-    yield Finding(True, checkpoint.about(folder))
+    yield Diagnostic(True, checkpoint.about(folder))
     if there and folder:
         need = size(folder)  # of the weights alone; what is computed needs some more
         place = "the host" if there.place == "cpu" else there.place
         text = f"the weights of '{checkpoint.name(folder)}' take {_gib(need)} of memory, {place} has "
         fine = need < there.memory
-        yield Finding(fine, f"{text}{_gib(there.memory)}" + ("" if fine else f"; {there.advice}"))
+        yield Diagnostic(fine, f"{text}{_gib(there.memory)}" + ("" if fine else f"; {there.advice}"))
     return True
 
 
-def finding(check: Callable[[], str]) -> Finding:
+def finding(check: Callable[[], str]) -> Diagnostic:
     """What a check says: its line, or that of its error."""
     try:
-        return Finding(True, check())
+        return Diagnostic(True, check())
     except CfevalError as error:
-        return Finding(False, str(error))
+        return Diagnostic(False, str(error))
 
 
 def _gib(size: int) -> str:

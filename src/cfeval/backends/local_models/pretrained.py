@@ -10,7 +10,7 @@ from cfeval.backends.local_models.lines import first_line
 from cfeval.backends.local_models.memory import out_of_memory
 from cfeval.backends.local_models.quiet import quiet
 from cfeval.backends.local_models.weights import weights_fault, weights_size
-from cfeval.backends.registry import Finding
+from cfeval.backends.registry import Diagnostic
 from cfeval.errors import BackendError
 
 SMALLER = "set device: cpu, or take a smaller model or a larger machine"
@@ -81,7 +81,7 @@ def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoPr
     return Loaded(processor, model.eval().to(device), device)
 
 
-def examine(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterator[Finding]:
+def examine(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterator[Diagnostic]:
     """What can be said about a model before any weight is read: device, checkpoint, memory, kind."""
 
     def room() -> examining.Room:

@@ -1,63 +1,44 @@
 """CLIPSeg, a text-prompted segmenter, asked for the concept; see `cfeval.backends.clipseg`."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
+from cfeval.backends import plugin
 from cfeval.backends.local_models import devices, pretrained
 from cfeval.backends.local_models.memory import memory_errors
-from cfeval.backends.local_models.options import LocalOptions
 from cfeval.backends.maskers.base import Found, Mask, Masker, Pixels, Seen, look
-from cfeval.backends.registry import Finding, Needs
 from cfeval.backends.verifiers.base import VerifyRequest
 
 if TYPE_CHECKING:
     from cfeval.backends.clipseg import ClipSeg
 
 
-class Options(LocalOptions):
+class Plugin(plugin.LocalPlugin):
     """Which checkpoint, and what counts as found."""
 
     threshold: float = Field(0.5, gt=0, lt=1)
     """Probability from which on a pixel belongs to the target."""
     both: bool = False
     """Whether what is modified is looked for in the edited picture as well."""
+    kinds: ClassVar[tuple[str, ...]] = ("clipseg",)
 
+    def build(self) -> Masker:
+        """The masker, its model loaded.
 
-def needs(options: Options) -> Needs:
-    """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+        Raises:
+            BackendError: checkpoint, device or memory do not suffice.
+        """
+        from cfeval.backends.clipseg import ClipSeg
 
-
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoint's files, where it is a folder."""
-    return tuple(map(str, pretrained.checkpoint_of(options.model, options.revision).files()))
-
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Whether device and checkpoint are there and fit."""
-    yield from pretrained.examine(
-        pretrained.checkpoint_of(options.model, options.revision), ("clipseg",), options.device
-    )
-
-
-def build(options: Options) -> Masker:
-    """The masker, its model loaded.
-
-    Raises:
-        BackendError: checkpoint, device or memory do not suffice.
-    """
-    from cfeval.backends.clipseg import ClipSeg
-
-    with memory_errors(f"loading model '{options.model}'", pretrained.SMALLER):
-        return Segmented(ClipSeg(options.model, options.revision, devices.chosen(options.device)), options)
+        with memory_errors(f"loading model '{self.model}'", pretrained.SMALLER):
+            return Segmented(ClipSeg(self.model, self.revision, devices.chosen(self.device)), self)
 
 
 class Segmented:
     """Asks a segmenter for the target."""
 
-    def __init__(self, segmenter: "ClipSeg", options: Options) -> None:
+    def __init__(self, segmenter: "ClipSeg", options: Plugin) -> None:
         self.segmenter, self.options = segmenter, options
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:

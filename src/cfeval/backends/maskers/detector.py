@@ -10,13 +10,13 @@ import numpy as np
 from PIL import Image
 from pydantic import Field, ValidationInfo, field_validator
 
+from cfeval.backends import plugin
 from cfeval.backends.local_models import devices, pretrained
 from cfeval.backends.local_models.checkpoint import Checkpoint
 from cfeval.backends.local_models.memory import memory_errors
-from cfeval.backends.local_models.options import LocalOptions
 from cfeval.backends.local_models.quiet import quiet
 from cfeval.backends.maskers.base import Found, Mask, Masker, Pixels, Seen, look
-from cfeval.backends.registry import Finding, Needs
+from cfeval.backends.registry import Diagnostic
 from cfeval.backends.verifiers.base import VerifyRequest
 
 DETECTORS = {"grounding-dino": 0.25, "mm-grounding-dino": 0.25, "owlv2": 0.1, "owlvit": 0.1}
@@ -28,7 +28,7 @@ _LETTERS = 200
 Box = tuple[float, float, float, float]
 
 
-class Options(LocalOptions):
+class Plugin(plugin.LocalPlugin):
     """Which detector, which segmenter, and what counts as found."""
 
     sam: str = ""
@@ -49,49 +49,40 @@ class Options(LocalOptions):
             raise ValueError("is the revision of a segmenter, and no 'sam' is given")
         return revision
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoints' files, where they are folders."""
+        return tuple(str(path) for checkpoint, _ in self._checkpoints() for path in checkpoint.files())
 
-def needs(options: Options) -> Needs:
-    """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device and checkpoints are there and fit."""
+        for checkpoint, kinds in self._checkpoints():
+            yield from pretrained.examine(checkpoint, kinds, self.device)
 
+    def build(self) -> Masker:
+        """The masker, its models loaded.
 
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoints' files, where they are folders."""
-    return tuple(str(path) for checkpoint, _ in _checkpoints(options) for path in checkpoint.files())
+        Raises:
+            BackendError: checkpoints, device or memory do not suffice.
+        """
+        device = devices.chosen(self.device)
+        checkpoint, *outliner = self._checkpoints()
+        with memory_errors(f"loading model '{self.model}'", pretrained.SMALLER):
+            usual = DETECTORS[pretrained.check_kind(*checkpoint)]
+            loaded = pretrained.load(checkpoint[0], "AutoModelForZeroShotObjectDetection", device)
+            detector = Detector(loaded, self.threshold or usual, self.boxes)
+            for sam, kinds in outliner:
+                pretrained.check_kind(sam, kinds)
+                # Checkpoints name the processor of the video model, which takes other inputs.
+                segmenter = Segmenter(pretrained.load(sam, "Sam2Model", device, "Sam2Processor"))
+                return Detected(detector, segmenter, self.both)
+        return Detected(detector, None, self.both)
 
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Whether device and checkpoints are there and fit."""
-    for checkpoint, kinds in _checkpoints(options):
-        yield from pretrained.examine(checkpoint, kinds, options.device)
-
-
-def build(options: Options) -> Masker:
-    """The masker, its models loaded.
-
-    Raises:
-        BackendError: checkpoints, device or memory do not suffice.
-    """
-    device = devices.chosen(options.device)
-    checkpoint, *outliner = _checkpoints(options)
-    with memory_errors(f"loading model '{options.model}'", pretrained.SMALLER):
-        usual = DETECTORS[pretrained.check_kind(*checkpoint)]
-        loaded = pretrained.load(checkpoint[0], "AutoModelForZeroShotObjectDetection", device)
-        detector = Detector(loaded, options.threshold or usual, options.boxes)
-        for sam, kinds in outliner:
-            pretrained.check_kind(sam, kinds)
-            # Checkpoints name the processor of the video model, which takes other inputs.
-            segmenter = Segmenter(pretrained.load(sam, "Sam2Model", device, "Sam2Processor"))
-            return Detected(detector, segmenter, options.both)
-    return Detected(detector, None, options.both)
-
-
-def _checkpoints(options: Options) -> list[tuple[Checkpoint, tuple[str, ...]]]:
-    """The checkpoints, and the kinds that each may be of."""
-    found = [(pretrained.checkpoint_of(options.model, options.revision), tuple(DETECTORS))]
-    if options.sam:
-        found.append((pretrained.checkpoint_of(options.sam, options.sam_revision), SEGMENTERS))
-    return found
+    def _checkpoints(self) -> list[tuple[Checkpoint, tuple[str, ...]]]:
+        """The checkpoints, and the kinds that each may be of."""
+        found = [(pretrained.checkpoint_of(self.model, self.revision), tuple(DETECTORS))]
+        if self.sam:
+            found.append((pretrained.checkpoint_of(self.sam, self.sam_revision), SEGMENTERS))
+        return found
 
 
 class Detector:

@@ -8,12 +8,12 @@ background; without a detector there is no telling.
 import numpy as np
 from pydantic import Field
 
+from cfeval.backends import plugin
 from cfeval.backends.maskers.base import Found, Mask, Masker
-from cfeval.backends.registry import PluginOptions
 from cfeval.backends.verifiers.base import VerifyRequest
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What can be an edit."""
 
     most: float = Field(0.5, gt=0, le=1)
@@ -21,16 +21,15 @@ class Options(PluginOptions):
     least: float = Field(0.001, ge=0, lt=1)
     """Share of the picture from which on it is."""
 
-
-def build(options: Options) -> Masker:
-    """The masker."""
-    return Main(options)
+    def build(self) -> Masker:
+        """The masker."""
+        return Main(self)
 
 
 class Main:
     """Takes the largest connected change."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:

@@ -5,37 +5,35 @@ from pathlib import Path
 
 from pydantic import Field
 
+from cfeval.backends import plugin
 from cfeval.backends.local_models.examining import finding
 from cfeval.backends.maskers.base import Found, Mask, Masker
 from cfeval.backends.masks import MaskOptions, examine_masks, mask_files, mask_folder, own_mask
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic
 from cfeval.backends.verifiers.base import VerifyRequest
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the masks lie."""
 
     folder: str = Field(min_length=1)
     """The folder."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The masks."""
+        return tuple(map(str, mask_files(MaskOptions(masks=self.folder))))
 
-def files(options: Options) -> tuple[str, ...]:
-    """The masks."""
-    return tuple(map(str, mask_files(MaskOptions(masks=options.folder))))
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether there are any."""
+        yield finding(lambda: examine_masks(MaskOptions(masks=self.folder)))
 
+    def build(self) -> Masker:
+        """The masker.
 
-def examine(options: Options) -> Iterator[Finding]:
-    """Whether there are any."""
-    yield finding(lambda: examine_masks(MaskOptions(masks=options.folder)))
-
-
-def build(options: Options) -> Masker:
-    """The masker.
-
-    Raises:
-        BackendError: no such folder, or no mask in it.
-    """
-    return Own(mask_folder(options.folder))
+        Raises:
+            BackendError: no such folder, or no mask in it.
+        """
+        return Own(mask_folder(self.folder))
 
 
 class Own:

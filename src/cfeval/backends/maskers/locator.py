@@ -3,16 +3,14 @@
 An edit of the background belongs wherever it sees no object. What is added is looked for in the edited picture.
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from cfeval.backends.maskers.base import Found, Mask, Masker, Pixels
-from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.verifiers.base import VerifyRequest
-from cfeval.backends.world_weights import examine_weights
+from cfeval.backends.world_weights import WorldPlugin
 from cfeval.records.world import EditIntent, Referent
 from cfeval.world.grammar import parse_instruction
 from cfeval.world.weights import models_dir
@@ -24,7 +22,7 @@ SIDE = 64
 """Width and height of the pictures it looks at."""
 
 
-class Options(PluginOptions):
+class Plugin(WorldPlugin):
     """What counts as found."""
 
     threshold: float = Field(0.5, gt=0, lt=1)
@@ -32,30 +30,22 @@ class Options(PluginOptions):
     both: bool = False
     """Whether the object is looked for in the edited picture as well, where it only changed."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The network's weights."""
+        return (str(models_dir() / "locator.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The network's weights."""
-    del options
-    return (str(models_dir() / "locator.safetensors"),)
+    def build(self) -> Masker:
+        """The masker."""
+        from cfeval.world.networks.locator import Locator
+        from cfeval.world.networks.precise import load_precise
 
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
-
-
-def build(options: Options) -> Masker:
-    """The masker."""
-    from cfeval.world.networks.locator import Locator
-    from cfeval.world.networks.precise import load_precise
-
-    return Located(load_precise("locator", Locator()), options)
+        return Located(load_precise("locator", Locator()), self)
 
 
 class Located:
     """Asks the locator for the object that the instruction names."""
 
-    def __init__(self, network: "Locator", options: Options) -> None:
+    def __init__(self, network: "Locator", options: Plugin) -> None:
         self.network, self.options = network, options
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:

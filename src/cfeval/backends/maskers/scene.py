@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from cfeval.backends import plugin
 from cfeval.backends.maskers.base import Found, Mask, Masker
-from cfeval.backends.registry import PluginOptions
 from cfeval.backends.verifiers.base import VerifyRequest
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
@@ -11,14 +11,12 @@ from cfeval.world.render import coverage
 from cfeval.world.scenes import SceneEditError, scene_in
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Masker:
-    """The masker."""
-    del options
-    return Drawn()
+    def build(self) -> Masker:
+        """The masker."""
+        return Drawn()
 
 
 class Drawn:

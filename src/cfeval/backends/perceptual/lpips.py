@@ -18,7 +18,7 @@ from cfeval.backends.local_models.lines import first_line
 from cfeval.backends.local_models.packages import file_in
 from cfeval.backends.lpips_networks.weights import load_lpips
 from cfeval.backends.perceptual.base import PerceptualDistance
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions, Resources
 from cfeval.errors import BackendError
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Options(PluginOptions):
     """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.weights,) if options.weights else ()
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether heads, trunk and device are there."""
 
     def about() -> str:

@@ -17,7 +17,7 @@ from cfeval.backends.local_models.devices import DEVICE
 from cfeval.backends.local_models.packages import file_in
 from cfeval.backends.lpips_networks.weights import load_st_lpips
 from cfeval.backends.perceptual.base import PerceptualDistance
-from cfeval.backends.registry import Finding, Needs, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions, Resources
 
 PACKAGE = "stlpips_pytorch"
 
@@ -33,12 +33,12 @@ class Options(PluginOptions):
     """Precision; float64 gives the same figures on every processor, at about twice the time."""
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU, unless the processor is asked for."""
-    return Needs(gpu=0 if options.device == "cpu" else 1)
+    return Resources(gpu=0 if options.device == "cpu" else 1)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the weights and the device are there."""
     return examining.findings(options.device, lambda: f"weights {_weights(options).name} are here")
 

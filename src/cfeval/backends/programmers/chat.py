@@ -15,7 +15,7 @@ from cfeval.backends.asking import AskingOptions, model_of
 from cfeval.backends.chat.base import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
 from cfeval.backends.program_texts import absence, cut_program
 from cfeval.backends.programmers.base import Programmer, ProgramReply, ProgramRequest
-from cfeval.backends.registry import Expected, Finding, Part
+from cfeval.backends.registry import CallEstimate, Component, Diagnostic
 from cfeval.errors import InputError
 from cfeval.io.prompts import fill, load_prompt, prompt_file
 from cfeval.records.common import Status
@@ -49,24 +49,24 @@ def files(options: Options) -> tuple[str, ...]:
     return tuple(str(_file(options, language)) for language in LANGUAGES)
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The chat model."""
     return model_of(options)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Templates that cannot be filled."""
     for language in LANGUAGES:
         try:
             fill(_template(options, language), question="")
         except InputError as error:
-            yield Finding(False, f"{_file(options, language)}: {error}")
+            yield Diagnostic(False, f"{_file(options, language)}: {error}")
 
 
-def calls(options: Options) -> tuple[Expected, ...]:
+def calls(options: Options) -> tuple[CallEstimate, ...]:
     """One a request, with the longer of the prompts."""
     prompt = max(len(_template(options, language)) for language in LANGUAGES)
-    model = registry.calls("chat", options.model)
+    model = registry.estimate_calls("chat", options.model)
     return tuple(replace(call, prompt=prompt, max_tokens=options.max_tokens or call.max_tokens) for call in model)
 
 

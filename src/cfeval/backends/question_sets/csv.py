@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from cfeval.backends.question_sets.base import QuestionSet, RawPair
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import CfevalError, InputError
 from cfeval.io.cvqa_csv import CvqaRow, read_questions
 from cfeval.io.pictures import import_image
@@ -39,7 +39,7 @@ def files(options: Options) -> tuple[str, ...]:
     return (options.questions, f"{options.images.rstrip('/')}/")
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """How many rows can be used, and whether their images are there."""
     if not Path(options.questions).is_file():  # a missing file is told as such
         return
@@ -47,11 +47,11 @@ def examine(options: Options) -> Iterator[Finding]:
         found = CsvQuestions(options)
         rows = found.places()
     except CfevalError as error:
-        yield Finding(False, str(error))
+        yield Diagnostic(False, str(error))
         return
     there = sum(found.image_of(row) is not None for row in rows.values())
-    yield Finding(not found.faults, f"{options.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used")
-    yield Finding(there == len(rows), f"{options.images}: images for {there} of {len(rows)} rows")
+    yield Diagnostic(not found.faults, f"{options.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used")
+    yield Diagnostic(there == len(rows), f"{options.images}: images for {there} of {len(rows)} rows")
 
 
 def build(options: Options) -> QuestionSet:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from cfeval.backends.question_sets.base import QuestionSet, RawPair
-from cfeval.backends.registry import Finding, PluginOptions
+from cfeval.backends.registry import Diagnostic, PluginOptions
 from cfeval.errors import CfevalError
 from cfeval.io.pictures import Picture
 from cfeval.records.puzzles import PUZZLE_TYPES, PuzzleType
@@ -37,13 +37,13 @@ def files(options: Options) -> tuple[str, ...]:
     return tuple(str(Path(options.icons) / name) for name in icons_of(_folder(options)).names)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether the user's flowers can be used."""
     if options.icons:
         try:
-            yield Finding(True, f"{options.icons}: {len(icons_of(_folder(options)).names)} flowers")
+            yield Diagnostic(True, f"{options.icons}: {len(icons_of(_folder(options)).names)} flowers")
         except CfevalError as error:
-            yield Finding(False, str(error))
+            yield Diagnostic(False, str(error))
 
 
 def _folder(options: Options) -> Path | None:

@@ -3,32 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.asking import named_texts
-from cfeval.backends.registry import Part, PluginOptions
 from cfeval.backends.serving import together
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Who verifies."""
 
-    verifiers: dict[Name, dict[str, Any]] = Field(min_length=1)
+    verifiers: dict[Name, dict[str, Any]] = plugin.component("verifiers", min_length=1)
     """The verifiers by name: the backend and options of each."""
 
-
-def parts(options: Options) -> tuple[Part, ...]:
-    """The verifiers."""
-    return tuple(("verifiers", spec) for spec in options.verifiers.values())
-
-
-def build(options: Options) -> Verifier:
-    """The verifiers as one."""
-    return Every({name: registry.build("verifiers", spec) for name, spec in options.verifiers.items()})
+    def build(self) -> Verifier:
+        """The verifiers as one."""
+        return Every({name: registry.build("verifiers", spec) for name, spec in self.verifiers.items()})
 
 
 class Every:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.edit_gate.compare import CompareSettings, Comparison, compare
 from cfeval.backends.edit_gate.decide import Limits, decide, grown, shares
 from cfeval.backends.edit_gate.heat import heat_picture, mask_picture
 from cfeval.backends.maskers.base import Found, Mask, Masker
-from cfeval.backends.registry import Part
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 
 _LAID = {
@@ -26,27 +25,21 @@ _LAID = {
 """What is said about how the pictures were laid over each other, beside what is wrong."""
 
 
-class Options(Limits, CompareSettings):
+class Plugin(Limits, CompareSettings, plugin.Plugin):
     """Where masks come from, what is compared and how, and what is accepted."""
 
-    mask: dict[str, Any]
+    mask: dict[str, Any] = plugin.component("maskers")
     """The masker: its backend and options."""
 
-
-def parts(options: Options) -> tuple[Part, ...]:
-    """The masker."""
-    return (("maskers", options.mask),)
-
-
-def build(options: Options) -> Verifier:
-    """The verifier."""
-    return Localised(registry.build("maskers", options.mask), options)
+    def build(self) -> Verifier:
+        """The verifier."""
+        return Localised(registry.build("maskers", self.mask), self)
 
 
 class Localised:
     """Counts changed pixels inside and outside a mask."""
 
-    def __init__(self, masker: Masker, options: Options) -> None:
+    def __init__(self, masker: Masker, options: Plugin) -> None:
         self.masker, self.options = masker, options
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:

@@ -1,15 +1,14 @@
 """Verifies edits of drawn scenes: a network that no editor was trained with reads them, and pixels are compared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.backends.registry import Finding, PluginOptions
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
-from cfeval.backends.world_weights import examine_weights
+from cfeval.backends.world_weights import WorldPlugin
 from cfeval.records.world import Scene
 from cfeval.world.grammar import scene_after
 from cfeval.world.render import coverage
@@ -24,27 +23,18 @@ if TYPE_CHECKING:
 Mask = npt.NDArray[np.bool_]
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(WorldPlugin):
+    """Without options."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The reader's weights."""
+        return (str(Path(models_dir()) / "reader-b.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The reader's weights."""
-    del options
-    return (str(Path(models_dir()) / "reader-b.safetensors"),)
+    def build(self) -> Verifier:
+        """The verifier."""
+        from cfeval.world.observer import Observer
 
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
-
-
-def build(options: Options) -> Verifier:
-    """The verifier."""
-    del options
-    from cfeval.world.observer import Observer
-
-    return Reader(Observer())
+        return Reader(Observer())
 
 
 class Reader:

@@ -5,25 +5,19 @@ model takes one picture, not every model takes two. A model that shrinks large p
 its resolution.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.asking import (
-    AskingOptions,
     Form,
     Heard,
     Question,
     ask,
-    expected,
-    model_of,
     question,
-    template_faults,
-    template_files,
 )
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
-from cfeval.backends.registry import Expected, Finding, Part
 from cfeval.backends.serving import together
 from cfeval.backends.verifiers.base import Verifier, VerifyReply, VerifyRequest
 from cfeval.io.pictures import Picture
@@ -36,33 +30,17 @@ _BAND = 0.02
 _GRAY = 128
 
 
-class Options(AskingOptions):
+class Plugin(plugin.ChatPlugin):
     """Which model, and how it is asked. Templates in an own folder: verify.md, verify_repair.md."""
 
+    def forms(self, protocol: str = "") -> tuple[Form[Sight]]:
+        """What is asked; it is the same under every protocol."""
+        del protocol
+        return (FORM,)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The templates."""
-    return template_files(options, FORM)
-
-
-def parts(options: Options) -> tuple[Part, ...]:
-    """The chat model."""
-    return model_of(options)
-
-
-def calls(options: Options) -> tuple[Expected, ...]:
-    """One with a picture, and one where the reply must be repaired."""
-    return expected(options, FORM)
-
-
-def examine(options: Options) -> Iterator[Finding]:
-    """Templates that cannot be filled."""
-    yield from template_faults(options, FORM)
-
-
-def build(options: Options) -> Verifier:
-    """The verifier."""
-    return Semantic(registry.build("chat", options.model), question(options, FORM))
+    def build(self) -> Verifier:
+        """The verifier."""
+        return Semantic(registry.build("chat", self.model), question(self, FORM))
 
 
 class Semantic:

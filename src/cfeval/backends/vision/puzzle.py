@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cfeval.backends.registry import Finding, Part
+from cfeval.backends.registry import Component, Diagnostic
 from cfeval.backends.seeing import LlmOptions, Talk, center_in, talk_faults, talk_files, talk_parts, whole
 from cfeval.backends.vision.base import Box, Found, View, Vision, VisionError
 from cfeval.io.pictures import Picture
@@ -55,12 +55,12 @@ def files(options: Options) -> tuple[str, ...]:
     return talk_files(options)
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The language model."""
     return talk_parts(options)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Templates that cannot be filled."""
     yield from talk_faults(options)
 

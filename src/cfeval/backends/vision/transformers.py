@@ -20,7 +20,7 @@ from cfeval.backends.local_models.devices import DEVICE
 from cfeval.backends.local_models.memory import memory_errors
 from cfeval.backends.local_models.quiet import quiet
 from cfeval.backends.maskers.detector import DETECTORS, SEGMENTERS, Detector, Segmenter
-from cfeval.backends.registry import Finding, Needs, Part
+from cfeval.backends.registry import Component, Diagnostic, Resources
 from cfeval.backends.seeing import Talk, TalkOptions, talk_faults, talk_files, talk_parts, whole
 from cfeval.backends.vision.base import Box, Found, View, Vision, VisionError
 
@@ -84,9 +84,9 @@ class Options(TalkOptions):
         return self
 
 
-def needs(options: Options) -> Needs:
+def needs(options: Options) -> Resources:
     """A GPU where a model computes here, unless the processor is asked for."""
-    return Needs(gpu=1 if _checkpoints(options) and options.device != "cpu" else 0)
+    return Resources(gpu=1 if _checkpoints(options) and options.device != "cpu" else 0)
 
 
 def files(options: Options) -> tuple[str, ...]:
@@ -95,19 +95,19 @@ def files(options: Options) -> tuple[str, ...]:
     return (*own, *talk_files(options))
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The chat models."""
     return talk_parts(options)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Whether device, checkpoints and templates are there and fit, and which operations there will be none of."""
     for role, checkpoint in _checkpoints(options).items():
         yield from pretrained.examine(checkpoint, KINDS[role], options.device)
     yield from talk_faults(options)
     roles = (*KINDS, "vqa", "llm")
     if absent := [role for role in roles if not getattr(options, role)]:
-        yield Finding(True, f"programs that need {', '.join(absent)} fail: no such model is named")
+        yield Diagnostic(True, f"programs that need {', '.join(absent)} fail: no such model is named")
 
 
 def build(options: Options) -> Vision:

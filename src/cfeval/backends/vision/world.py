@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cfeval.backends.registry import Finding, Part
+from cfeval.backends.registry import Component, Diagnostic
 from cfeval.backends.seeing import LlmOptions, Talk, center_in, talk_faults, talk_files, talk_parts
 from cfeval.backends.vision.base import Found, View, Vision, VisionError
 from cfeval.backends.world_weights import examine_weights
@@ -45,12 +45,12 @@ def files(options: Options) -> tuple[str, ...]:
     return (_weights(), *talk_files(options))
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: Options) -> tuple[Component, ...]:
     """The language model."""
     return talk_parts(options)
 
 
-def examine(options: Options) -> Iterator[Finding]:
+def examine(options: Options) -> Iterator[Diagnostic]:
     """Weights that are not there, and templates that cannot be filled."""
     yield from examine_weights([_weights()])
     yield from talk_faults(options)

@@ -3,24 +3,19 @@
 For `placebo-edit` it is shown the image too, because what the explanation leaves out stands nowhere in the texts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import ClassVar
 
-from cfeval.backends import registry
+from cfeval.backends import plugin, registry
 from cfeval.backends.asking import (
-    AskingOptions,
     Form,
     Heard,
     Question,
     ask,
-    expected,
-    model_of,
     question,
-    template_faults,
-    template_files,
 )
 from cfeval.backends.chat.base import ChatModel, Dialogue, hold
-from cfeval.backends.registry import Expected, Finding, Part
 from cfeval.backends.serving import together
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.errors import BackendError, nearest
@@ -31,42 +26,27 @@ Edits = tuple[Edit, ...]
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
 
 
-class Options(AskingOptions):
+class Plugin(plugin.ChatPlugin):
     """Which model, and how it is asked.
 
     Templates in an own folder: write.md, write_repair.md; for placebo-edit placebo.md, placebo_repair.md.
     """
 
+    by_protocol: ClassVar[bool] = True
 
-def files(options: Options, protocol: str) -> tuple[str, ...]:
-    """The templates."""
-    return template_files(options, *_forms(protocol))
+    def forms(self, protocol: str = "") -> tuple[Form[Edits], ...]:
+        """What is asked; nothing where nothing is written. The number of edits changes no template."""
+        return (FORMS[protocol](1),) if protocol in FORMS else ()
 
-
-def parts(options: Options) -> tuple[Part, ...]:
-    """The chat model."""
-    return model_of(options)
-
-
-def calls(options: Options, protocol: str) -> tuple[Expected, ...]:
-    """One a request, and one where the reply must be repaired."""
-    return expected(options, *_forms(protocol))
-
-
-def examine(options: Options, protocol: str) -> Iterator[Finding]:
-    """Templates that cannot be filled."""
-    yield from template_faults(options, *_forms(protocol))
-
-
-def build(options: Options) -> Writer:
-    """The writer."""
-    return Chat(registry.build("chat", options.model), options)
+    def build(self) -> Writer:
+        """The writer."""
+        return Chat(registry.build("chat", self.model), self)
 
 
 class Chat:
     """Asks a chat model; see `cfeval.backends.asking`."""
 
-    def __init__(self, model: ChatModel, options: Options) -> None:
+    def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
         self.options = options
         self.side_by_side = together(model)
@@ -101,11 +81,6 @@ def _dialogue(request: WriteRequest, asked: Question[Edits]) -> Dialogue[Heard[E
         "edits": str(request.edits),
     }
     return ask(asked, request.item, values, request.seed, request.picture)
-
-
-def _forms(protocol: str) -> tuple[Form[Edits], ...]:
-    """None where nothing is written; the number of edits changes no template."""
-    return (FORMS[protocol](1),) if protocol in FORMS else ()
 
 
 def _one(edits: int) -> Form[Edits]:

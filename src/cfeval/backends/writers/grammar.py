@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends import plugin
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.protocols.rules import RULES
 from cfeval.records.common import Status
@@ -22,16 +22,15 @@ from cfeval.world.scenes import scene_in
 T = TypeVar("T")
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How it chooses."""
 
     pick: Literal["random", "first"] = "random"
     """Among cited things and new values: at random by the request's seed, or always the first: another writer."""
 
-
-def build(options: Options) -> Writer:
-    """The grammar-based writer."""
-    return Grammar(options.pick == "first")
+    def build(self) -> Writer:
+        """The grammar-based writer."""
+        return Grammar(self.pick == "first")
 
 
 class First(random.Random):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from cfeval.backends.registry import PluginOptions
+from cfeval.backends import plugin
 from cfeval.backends.writers.base import Edit, Writer, WriteReply, WriteRequest
 from cfeval.errors import BackendError
 from cfeval.protocols.rules import PLACEBO_EDIT
@@ -13,7 +13,7 @@ KINDS: tuple[Literal["background"], Literal["object"]] = ("background", "object"
 """What the edits of a placebo are said to change, by turns; the first an object."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What to write; texts may name {explanation}. Every edit but the first has its number behind concept and texts."""
 
     concept: str = "the cited thing"
@@ -22,16 +22,15 @@ class Options(PluginOptions):
     statuses: dict[str, Status] = {}
     crash_on: tuple[str, ...] = ()
 
-
-def build(options: Options) -> Writer:
-    """The scripted writer."""
-    return Scripted(options)
+    def build(self) -> Writer:
+        """The scripted writer."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Instructions from templates; see `Options`."""
+    """Instructions from templates; see `Plugin`."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:

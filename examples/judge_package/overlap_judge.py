@@ -1,0 +1,45 @@
+"""A judge without a model: a text has changed where it shares too few words with the one before."""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from cfeval.backends import plugin
+from cfeval.backends.judges.base import Bit, Judge, JudgeReply, JudgeRequest
+from cfeval.protocols.rules import RULES
+
+
+class Plugin(plugin.Plugin):
+    """What counts as the same."""
+
+    threshold: float = Field(0.5, gt=0, le=1)
+    """Share of the words of both texts (Jaccard) from which on they say the same."""
+
+    def build(self) -> Judge:
+        """The judge."""
+        return Overlap(self.threshold)
+
+
+class Overlap:
+    """First score: the answer changed. Second: the explanation changed."""
+
+    needs_picture = False
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """Judge every request, in order; a protocol that wants a grade gets the reason why there is none."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: JudgeRequest) -> JudgeReply:
+        rules = RULES[request.protocol]
+        answer = self._changed(request.answer, request.new_answer)
+        explanation = self._changed(request.explanation, request.new_explanation)
+        scores = dict(zip(rules.scores, (answer, explanation), strict=True))
+        return JudgeReply(scores, grade_reason="word overlap gives no grade" if rules.graded else "")
+
+    def _changed(self, before: str, after: str) -> Bit:
+        one, other = (set(re.findall(r"\w+", text.lower())) for text in (before, after))
+        return 0 if len(one & other) >= self.threshold * len(one | other) else 1

@@ -1,0 +1,164 @@
+"""Plug-ins of other packages: found by their entry points, run by the command line, known to provenance."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cfeval.backends import registry
+from cfeval.errors import BackendError, ParamsError
+from cfeval.provenance.plans import Planner
+from cfeval.provenance.sources import Closure
+from tests.cli.stages import OUTPUTS, READS, staged
+from tests.conftest import Run
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "judge_package"
+OVERLAP = {"backend": "overlap"}
+NAIVE = """from cfeval.backends import plugin
+from cfeval.backends.judges.lexical import Lexical
+
+
+class Plugin(plugin.Plugin):
+    def build(self):
+        return Lexical()
+"""
+
+
+def offer(folder: Path, package: str, name: str, source: str, family: str = "judges") -> None:
+    """Install a package of one module that offers a plug-in."""
+    about = folder / f"{package}-1.2.dist-info"
+    about.mkdir(parents=True)
+    (folder / f"{package}.py").write_text(source)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
+    (about / "entry_points.txt").write_text(f"[cfeval.{family}]\n{name} = {package}:Plugin\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder where packages are installed."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    before = set(sys.modules)
+    registry._offered.cache_clear()
+    yield folder
+    registry._offered.cache_clear()
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
+            del sys.modules[name]
+
+
+def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeval: Run) -> None:
+    site = tmp_path / "site"
+    ways = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check")
+    source = tmp_path / "source"  # building writes beside the sources
+    source.mkdir()
+    for file in EXAMPLE.iterdir():
+        if file.is_file():
+            (source / file.name).write_bytes(file.read_bytes())
+    subprocess.run([sys.executable, "-m", "pip", "install", *ways, "--target", site, source], check=True)
+    stages = staged(tmp_path / "study", 2, cfeval).run_all()
+    files = [word for name in READS["judge"] for word in (f"--{name}", str(stages.file(name)))]
+    command = [sys.executable, "-m", "cfeval.cli.main", "edct", "judge", *files, "--judge", json.dumps(OVERLAP)]
+    out = stages.folder / "mine.jsonl"
+    path = os.pathsep.join([str(site), *sys.path])
+    subprocess.run(
+        [*command, "--seed", "7", "--protocol", "edct-2025", "--out", out],
+        check=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == len((stages.folder / OUTPUTS["judge"]).read_text().splitlines())
+    assert {tuple(sorted(row["scores"])) for row in rows if row.get("scores")} == {("ncc", "pcs")}
+
+
+def test_two_packages_that_offer_the_same_are_named_and_either_can_be_listed(site: Path) -> None:
+    offer(site, "one_judge", "naive", NAIVE)
+    offer(site, "other_judge", "naive", NAIVE)
+    assert "naive" in registry.names("judges")
+    with pytest.raises(ParamsError, match=r"here: one_judge 1\.2 and other_judge 1\.2 offer a judges backend"):
+        registry.check("judges", {"backend": "naive"}, "here")
+    assert "one_judge" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("import no_such_package\n", "judges backend 'naive' needs the package 'no_such_package'; install it"),
+        ("from math import no_such_name\n", r"'naive' of broken_judge 1\.2 cannot be loaded from broken_judge:Plugin"),
+        ("x = 1\n", r"'naive' of broken_judge 1\.2 cannot be loaded from broken_judge:Plugin \(.*'Plugin'"),
+        ("def\n", r"cannot be loaded .*invalid syntax"),
+    ],
+)
+def test_one_that_cannot_be_imported_is_one_line(site: Path, source: str, says: str) -> None:
+    offer(site, "broken_judge", "naive", source)
+    with pytest.raises(BackendError, match=says) as refused:
+        registry.check("judges", {"backend": "naive"}, "here")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_plug_in_that_came_after_the_installation_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(registry, "_offered", dict)
+    with pytest.raises(
+        ParamsError, match=r"the judges backend 'chat' is there.*run make setup, once .*pyproject\.toml names it"
+    ):
+        registry.check("judges", {"backend": "chat"}, "here")
+
+
+def code(name: str) -> Closure:
+    """What a judge rests on, read from disk now."""
+    [root] = registry.code("judges", {"backend": name}).values()
+    return Planner(memory=None).sources.closure(root)
+
+
+def test_an_edit_of_a_foreign_plug_in_concerns_those_who_use_it_and_nobody_else(site: Path) -> None:
+    offer(site, "naive_judge", "naive", NAIVE)
+    offer(site, "other_judge", "other", NAIVE)
+    before = {name: code(name) for name in ("naive", "other", "lexical", "grammar")}
+    assert {"naive_judge", "cfeval.backends.judges.lexical"} <= set(before["naive"].modules)
+    assert "naive_judge" in before["naive"].packages
+    (site / "naive_judge.py").write_text(NAIVE + "\nLATER = 1\n")
+    after = {name: code(name) for name in before}
+    assert [name for name in before if before[name].code != after[name].code] == ["naive"]
+
+
+def test_all_files_of_a_foreign_package_count_and_what_it_names_of_the_project(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(site, "wide", "naive", NAIVE)
+    (site / "wide").mkdir()
+    (site / "wide.py").rename(site / "wide" / "__init__.py")
+    (site / "wide" / "words.txt").write_text("a")
+    first = code("naive")
+    (site / "wide" / "words.txt").write_text("b")
+    second = code("naive")
+    assert first.code != second.code
+    from cfeval.backends.judges import lexical
+
+    path = str(lexical.__file__)
+    changed = Path(path).read_bytes().replace(b"text.lower()", b"text.upper()")
+    [root] = registry.code("judges", {"backend": "naive"}).values()
+    assert Planner(memory=None, loaded={path: changed}).sources.closure(root).code != second.code
+
+
+def test_what_a_job_ran_of_a_foreign_plug_in_is_what_its_plan_holds(site: Path) -> None:
+    offer(site, "naive_judge", "naive", NAIVE)
+    ran = """
+import sys
+from cfeval.provenance import loading
+loading.record()
+from cfeval.backends import registry
+registry.check("judges", {"backend": "naive"}, "here")
+print(*loading.loaded, *loading.named)
+"""
+    path = os.pathsep.join([str(site), *sys.path])
+    said = subprocess.run(
+        [sys.executable, "-c", ran], check=True, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert {str(site / "naive_judge.py"), "naive_judge"} <= set(said.stdout.split())
