@@ -47,7 +47,7 @@ def test_pairs_are_as_many_as_wanted_the_same_each_time_and_can_be_filed(name: s
     assert len({pair.id for pair in pairs}) == 6
     for pair in pairs:
         TypeAdapter(ItemId).validate_python(pair.id)
-        fields = ("id", "original", "counterfactual", "type", "img_path", "coco", "scene", "counts")
+        fields = ("id", "original", "counterfactual", "type", "img_path", "coco", "metadata", "counts")
         Pair(image=pair.picture.ref(f"{pair.id}.png"), **{field: getattr(pair, field) for field in fields})
 
 

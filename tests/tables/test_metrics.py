@@ -1,15 +1,15 @@
 """The figures for `dvc metrics`."""
 
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from cfeval.cli.of_tables import Metrics
 from cfeval.io.records import read_csv
 from cfeval.jobs import cvqa, edct, vce
 from cfeval.records.common import Record, Status
-from cfeval.tables import edct_calibration, edct_table1, row_of
+from cfeval.tables import cvqa_metrics, edct_calibration, edct_table1, row_of, vce_metrics
 from cfeval.tables.metrics import metrics
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
 
@@ -37,10 +37,15 @@ def test_a_figure_that_does_not_exist_is_left_out() -> None:
     assert metrics({"table1": of}) == {"table1": {}}
 
 
-@pytest.mark.parametrize(("study", "of"), [("edct", edct), ("vce", vce), ("cvqa", cvqa)])
-def test_the_headlines_of_the_sealed_tables_are_few_and_each_is_a_number(study: str, of: ModuleType) -> None:
+@pytest.mark.parametrize(
+    ("study", "of", "headlines"),
+    [("edct", edct, metrics), ("vce", vce, vce_metrics.metrics), ("cvqa", cvqa, cvqa_metrics.metrics)],
+)
+def test_the_headlines_of_the_sealed_tables_are_few_and_each_is_a_number(
+    study: str, of: ModuleType, headlines: Metrics
+) -> None:
     tables = {name: _sealed(study, name) for name in of.IN_METRICS}
-    found = import_module(f"cfeval.tables.{'' if study == 'edct' else f'{study}_'}metrics").metrics(tables)
+    found = headlines(tables)
     leaves = [leaf for table in found.values() for leaf in _leaves(table)]
     assert found.keys() == tables.keys()
     assert all(found.values())
