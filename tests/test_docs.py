@@ -25,9 +25,9 @@ from cfeval.records import edct
 from cfeval.records.common import Outcome, Record
 from cfeval.records.evidence import ChainLine
 from cfeval.studies.edct.training.teaching import Teach
-from cfeval.tables import NAMES, row_of
 from cfeval.verbs import GROUPS
 from tests.conftest import Run
+from tests.listed import TABLES as LISTED
 
 ROOT = Path(__file__).parents[1]
 FILES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))]
@@ -119,9 +119,9 @@ def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None
     assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |").split("|")[3]))
 
 
-@pytest.mark.parametrize(("study", "name"), [(study, name) for study in NAMES for name in NAMES[study]])
+@pytest.mark.parametrize(("study", "name"), [(study, name) for study in LISTED for name in LISTED[study]])
 def test_every_column_of_every_table_is_in_the_docs(study: str, name: str) -> None:
-    columns = row_of(study, name).model_fields
+    columns = LISTED[study][name].row().model_fields
     page = PAGES[TABLE_PAGES[study]]
     [listed] = [line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1]]
     common = page.split("| table |")[0]

@@ -40,11 +40,11 @@ _RUN = """
 import json, sys
 from cfeval.calls import settings
 from cfeval.cli import main
-from cfeval.jobs import STUDIES
+from cfeval.jobs import jobs
 from cfeval.params.study import parse
 params = parse(json.loads(sys.stdin.read()))
 settings.use(params.calls)
-for job in STUDIES["edct"](params, "results"):
+for job in jobs(params, "results", "edct"):
     if main.run([*job.command, *job.aside]):
         sys.exit(job.name)
 """

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cfeval.cli import main
-from cfeval.report.figures import DRAWINGS
-from cfeval.tables import NAMES
+from tests.listed import FIGURES as DRAWN
+from tests.listed import TABLES as LISTED
 from tests.report.study import ARMS, arms_json, write_study
 
 SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
@@ -27,11 +27,11 @@ def make_report(folder: Path, shards: int = 1) -> Path:
     results = ["--results", folder / "edct", "--shards", shards]
     tables, figures = folder / "tables", folder / "figures"
     page = folder / "report" / "index.html"
-    for name in NAMES["edct"]:
+    for name in LISTED["edct"]:
         arms = ["--arms", arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))]
         arms += ["--beside", arms_json(BESIDE)] if name == "calibration" else []
         _run("table", name, *results, *arms, *SETTINGS, "--out", tables / f"edct_{name}")
-    for name, (_, table) in DRAWINGS["edct"].items():
+    for name, (_, table) in DRAWN["edct"].items():
         _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
     _run("report", *results, "--arms", arms_json(), "--tables", tables, "--figures", figures, "--out", page)
     return page

@@ -14,9 +14,9 @@ from cfeval.names import load
 from cfeval.records.common import Status
 from cfeval.records.edct_tables import CalibrationRow, ControlRow
 from cfeval.report import figure_edct_axes, figure_edct_calibration, figure_edct_forest
-from cfeval.report.figures import DRAWINGS
 from cfeval.report.page import themed
 from cfeval.tables import edct_calibration, edct_table1
+from tests.listed import FIGURES as DRAWN
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
 from tests.tables.whole import rows
 
@@ -41,9 +41,9 @@ def control(vlm: str, ccs: float, completeness: float, **more: object) -> Contro
     return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
 
 
-@pytest.mark.parametrize("name", DRAWINGS["edct"])
+@pytest.mark.parametrize("name", DRAWN["edct"])
 def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: str) -> None:
-    shown = DRAWINGS["edct"][name]
+    shown = DRAWN["edct"][name]
     draw = load(shown.draw)
     assert "<path" in svg(draw(rows(shown.table)))
     assert "params.yaml names no arm" in svg(draw([]))

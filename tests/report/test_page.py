@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from cfeval.report.figures import DRAWINGS
 from tests.conftest import Run
+from tests.listed import FIGURES as DRAWN
 from tests.report import study
 from tests.report.conftest import make_report
 from tests.report.study import ARMS, CARDS, arms_json, write_study
@@ -85,7 +85,7 @@ def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(finished: 
     assert first.read_bytes() == second.read_bytes()
     assert str(finished) not in first.read_text()
     assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
-    for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWINGS["edct"] for ending in ("png", "svg")):
+    for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWN["edct"] for ending in ("png", "svg")):
         assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
 
 

@@ -10,8 +10,8 @@ import pytest
 from cfeval.io.records import write_jsonl
 from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.cvqa import CvqaScore, Pair
-from cfeval.tables import NAMES
 from tests.conftest import Run
+from tests.listed import TABLES as LISTED
 from tests.tables.cvqa import arm, failed, image_hash, pair_scores, score
 from tests.tables.test_cvqa_others import fate, labelled, said
 
@@ -65,7 +65,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", NAMES["cvqa"])
+@pytest.mark.parametrize("name", LISTED["cvqa"])
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     genders = tmp_path / "genders.csv"
     genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))

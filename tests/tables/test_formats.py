@@ -11,8 +11,9 @@ import pytest
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Score
 from cfeval.records.edct_tables import ArmRow
-from cfeval.tables import NAMES, edct_table1, edct_table2
+from cfeval.tables import edct_table1, edct_table2
 from cfeval.tables.formats import Sheet, csv_text, latex, markdown
+from tests.listed import TABLES as LISTED
 from tests.tables.study import GROUNDED, arm, made_of, scores
 from tests.tables.whole import ARMS_OF, SCORES, rows, table
 
@@ -32,7 +33,7 @@ def test_the_csv_has_four_decimals_empty_cells_and_lf() -> None:
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_path: Path) -> None:
     path, of = tmp_path / "t.csv", table(name)
     found = rows(name)
@@ -41,7 +42,7 @@ def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_pat
     assert read_csv(path, of.row) == found
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that_a_reader_needs(name: str) -> None:
     sheet = table(name).sheet(rows(name))
     assert sheet.name == f"edct_{name}"
@@ -52,13 +53,13 @@ def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that
     assert "Missing" in sheet.headings
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> None:
     mixed: list[Score] = Random(3).sample(SCORES, len(SCORES))
     assert rows(name, mixed) == rows(name)
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 @pytest.mark.parametrize("text", [markdown, latex])
 def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[Sheet], str], name: str) -> None:
     of = table(name)
@@ -67,7 +68,7 @@ def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[Sheet], st
     assert "edct.tables" in text(of.sheet([]))
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 def test_scores_of_arms_that_a_table_does_not_show_change_nothing(name: str) -> None:
     wanted = {one.model_copy(update={"protocol": p}) for one in ARMS_OF[name] for p in (one.protocol, "placebo-edit")}
     only = [row for row in SCORES if any(all(getattr(row, k) == v for k, v in one) for one in wanted)]
@@ -98,7 +99,7 @@ def test_latex_escapes_what_tex_would_read() -> None:
     assert text.count("{") == text.count("}")
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 def test_no_table_has_a_sign_that_latex_without_further_packages_cannot_set(name: str) -> None:
     text = latex(table(name).sheet(rows(name)))
     assert text.isascii(), sorted({char for char in text if not char.isascii()})

@@ -5,9 +5,10 @@ import pytest
 from cfeval.errors import InputError
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce_tables import DifferenceRow, SummaryRow
-from cfeval.tables import NAMES, table_of, vce_methods, vce_table2, vce_table3, vce_table4, vce_table6, vce_unguided
+from cfeval.tables import vce_methods, vce_table2, vce_table3, vce_table4, vce_table6, vce_unguided
 from cfeval.tables.formats import csv_text, markdown
 from cfeval.tables.group_figures import label, ordered, shown
+from tests.listed import TABLES as LISTED
 from tests.tables.groups import PAPER, ROLES, group, made_of, of_the_paper, published
 
 SCALE = {"d1_batch": 1e6, "d1_5_batch": 1e3, "d2_batch": 1e3}
@@ -23,7 +24,7 @@ def cells(rows: list[SummaryRow] | list[DifferenceRow]) -> dict[tuple[str, str],
 
 @pytest.mark.parametrize(("table", "cells_of_the_paper"), [(2, 121), (3, 51), (4, 51), (5, 51), (6, 51)])
 def test_every_cell_of_the_paper_follows_from_the_authors_groups(table: int, cells_of_the_paper: int) -> None:
-    rows = table_of("vce", f"table{table}").rows(made_of(of_the_paper()))
+    rows = LISTED["vce"][f"table{table}"].load().rows(made_of(of_the_paper()))
     beside = [row for row in rows if row.paper_mean is not None]
     assert len(beside) == cells_of_the_paper
     for row in beside:
@@ -40,7 +41,7 @@ def test_the_base_to_three_decimals_and_what_changes_without_cone_or_x0() -> Non
     assert spreads == pytest.approx([0.105, 0.015, 0.009, 0.036, 0.076, 0.288], abs=5e-4)
     without = {4: [0.84, 0.983, 0.957, 0.833, 0.713, 0.573], 5: [0.84, 0.913, 0.997, 0.37, 0.353, 0.003]}
     for table, means in without.items():
-        changed = cells(table_of("vce", f"table{table}").rows(made))
+        changed = cells(LISTED["vce"][f"table{table}"].load().rows(made))
         found = [base[name, "ta"].mean + changed[name, "ta"].mean for name in names]  # type: ignore[operator]
         assert found == pytest.approx(means, abs=1e-3)
     drops = [cells(vce_table4.rows(made))[name, "ota_Madry"].mean for name in PAPER[1:5]]
@@ -127,10 +128,10 @@ def test_the_unguided_baseline_tells_what_keeps_its_class() -> None:
     assert {row.role for row in rows} == {"unguided"}
 
 
-@pytest.mark.parametrize("name", NAMES["vce"])
+@pytest.mark.parametrize("name", LISTED["vce"])
 @pytest.mark.parametrize("roles", [SMALL, Roles()])
 def test_a_table_without_groups_is_empty_and_says_why(name: str, roles: Roles) -> None:
-    table = table_of("vce", name)
+    table = LISTED["vce"][name].load()
     found = table.rows(made_of([], roles))
     assert found == []
     assert "Empty: " in markdown(table.sheet(found))

@@ -9,8 +9,9 @@ from cfeval.cli.of_tables import Metrics
 from cfeval.io.records import read_csv
 from cfeval.jobs import cvqa, edct, vce
 from cfeval.records.common import Record, Status
-from cfeval.tables import cvqa_metrics, edct_calibration, edct_table1, row_of, vce_metrics
+from cfeval.tables import cvqa_metrics, edct_calibration, edct_table1, vce_metrics
 from cfeval.tables.metrics import metrics
+from tests.listed import TABLES as LISTED
 from tests.tables.study import GROUNDED, arm, failed, made_of, scores
 
 PROJECT = Path(__file__).parents[2]
@@ -54,7 +55,7 @@ def test_the_headlines_of_the_sealed_tables_are_few_and_each_is_a_number(
 
 
 def _sealed(study: str, name: str) -> list[Record]:
-    return read_csv(PROJECT / "results" / study / "tables" / f"{study}_{name}.csv", row_of(study, name))
+    return read_csv(PROJECT / "results" / study / "tables" / f"{study}_{name}.csv", LISTED[study][name].row())
 
 
 def _leaves(found: object) -> list[object]:

@@ -8,8 +8,8 @@ import pytest
 
 from cfeval.records.common import Record, Status
 from cfeval.records.edct import Arm, Score
-from cfeval.tables import NAMES
 from cfeval.tables.arms import arm_of
+from tests.listed import TABLES as LISTED
 from tests.tables.study import failed
 from tests.tables.whole import ARMS_OF, ITEMS, SCORES, rows
 
@@ -59,7 +59,7 @@ def fields(found: Sequence[Record], wanted: Callable[[str], bool]) -> list[dict[
     return [{name: value for name, value in row.model_dump().items() if wanted(name)} for row in found]
 
 
-@pytest.mark.parametrize("table", NAMES["edct"])
+@pytest.mark.parametrize("table", LISTED["edct"])
 @pytest.mark.parametrize("status", FAILURES, ids=str)
 def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(table: str, status: Status) -> None:
     place = FAILURES.index(status)

@@ -8,9 +8,9 @@ import pytest
 from cfeval.io.records import read_csv, write_jsonl
 from cfeval.io.shards import shard_files, shard_of
 from cfeval.records.vce_tables import HypothesisRow, SummaryRow
-from cfeval.report.figures import DRAWINGS
-from cfeval.tables import NAMES
 from tests.conftest import Run
+from tests.listed import FIGURES as DRAWN
+from tests.listed import TABLES as LISTED
 from tests.tables.groups import REFERENCE, ROLES, arm, arm_file, arms_json, of_the_paper, write_groups
 from tests.tables.test_hypotheses import MINE, fitting_groups, study
 
@@ -41,7 +41,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[object]]
     return {shards: study_options(folder / f"{shards}", shards) for shards in (1, 7)}
 
 
-@pytest.mark.parametrize("name", NAMES["vce"])
+@pytest.mark.parametrize("name", LISTED["vce"])
 def test_a_table_is_the_same_whatever_the_sharding(
     cfeval: Run, sharded: dict[int, list[object]], tmp_path: Path, name: str
 ) -> None:
@@ -54,15 +54,15 @@ def test_a_table_is_the_same_whatever_the_sharding(
 def test_metrics_and_figures_follow_from_tables_under_their_own_names(
     cfeval: Run, paper: list[object], tmp_path: Path
 ) -> None:
-    made = [tmp_path / f"vce_{name}.csv" for name in NAMES["vce"]]
-    for name, path in zip(NAMES["vce"], made, strict=True):
+    made = [tmp_path / f"vce_{name}.csv" for name in LISTED["vce"]]
+    for name, path in zip(LISTED["vce"], made, strict=True):
         assert cfeval("vce", "table", name, *paper, "--out", path.with_suffix(""))[0] == 0
     assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
     found = json.loads((tmp_path / "metrics.json").read_text())
     assert sorted(found) == ["hypotheses", "table3"]
     assert found["table3"]["Madry"]["ta"] == 0.84
     assert found["hypotheses"]["H3: cone projection"] > 0
-    for figure, (_, table) in DRAWINGS["vce"].items():
+    for figure, (_, table) in DRAWN["vce"].items():
         given = ["--table", tmp_path / f"vce_{table}.csv", "--out", tmp_path / figure]
         assert cfeval("vce", "figure", figure, *given) == (0, "", "")
         text = (tmp_path / f"{figure}.svg").read_text()
@@ -86,8 +86,8 @@ def test_costs_stand_beside(cfeval: Run, paper: list[object], tmp_path: Path) ->
 
 
 def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, tmp_path: Path) -> None:
-    made = [tmp_path / f"vce_{name}.csv" for name in NAMES["vce"]]
-    for name, path in zip(NAMES["vce"], made, strict=True):
+    made = [tmp_path / f"vce_{name}.csv" for name in LISTED["vce"]]
+    for name, path in zip(LISTED["vce"], made, strict=True):
         assert cfeval("vce", "table", name, "--out", path.with_suffix("")) == (0, "", "")
         assert path.read_text().count("\n") == 1
     assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0

@@ -10,9 +10,9 @@ import pytest
 
 from cfeval.io.arm_files import stage_files
 from cfeval.records.edct import Arm
-from cfeval.report.figures import DRAWINGS
-from cfeval.tables import NAMES
 from tests.conftest import Run
+from tests.listed import FIGURES as DRAWN
+from tests.listed import TABLES as LISTED
 from tests.tables.study import GROUNDED, arm, scores, write_scores
 from tests.tables.whole import ARMS, ARMS_OF, KNOWN, SCORES
 
@@ -52,7 +52,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", NAMES["edct"])
+@pytest.mark.parametrize("name", LISTED["edct"])
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     shown = as_json(ARMS_OF[name])
     beside = as_json([one for one in ARMS if one.protocol == "placebo-edit" and one not in ARMS_OF[name]])
@@ -118,15 +118,15 @@ def test_a_file_that_is_named_like_no_table_is_one_line(cfeval: Run, results: Pa
 def test_tables_that_params_yaml_names_no_arm_for_are_empty_and_everything_after_them_is_made(
     cfeval: Run, tmp_path: Path
 ) -> None:
-    made = [tmp_path / f"edct_{name}.csv" for name in NAMES["edct"]]
-    for name in NAMES["edct"]:
+    made = [tmp_path / f"edct_{name}.csv" for name in LISTED["edct"]]
+    for name in LISTED["edct"]:
         assert cfeval("edct", "table", name, "--arms", "[]", "--out", tmp_path / f"edct_{name}") == (0, "", "")
         assert (tmp_path / f"edct_{name}.csv").read_text().count("\n") == 1
         assert all("Empty: " in (tmp_path / f"edct_{name}.{ending}").read_text() for ending in ("md", "tex"))
     assert cfeval("edct", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
     none = {name: {} for name in ("table1", "table2", "bench", "controls")}
     assert json.loads((tmp_path / "metrics.json").read_text()) == none | {"calibration": {"settings": 0}}
-    for figure, (_, name) in DRAWINGS["edct"].items():
+    for figure, (_, name) in DRAWN["edct"].items():
         given = ["--table", tmp_path / f"edct_{name}.csv", "--out", tmp_path / figure]
         assert cfeval("edct", "figure", figure, *given) == (0, "", "")
         assert "Empty: params.yaml names no arm" in (tmp_path / f"{figure}.svg").read_text()

@@ -8,8 +8,8 @@ from cfeval.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_ED
 from cfeval.records.common import Record
 from cfeval.records.edct import Arm, Score
 from cfeval.seeds import derive
-from cfeval.tables import table_of
 from cfeval.tables.material import Material, material
+from tests.listed import TABLES as LISTED
 from tests.tables.study import arm, by_arm, score
 
 KNOWN = {"grounded": 0.0, "mixed": 0.5, "again": 0.5, "shortcut": 1.0}
@@ -84,7 +84,7 @@ def made(scores: Sequence[Score]) -> Material:
 
 def table(name: str) -> Any:
     """A table."""
-    return table_of("edct", name)
+    return LISTED["edct"][name].load()
 
 
 def rows(name: str, scores: Sequence[Score] = SCORES) -> list[Record]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cfeval.cli import main
-from cfeval.jobs import STUDIES
+from cfeval.jobs import jobs
 from cfeval.params.study import parse
 from tests.workflow.conftest import Shared
 from tests.workflow.study import ARM, PARAMS, PROJECT, Study
@@ -48,7 +48,7 @@ def folder(shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def made(folder: Path, params: dict[str, Any], study: str, shards: int) -> dict[str, list[bytes]]:
     """The results of a study cut into so many shards."""
     shutil.rmtree(folder / "results", ignore_errors=True)
-    for job in STUDIES[study](parse(params | {"shards": shards}), "results"):
+    for job in jobs(parse(params | {"shards": shards}), "results", study):
         assert main.run([*job.command, *job.aside]) == 0, job.name
     return Study(folder).merged(shards)
 

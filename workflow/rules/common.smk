@@ -14,7 +14,7 @@ from snakemake.resources import Resource
 
 from cfeval.backends.local_models import leases
 from cfeval.calls import settings as calls
-from cfeval.jobs import STUDIES, cvqa, edct, vce
+from cfeval.jobs import cvqa, edct, jobs, vce
 from cfeval.jobs.common import Pictures, awaited, shard_names
 from cfeval.params.roots import PARAMS as PARAMS_FILE
 from cfeval.params.roots import root_of
@@ -46,7 +46,7 @@ if workflow.is_main_process:
     PARAMS = checked(check_params, config)
     RESULTS = checked(root_of, BASE, config, list(workflow.overwrite_configfiles))
     PLANNER = Planner()
-    ALL = checked(lambda: [job for study in STUDIES for job in STUDIES[study](PARAMS, RESULTS)])
+    ALL = checked(lambda: list(jobs(PARAMS, RESULTS)))
     if STORED:  # times there are those of storing, which follows the jobs
         STORED.fetch_sidecars(ALL)
         STALE = State(ALL, PLANNER, stored.PLACE, STORED.path).stale()

@@ -1,7 +1,7 @@
 """What the verbs `figure` and `metrics` of every study do: they take finished tables."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,34 +9,37 @@ from cfeval.errors import InputError, nearest
 from cfeval.io.atomic import write_text
 from cfeval.io.records import read_csv
 from cfeval.names import load
-from cfeval.report.figures import DRAWINGS
-from cfeval.tables import NAMES, row_of
+from cfeval.report.figures import Drawing
+from cfeval.tables.formats import Listed
 
 Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
 
 
-def draw_figure(study: str, name: str, table: Path, out: Path) -> None:
+def draw_figure(
+    figures: Mapping[str, Drawing], tables: Mapping[str, Listed], name: str, table: Path, out: Path
+) -> None:
     """Draw a figure of a study from the table that it shows; InputError for an unknown one."""
-    figures = DRAWINGS[study]
     if name not in figures:
         raise InputError(f"unknown figure '{name}'; {nearest(name, figures)}")
     from cfeval.report.figure_style import save
 
     figure = figures[name]
-    save(load(figure.draw)(read_csv(table, row_of(study, figure.table))), out)
+    save(load(figure.draw)(read_csv(table, tables[figure.table].row())), out)
 
 
-def write_metrics(study: str, tables: Sequence[Path], metrics: Metrics, out: Path) -> None:
+def write_metrics(
+    study: str, listed: Mapping[str, Listed], tables: Sequence[Path], metrics: Metrics, out: Path
+) -> None:
     """Write the headline figures of tables (CSV under their own names) as JSON."""
-    found = {_name(study, path): path for path in tables}
-    rows = {name: read_csv(path, row_of(study, name)) for name, path in found.items()}
+    found = {_name(study, listed, path): path for path in tables}
+    rows = {name: read_csv(path, listed[name].row()) for name, path in found.items()}
     write_text(out, json.dumps(metrics(rows), indent=2, sort_keys=True) + "\n")
 
 
-def _name(study: str, path: Path) -> str:
+def _name(study: str, listed: Collection[str], path: Path) -> str:
     """The table that a file holds, as its name says."""
     name = path.stem.removeprefix(f"{study}_")
-    if name not in NAMES[study]:
-        allowed = ", ".join(f"{study}_{n}.csv" for n in NAMES[study])
+    if name not in listed:
+        allowed = ", ".join(f"{study}_{n}.csv" for n in listed)
         raise InputError(f"{path}: not the name of a table; allowed: {allowed}")
     return name

@@ -11,7 +11,7 @@ import typer
 from cfeval.cli.check import check_backends
 from cfeval.cli.common import PARAMS
 from cfeval.errors import InputError, nearest
-from cfeval.jobs import STUDIES
+from cfeval.jobs import STUDIES, jobs
 from cfeval.params.roots import root_of
 from cfeval.params.study import Params, merged, named, parse, read
 from cfeval.provenance.jobs import Job
@@ -39,7 +39,7 @@ class Whole:
         for study in wanted:
             if study not in STUDIES:
                 raise InputError(f"unknown study '{study}'; {nearest(study, STUDIES)}")
-        return [job for study in wanted for job in STUDIES[study](self.params, self.root)]
+        return [job for study in wanted for job in jobs(self.params, self.root, study)]
 
     @cached_property
     def planner(self) -> Planner:

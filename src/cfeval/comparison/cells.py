@@ -7,8 +7,10 @@ from itertools import takewhile
 from typing import Literal, get_origin
 
 from cfeval.comparison.sides import Side
-from cfeval.tables import NAMES, row_of
+from cfeval.tables import names_cvqa, names_edct, names_vce
 
+TABLES = {"edct": names_edct.TABLES, "vce": names_vce.TABLES, "cvqa": names_cvqa.TABLES}
+"""The tables of each study."""
 _BESIDE = ("_lo", "_hi", "_min", "_max")
 """Endings of columns that belong to a figure and are not told by themselves."""
 _LEFT_OUT = ("paper_", "p_")
@@ -39,7 +41,7 @@ class Row:
 def changed_rows(before: Side, after: Side, study: str) -> Iterator[Row]:
     """The rows of a study's tables that differ, in the order of the tables."""
     folders = [tables_of(side, study) for side in (before, after)]
-    for name in NAMES[study]:
+    for name in TABLES[study]:
         table = f"{study}_{name}"
         old, new = (
             _rows(side, f"{folder}/{table}.csv", study, name)
@@ -69,7 +71,7 @@ def _rows(side: Side, path: str, study: str, name: str) -> dict[tuple[str, ...],
 
 
 def _naming(study: str, name: str) -> list[str]:
-    fields = row_of(study, name).model_fields
+    fields = TABLES[study][name].row().model_fields
     texts = takewhile(
         lambda item: item[1].annotation is str or get_origin(item[1].annotation) is Literal, fields.items()
     )

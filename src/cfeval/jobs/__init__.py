@@ -4,24 +4,29 @@ The rules of the workflow, the plans (`cfeval plan`), what a job records and wha
 lists; the patterns of file names stand here and nowhere else. A test holds the lists against Snakemake's own graph.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from cfeval.jobs import cvqa, edct, vce
+from cfeval.jobs.common import Filing
 from cfeval.params.study import Params
 from cfeval.provenance.jobs import Job
 
-_MODULES = {"edct": edct, "vce": vce, "cvqa": cvqa}
-STUDIES: Mapping[str, Callable[[Params, str], Iterator[Job]]] = {name: module.jobs for name, module in _MODULES.items()}
-"""By study: its jobs, parents first, with the folder of results that they lie in."""
+STUDIES = {"edct": edct, "vce": vce, "cvqa": cvqa}
+"""By study: the module of its jobs."""
 
 
 def folders(study: str) -> tuple[str, ...]:
     """The folders in which a study's files lie. DVC wants each to be there, one without a file too."""
-    patterns = (value for value in vars(_MODULES[study]).values() if isinstance(value, str))
+    patterns = (value for value in vars(STUDIES[study]).values() if isinstance(value, str))
     return tuple(sorted({value.split("/")[1] for value in patterns if value.startswith(f"{study}/")}))
 
 
-def jobs(params: Params, root: str = "results") -> Iterator[Job]:
-    """All jobs that the parameters ask for."""
-    for study in STUDIES:
-        yield from STUDIES[study](params, root)
+def jobs(params: Params, root: str = "results", study: str = "") -> Iterator[Job]:
+    """All jobs that the parameters ask for, parents first; of one study where it is named."""
+    how = Filing(root, params.shards, params.pictures == "archive")
+    if params.edct and study in ("", "edct"):
+        yield from edct.jobs(params.edct, how)
+    if params.vce and study in ("", "vce"):
+        yield from vce.jobs(params.vce, how)
+    if params.cvqa and study in ("", "cvqa"):
+        yield from cvqa.jobs(params.cvqa, how)

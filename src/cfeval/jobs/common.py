@@ -16,6 +16,14 @@ from cfeval.provenance.sources import PACKAGE, ROOT
 Arm = dict[str, str]
 
 
+class Filing(NamedTuple):
+    """Where and how the files of a study lie: below a root, in so many shards, pictures in folders or archives."""
+
+    root: str
+    shards: int
+    archived: bool
+
+
 class Backend(NamedTuple):
     """A plug-in that a job runs: its family, what params.yaml says of it, the protocols under which it is asked."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from cfeval.jobs.common import (
     Arm,
     Backend,
+    Filing,
     Pictures,
     as_json,
     code_of,
@@ -21,12 +22,11 @@ from cfeval.jobs.common import (
     shard_names,
 )
 from cfeval.params.cvqa import FAMILIES, Cvqa
-from cfeval.params.study import Params
 from cfeval.preflight.answerers import answerer_facts, set_facts
 from cfeval.provenance.jobs import Job
 from cfeval.records.cvqa import CvqaArm
-from cfeval.report.figures import DRAWINGS
-from cfeval.tables import NAMES, ROWS
+from cfeval.report.figures_cvqa import FIGURES
+from cfeval.tables.names_cvqa import TABLES
 from cfeval.verbs import VERBS
 
 QUESTIONS = "cvqa/questions/{set}{shard}.jsonl"
@@ -40,25 +40,23 @@ FIGURE = "cvqa/figures/cvqa_{figure}.png"
 METRICS = "cvqa/tables/cvqa_metrics.json"
 REFERENCE = "data/reference/cvqa.csv"
 """The paper's published figures."""
-TABLES, FIGURES = NAMES["cvqa"], DRAWINGS["cvqa"]
 IN_METRICS = ("table3", "table7", "builds")
 
 
-def jobs(params: Params, root: str) -> Iterator[Job]:
-    """Every job of the study, parents first; none where params.yaml leaves it out."""
-    if params.cvqa:
-        yield from _Cvqa(params, params.cvqa, root).jobs()
+def jobs(study: Cvqa, how: Filing) -> Iterator[Job]:
+    """Every job of the study, parents first."""
+    yield from _Cvqa(study, how).jobs()
 
 
 class _Cvqa:
     """The study's parameters, and one function a stage."""
 
-    def __init__(self, params: Params, study: Cvqa, root: str) -> None:
+    def __init__(self, study: Cvqa, how: Filing) -> None:
         self.study = study
-        self.root = root
-        self.shards = shard_names(params.shards)
-        self.cut = str(params.shards)
-        self.pictures = Pictures(params.pictures == "archive")
+        self.root = how.root
+        self.shards = shard_names(how.shards)
+        self.cut = str(how.shards)
+        self.pictures = Pictures(how.archived)
         self.sets = study.sets_asked()
         self.builds = list(study.builds_asked())
         self.arms: list[Arm] = [arm.model_dump() for arm in study.all_arms()]
@@ -157,7 +155,7 @@ class _Cvqa:
         words += ["--sets", as_json(facts), "--answerers", as_json(self.facts), *each("--build", self.builds)]
         words += ["--interval", as_json(study.interval.model_dump()), *each("--genders", genders)]
         words += ["--reference", REFERENCE, "--out", out]
-        code = {f"table.{table}": TABLES[table]}
+        code = {f"table.{table}": TABLES[table].table}
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
         files = [*genders, REFERENCE]
         return self._stage("table", words, self.made_from(table), outputs, [], code=code, files=files)
@@ -190,4 +188,4 @@ class _Cvqa:
 
 def _row(table: str) -> dict[str, str]:
     """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": ROWS["cvqa"][table]}
+    return {f"row.{table}": TABLES[table].record}

@@ -14,6 +14,7 @@ from cfeval.io.prompts import prompt_file
 from cfeval.jobs.common import (
     Arm,
     Backend,
+    Filing,
     Pictures,
     as_json,
     code_of,
@@ -26,12 +27,11 @@ from cfeval.jobs.common import (
     shard_names,
 )
 from cfeval.params.edct import Edct
-from cfeval.params.study import Params
 from cfeval.protocols.rules import RULES
 from cfeval.provenance.jobs import Job
-from cfeval.report.figures import DRAWINGS
+from cfeval.report.figures_edct import FIGURES
 from cfeval.seeds import derive
-from cfeval.tables import NAMES, ROWS
+from cfeval.tables.names_edct import TABLES
 from cfeval.verbs import VERBS
 
 SAMPLES = "edct/samples/{dataset}{shard}.jsonl"
@@ -51,7 +51,6 @@ RECORDS = (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERY, VERDICTS)
 """Stages whose records name the calls that they came from."""
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
-TABLES, FIGURES = NAMES["edct"], DRAWINGS["edct"]
 IN_METRICS = ("table1", "table2", "bench", "controls", "calibration")
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
@@ -61,20 +60,20 @@ TEST_MODELS = ("world", "easy_vqa", "scripted")
 """Chat plug-ins that stand for no real model."""
 
 
-def jobs(params: Params, root: str) -> Iterator[Job]:
+def jobs(study: Edct, how: Filing) -> Iterator[Job]:
     """Every job of the study, parents first."""
-    yield from _Edct(params, root).jobs()
+    yield from _Edct(study, how).jobs()
 
 
 class _Edct:
     """The study's parameters, and one function a stage."""
 
-    def __init__(self, params: Params, root: str) -> None:
-        self.study: Edct = params.edct
-        self.root = root
-        self.shards = shard_names(params.shards)
-        self.cut = str(params.shards)
-        self.pictures = Pictures(params.pictures == "archive")
+    def __init__(self, study: Edct, how: Filing) -> None:
+        self.study = study
+        self.root = how.root
+        self.shards = shard_names(how.shards)
+        self.cut = str(how.shards)
+        self.pictures = Pictures(how.archived)
         self.arms: list[Arm] = [arm.model_dump() for arm in self.study.arms()]
         self.seed = str(self.study.seed)
         self.tables = [table for table in TABLES if arms_of_table(self.study, table)]
@@ -230,7 +229,7 @@ class _Edct:
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested)), "--out", out]
-        code = {f"table.{table}": TABLES[table]}
+        code = {f"table.{table}": TABLES[table].table}
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
         return self._stage("table", words, self.all(SCORES, arms + beside), outputs, [], code=code, files=REFERENCE)
 
@@ -260,7 +259,7 @@ class _Edct:
         words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut]
         words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]
         words += ["--figures", f"{self.root}/edct/figures", "--out", out]
-        code = {f"table.{table}": TABLES[table] for table in self.tables}
+        code = {f"table.{table}": TABLES[table].table for table in self.tables}
         pages = package_files("report", "templates")
         return self._stage("report", words, inputs, (out,), [], code=code, files=pages)
 
@@ -292,7 +291,7 @@ def _said(backends: list[Backend]) -> str:
 
 def _row(table: str) -> dict[str, str]:
     """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": ROWS["edct"][table]}
+    return {f"row.{table}": TABLES[table].record}
 
 
 def _folder(name: str) -> Path | None:

@@ -10,6 +10,7 @@ from typing import Any
 from cfeval.jobs.common import (
     Arm,
     Backend,
+    Filing,
     Pictures,
     as_json,
     code_of,
@@ -19,12 +20,11 @@ from cfeval.jobs.common import (
     needs_of,
     shard_names,
 )
-from cfeval.params.study import Params
 from cfeval.params.vce import FAMILIES, Vce
 from cfeval.provenance.jobs import Job
 from cfeval.records.vce import VceArm
-from cfeval.report.figures import DRAWINGS
-from cfeval.tables import NAMES, ROWS
+from cfeval.report.figures_vce import FIGURES
+from cfeval.tables.names_vce import TABLES
 from cfeval.verbs import VERBS
 
 IMAGES = "vce/images/{image_set}{shard}.jsonl"
@@ -37,27 +37,25 @@ FIGURE = "vce/figures/vce_{figure}.png"
 METRICS = "vce/tables/vce_metrics.json"
 REFERENCE = "data/reference/dbvce.csv"
 """The paper's published figures."""
-TABLES, FIGURES = NAMES["vce"], DRAWINGS["vce"]
 IN_METRICS = ("table3", "hypotheses")
 ON_SHEET = 8
 """Images side by side on a contact sheet, at most."""
 
 
-def jobs(params: Params, root: str) -> Iterator[Job]:
-    """Every job of the study, parents first; none where params.yaml leaves it out."""
-    if params.vce:
-        yield from _Vce(params, params.vce, root).jobs()
+def jobs(study: Vce, how: Filing) -> Iterator[Job]:
+    """Every job of the study, parents first."""
+    yield from _Vce(study, how).jobs()
 
 
 class _Vce:
     """The study's parameters, and one function a stage."""
 
-    def __init__(self, params: Params, study: Vce, root: str) -> None:
+    def __init__(self, study: Vce, how: Filing) -> None:
         self.study = study
-        self.root = root
-        self.shards = shard_names(params.shards)
-        self.cut = str(params.shards)
-        self.pictures = Pictures(params.pictures == "archive")
+        self.root = how.root
+        self.shards = shard_names(how.shards)
+        self.cut = str(how.shards)
+        self.pictures = Pictures(how.archived)
         self.arms: list[Arm] = [arm.model_dump() for arm in study.all_arms()]
         self.seed = str(study.seed)
 
@@ -169,7 +167,7 @@ class _Vce:
         words += ["--cost", as_json(cost), "--reference", REFERENCE, "--out", out]
         inputs = self.all(GROUPS, self.arms) + (self.all(SCORES, self.arms) if scores else [])
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
-        code = {f"table.{table}": TABLES[table]}
+        code = {f"table.{table}": TABLES[table].table}
         return self._stage("table", words, inputs, outputs, [], code=code, files=[REFERENCE])
 
     def _figure(self, figure: str) -> Job:
@@ -217,4 +215,4 @@ def _said(backends: list[Backend]) -> str:
 
 def _row(table: str) -> dict[str, str]:
     """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": ROWS["vce"][table]}
+    return {f"row.{table}": TABLES[table].record}

@@ -4,8 +4,9 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
+from cfeval.names import load
 from cfeval.records.common import Record
 from cfeval.stats.estimate import DECIMALS
 
@@ -45,6 +46,25 @@ class Table(Generic[P, R]):
     row: type[R]
     rows: Callable[P, list[R]]
     sheet: Callable[[Sequence[R]], Sheet]
+
+
+class Listed(NamedTuple):
+    """Where a table of a study is: full names, so that only the code of the one that is asked for is imported."""
+
+    table: str
+    """Its `Table`."""
+    record: str
+    """The record of its rows: all that a reader of its CSV needs, so that no figure rests on how rows are made."""
+
+    def load(self) -> Table[..., Any]:
+        """The table."""
+        found: Table[..., Any] = load(self.table)
+        return found
+
+    def row(self) -> type[Record]:
+        """The record of its rows."""
+        found: type[Record] = load(self.record)
+        return found
 
 
 def varying(rows: Sequence[object], names: Sequence[str], always: Sequence[str] = ("vlm",)) -> list[str]:

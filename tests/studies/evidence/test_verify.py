@@ -12,8 +12,8 @@ import pytest
 from cfeval.io.arm_files import STAGES
 from cfeval.records.common import Record, Status
 from cfeval.records.labels import Label
-from cfeval.tables import NAMES, row_of
 from tests.conftest import Run
+from tests.listed import TABLES as LISTED
 from tests.studies.evidence.study import ARMS, CHAINED, NULL, PICTURES, PLAIN, Study, edited
 from tests.studies.evidence.tamper import Results
 
@@ -308,7 +308,7 @@ def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
     assert "d/m/w/edct-2025/e/other: n is '7', not 0" in out
 
 
-KINDS = {name: row_of("edct", name) for name in NAMES["edct"]}
+KINDS = {name: LISTED["edct"][name].row() for name in LISTED["edct"]}
 OF_AN_ARM = ("table1", "table2", "bench", "controls")
 
 
@@ -328,7 +328,7 @@ def test_every_table_with_one_arm_a_row_is_checked(cfeval: Run, results: Results
     assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in faults(cfeval, results, *checked[4:])
 
 
-@pytest.mark.parametrize("name", [*(name for name in NAMES["edct"] if name not in OF_AN_ARM), "of something else"])
+@pytest.mark.parametrize("name", [*(name for name in LISTED["edct"] if name not in OF_AN_ARM), "of something else"])
 def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
     cfeval: Run, results: Results, tmp_path: Path, name: str
 ) -> None:

@@ -8,6 +8,7 @@ import typer
 from cfeval.cli.of_tables import write_metrics
 from cfeval.cli.output import writable
 from cfeval.tables.cvqa_metrics import metrics
+from cfeval.tables.names_cvqa import TABLES
 
 
 def run(
@@ -15,4 +16,4 @@ def run(
     out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
 ) -> None:
     """Gather the headline figures of the tables for `dvc metrics`."""
-    write_metrics("cvqa", tables, metrics, out)
+    write_metrics("cvqa", TABLES, tables, metrics, out)

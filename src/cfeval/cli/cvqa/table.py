@@ -15,10 +15,9 @@ from cfeval.params.edct import Interval
 from cfeval.records.cvqa import CvqaArm, CvqaBuild, CvqaScore, Pair, Said
 from cfeval.records.cvqa_tables import PublishedAnswer
 from cfeval.studies.cvqa.statistics import QuestionPair
-from cfeval.tables import NAMES, table_of
 from cfeval.tables.cvqa_material import AnswererFacts, CvqaMaterial, SetFacts, cvqa_material
+from cfeval.tables.names_cvqa import TABLES
 
-TABLES = NAMES["cvqa"]
 OF_QUESTIONS = ("statistics", "answers")
 OF_BUILDS = ("builds",)
 """Tables that are made from something else than scores."""
@@ -102,6 +101,6 @@ def _names(arm: CvqaArm) -> tuple[str, str]:
 
 
 def _write(name: str, material: CvqaMaterial, out: Path) -> None:
-    table = table_of("cvqa", name)
+    table = TABLES[name].load()
     rows = table.rows(material)
     write_table(out, table.row, rows, table.sheet(rows))

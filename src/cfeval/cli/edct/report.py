@@ -21,10 +21,10 @@ from cfeval.records.common import ImageRef
 from cfeval.records.edct import Arm, Score
 from cfeval.report.cards import Card, Evidence, cards
 from cfeval.report.data_url import data_url
-from cfeval.report.figures import DRAWINGS
+from cfeval.report.figures_edct import FIGURES
 from cfeval.report.page import Section, page
-from cfeval.tables import NAMES, table_of
 from cfeval.tables.formats import Sheet
+from cfeval.tables.names_edct import TABLES
 
 _SIDE = 512
 """In pixels: a larger picture that stands in the page is shrunk to that."""
@@ -43,7 +43,7 @@ def run(
     per_arm: Annotated[int, typer.Option(min=1, help="At most so many items of each arm in the gallery.")] = 400,
 ) -> None:
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
-    shown_tables = list(_tables(tables, table or list(NAMES["edct"])))
+    shown_tables = list(_tables(tables, table or list(TABLES)))
     sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
     built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
@@ -58,9 +58,9 @@ def run(
 
 def _tables(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[str, Sheet, list[Any]]]:
     """The wanted tables of a folder that have a row: name, sheet and rows, in the order of the report."""
-    there = [name for name in NAMES["edct"] if folder and name in wanted and (folder / f"edct_{name}.csv").is_file()]
+    there = [name for name in TABLES if folder and name in wanted and (folder / f"edct_{name}.csv").is_file()]
     for name in there:
-        table = table_of("edct", name)
+        table = TABLES[name].load()
         if rows := read_csv(Path(folder or "") / f"edct_{name}.csv", table.row):
             yield name, table.sheet(rows), rows
 
@@ -72,7 +72,7 @@ def _target(row: Any) -> str:
 
 def _figure_of(table: str, folder: Path | None) -> str:
     """The figure that shows a table, as SVG; empty where there is none."""
-    names = [figure for figure, shown in DRAWINGS["edct"].items() if shown.table == table]
+    names = [figure for figure, shown in FIGURES.items() if shown.table == table]
     path = Path(folder or "") / f"edct_{names[0]}.svg" if folder and names else None
     return path.read_text(encoding="utf-8") if path and path.is_file() else ""
 

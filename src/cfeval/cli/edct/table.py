@@ -12,10 +12,8 @@ from cfeval.io.arm_files import ArmFiles
 from cfeval.io.records import read_csv
 from cfeval.records.edct import Arm
 from cfeval.records.edct_tables import Published
-from cfeval.tables import NAMES, table_of
 from cfeval.tables.material import material
-
-TABLES = NAMES["edct"]
+from cfeval.tables.names_edct import TABLES
 
 
 def run(
@@ -46,7 +44,7 @@ def run(
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    table = table_of("edct", name)
+    table = TABLES[name].load()
     shown = arms_of(arms, may_be_none=True)
     made_from = material(
         {arm: ArmFiles(results, arm, shards).scores() for arm in (*shown, *from_json(beside, list[Arm], "--beside"))},

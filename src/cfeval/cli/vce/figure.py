@@ -7,13 +7,14 @@ import typer
 
 from cfeval.cli.of_tables import draw_figure
 from cfeval.cli.output import FigureOut
-from cfeval.report.figures import DRAWINGS
+from cfeval.report.figures_vce import FIGURES
+from cfeval.tables.names_vce import TABLES
 
 
 def run(
-    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(DRAWINGS['vce'])}.")],
+    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(FIGURES)}.")],
     table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
     out: FigureOut,
 ) -> None:
     """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
-    draw_figure("vce", name, table, out)
+    draw_figure(FIGURES, TABLES, name, table, out)

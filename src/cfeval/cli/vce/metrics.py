@@ -7,6 +7,7 @@ import typer
 
 from cfeval.cli.of_tables import write_metrics
 from cfeval.cli.output import writable
+from cfeval.tables.names_vce import TABLES
 from cfeval.tables.vce_metrics import metrics
 
 
@@ -15,4 +16,4 @@ def run(
     out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
 ) -> None:
     """Gather the headline figures of the tables for `dvc metrics`."""
-    write_metrics("vce", tables, metrics, out)
+    write_metrics("vce", TABLES, tables, metrics, out)

@@ -12,10 +12,8 @@ from cfeval.io.shards import records_of
 from cfeval.params.vce_roles import Roles
 from cfeval.records.vce import GroupScore, VceArm, VceScore
 from cfeval.records.vce_tables import PublishedCell
-from cfeval.tables import NAMES, table_of
 from cfeval.tables.group_material import group_material
-
-TABLES = NAMES["vce"]
+from cfeval.tables.names_vce import TABLES
 
 
 def run(
@@ -48,7 +46,7 @@ def run(
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    table = table_of("vce", name)
+    table = TABLES[name].load()
     named = from_json(arms, list[VceArm], "--arms")
     material = group_material(
         (score for arm in named for score in records_of(groups, _names(arm), GroupScore, 1)),
