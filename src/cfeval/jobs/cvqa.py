@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from cfeval.cli.cvqa.verbs import VERBS
 from cfeval.jobs.common import (
     Arm,
     Backend,
@@ -27,7 +28,6 @@ from cfeval.provenance.jobs import Job
 from cfeval.records.cvqa import CvqaArm
 from cfeval.report.figures_cvqa import FIGURES
 from cfeval.tables.names_cvqa import TABLES
-from cfeval.verbs import VERBS
 
 QUESTIONS = "cvqa/questions/{set}{shard}.jsonl"
 DRAFTS = "cvqa/drafts/{set}{shard}.jsonl"
@@ -95,7 +95,7 @@ class _Cvqa:
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
     ) -> Job:
-        code = {f"cvqa.{stage}": VERBS["cvqa"][stage], **code_of(*using), **more.pop("code", {})}
+        code = {f"cvqa.{stage}": VERBS[stage], **code_of(*using), **more.pop("code", {})}
         files = (*files_of(*using), *more.pop("files", ()))
         return Job(f"cvqa.{stage}", ("cvqa", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using))
 

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from cfeval.cli.edct.verbs import VERBS
 from cfeval.io.prompts import prompt_file
 from cfeval.jobs.common import (
     Arm,
@@ -32,7 +33,6 @@ from cfeval.provenance.jobs import Job
 from cfeval.report.figures_edct import FIGURES
 from cfeval.seeds import derive
 from cfeval.tables.names_edct import TABLES
-from cfeval.verbs import VERBS
 
 SAMPLES = "edct/samples/{dataset}{shard}.jsonl"
 BASELINE = "edct/baseline/{dataset}/{vlm}{shard}.jsonl"
@@ -132,7 +132,7 @@ class _Edct:
             ("edct", stage, *words),
             tuple(inputs),
             out,
-            {f"edct.{stage}": VERBS["edct"][stage], **code_of(*using), **more.pop("code", {})},
+            {f"edct.{stage}": VERBS[stage], **code_of(*using), **more.pop("code", {})},
             files=(*files_of(*using), *more.pop("files", ())),
             needs=needs_of(*using),
         )

@@ -7,6 +7,7 @@ figures and metrics. 5. contact sheets.
 from collections.abc import Iterator
 from typing import Any
 
+from cfeval.cli.vce.verbs import VERBS
 from cfeval.jobs.common import (
     Arm,
     Backend,
@@ -25,7 +26,6 @@ from cfeval.provenance.jobs import Job
 from cfeval.records.vce import VceArm
 from cfeval.report.figures_vce import FIGURES
 from cfeval.tables.names_vce import TABLES
-from cfeval.verbs import VERBS
 
 IMAGES = "vce/images/{image_set}{shard}.jsonl"
 COUNTERFACTUALS = "vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
@@ -98,7 +98,7 @@ class _Vce:
     def _stage(
         self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
     ) -> Job:
-        code = {f"vce.{stage}": VERBS["vce"][stage], **code_of(*using), **more.pop("code", {})}
+        code = {f"vce.{stage}": VERBS[stage], **code_of(*using), **more.pop("code", {})}
         files = (*files_of(*using), *more.pop("files", ()))
         return Job(
             f"vce.{stage}", ("vce", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using), **more
