@@ -467,7 +467,7 @@ def figures(row: Any) -> dict[str, Any]:
 def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item(
     protocol: str, stage: str, status: Status
 ) -> None:
-    table = edct_bench if protocol == "edct-bench-2026" else edct_table1
+    table: Any = edct_bench.TABLE if protocol == "edct-bench-2026" else edct_table1.TABLE
     arm = ARM.model_copy(update={"protocol": protocol})
     whole, _ = study(protocol, verdicts={"threshold": 0.6})
     poisoned, _ = study(protocol, **poison(stage, status))

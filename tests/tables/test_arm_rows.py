@@ -107,10 +107,10 @@ def test_figures_of_another_protocol_never_stand_in_the_column() -> None:
 @pytest.mark.parametrize(
     ("table", "protocol"),
     [
-        (edct_table1, "edct-bench-2026"),
-        (edct_table2, "null-edit"),
-        (edct_bench, "edct-2025"),
-        (edct_controls, "edct-bench-2026"),
+        (edct_table1.TABLE, "edct-bench-2026"),
+        (edct_table2.TABLE, "null-edit"),
+        (edct_bench.TABLE, "edct-2025"),
+        (edct_controls.TABLE, "edct-bench-2026"),
     ],
     ids=["table1", "table2", "bench", "controls"],
 )

@@ -186,7 +186,9 @@ def test_the_order_of_scores_does_not_matter() -> None:
     assert forward == backward
 
 
-@pytest.mark.parametrize("table", [cvqa_table3, cvqa_table4, cvqa_table5, cvqa_table6, cvqa_table7])
+@pytest.mark.parametrize(
+    "table", [cvqa_table3.TABLE, cvqa_table4.TABLE, cvqa_table5.TABLE, cvqa_table6.TABLE, cvqa_table7.TABLE]
+)
 def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
     assert table.rows(material({})) == []
     assert "Empty: " in markdown(table.sheet([]))
