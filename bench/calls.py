@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import openai
-from tests.loopback import FAULTS, Fault, Kind, Reaction
+from tests.loopback.fault import Fault, Kind, Reaction
+from tests.loopback.faults import FAULTS
 
 from bench.remote import Remote, serving
 from bench.subjects import AT_ONCE, spec
 from bench.table import Table
-from cfeval.backends import registry
-from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
-from cfeval.calls.settings import use
-from cfeval.params.sections import Calls
-from cfeval.records.common import Status
+from cfeval.core import registry
+from cfeval.core.config import Calls
+from cfeval.core.records import Status
+from cfeval.inference.chat import ChatReply, ChatRequest, Turn
+from cfeval.inference.remote.settings import use
 
 CALLS = 500
 SLOWEST = 15.0

@@ -65,43 +65,45 @@ class Ran:
 
 _CODE = "src/cfeval"
 WORDS = (
-    Edit("a comment", f"{_CODE}/studies/edct/verdicts.py", "", "\n# A remark.\n"),
-    Edit("a docstring", f"{_CODE}/metrics/ccs.py", '"""Counterfactual Consistency Score', '"""The score'),
-    Edit("a help text", f"{_CODE}/cli/edct/judge.py", "The judge, as JSON", "As JSON, the judge"),
-    Edit("an annotation", f"{_CODE}/metrics/ccs.py", "explanation: Bit) -> Bit:", "explanation: int) -> int:"),
-    Edit("the wording of an error", f"{_CODE}/io/records.py", ": no such file", ": there is no such file"),
-    Edit("what progress says", f"{_CODE}/io/progress.py", "a second", "per second"),
-    Edit("the command line's start", f"{_CODE}/cli/main.py", 'prog_name="cfeval"', 'prog_name="cfe"'),
-    Edit("which GPU a process takes", f"{_CODE}/backends/local_models/leases.py", "_PATIENCE = 0.5", "_PATIENCE = 0.6"),
-    Edit("how calls travel", f"{_CODE}/calls/transport.py", "follow_redirects=False", "follow_redirects=True"),
+    Edit("a comment", f"{_CODE}/edct/stages/verdicts.py", "", "\n# A remark.\n"),
+    Edit("a docstring", f"{_CODE}/edct/metrics.py", '"""Counterfactual Consistency Score', '"""The score'),
+    Edit("a help text", f"{_CODE}/edct/stages/verdicts.py", "The judge, as JSON", "As JSON, the judge"),
+    Edit("an annotation", f"{_CODE}/edct/metrics.py", "explanation: Bit) -> Bit:", "explanation: int) -> int:"),
+    Edit("the wording of an error", f"{_CODE}/core/jsonl.py", ": no such file", ": there is no such file"),
+    Edit("what progress says", f"{_CODE}/core/progress.py", "a second", "per second"),
+    Edit("the command line's start", f"{_CODE}/cli.py", 'prog_name="cfeval"', 'prog_name="cfe"'),
+    Edit("which GPU a process takes", f"{_CODE}/core/gpu_leases.py", "_PATIENCE = 0.5", "_PATIENCE = 0.6"),
+    Edit("how calls travel", f"{_CODE}/inference/remote/http.py", "follow_redirects=False", "follow_redirects=True"),
 )
 """No result rests on these."""
 EDITS = (
     *WORDS,
     Edit(
-        "the caption of Table 1", f"{_CODE}/tables/edct_table1.py", "Table 1: faithfulness", "Table 1: the faithfulness"
+        "the caption of Table 1", f"{_CODE}/edct/tables/arms.py", "Table 1: faithfulness", "Table 1: the faithfulness"
     ),
-    Edit("a color of the forest plot", f"{_CODE}/report/figure_edct_forest.py", "0.34, 1.55", "0.35, 1.55"),
+    Edit("a color of the forest plot", f"{_CODE}/edct/figures/forest.py", "0.34, 1.55", "0.35, 1.55"),
     Edit("the report's page", f"{_CODE}/report/templates/report.css", "", "\nbody { margin: 0; }\n"),
     Edit("a published figure", "data/reference/edct-2025.csv", "", "\n"),
     Edit("the bootstrap", f"{_CODE}/stats/bootstrap.py", "_DRAWS_AT_ONCE = 5_000_000", "_DRAWS_AT_ONCE = 4_000_000"),
     Edit(
-        "a column of the scores", f"{_CODE}/records/edct.py", "    mismatch: Bit", "    new: Bit = 0\n    mismatch: Bit"
+        "a column of the scores", f"{_CODE}/edct/records.py", "    mismatch: Bit", "    new: Bit = 0\n    mismatch: Bit"
     ),
-    Edit("CCS", f"{_CODE}/metrics/ccs.py", "return 1 if", "return 0 if"),
-    Edit("the lexical judge", f"{_CODE}/backends/judges/lexical.py", "text.lower()", "text.upper()"),
+    Edit("CCS", f"{_CODE}/edct/metrics.py", "return 1 if", "return 0 if"),
+    Edit("the lexical judge", f"{_CODE}/edct/plugins/judges/lexical.py", "text.lower()", "text.upper()"),
     Edit(
         "how edits are checked",
-        f"{_CODE}/metrics/changed_share.py",
+        f"{_CODE}/edct/metrics.py",
         "(difference > threshold)",
         "(difference >= threshold)",
     ),
-    Edit("the diffusion editor", f"{_CODE}/backends/editors/diffusion.py", ":.4f}", ":.3f}"),
-    Edit("the prompt that asks for a reason", f"{_CODE}/prompts/edct/conversation/explain.md", "", "Be brief.\n"),
-    Edit("the chat plug-in of the test models", f"{_CODE}/backends/chat/world.py", "mixture {item}", "of {item}"),
+    Edit("the diffusion editor", f"{_CODE}/testbed/plugins/editors_diffusion.py", ":.4f}", ":.3f}"),
+    Edit("the prompt that asks for a reason", f"{_CODE}/edct/prompts/conversation/explain.md", "", "Be brief.\n"),
+    Edit(
+        "the chat plug-in of test models", f"{_CODE}/testbed/plugins/chat_world.py", "mixture {item}", "of {item}"
+    ),
     Edit("the weights of the test models", "data/models/vlm.safetensors", "", "0"),
     Edit("the denoiser's weights", "data/models/cell-denoiser.safetensors", "", "0"),
-    Edit("how C-VQA answers are compared", f"{_CODE}/studies/cvqa/scores.py", "if order and letter in", "if letter in"),
+    Edit("how C-VQA answers are compared", f"{_CODE}/cvqa/stages/scores.py", "if order and letter in", "if letter in"),
     Edit("`edct.interval.level`", "params.yaml", "level: 0.95  # nominal", "level: 0.9  # nominal"),
     Edit("`edct.items`", "params.yaml", "items: 400 ", "items: 300 "),
     Edit("another version of pydantic", "lib/pydantic-99.dist-info/METADATA", "", "Name: pydantic\nVersion: 99\n"),
@@ -150,8 +152,8 @@ _Plans = dict[str, tuple[str, list[str], list[str], str]]
 """First outputs: stage, inputs, outputs, plan."""
 _TELL = """
 import json, sys
-from cfeval.cli.planning import whole
-from cfeval.provenance import plans
+from cfeval.audit.plan import whole
+from cfeval.core.provenance import plans
 for _ in sys.stdin:
     plans.versions.cache_clear()
     plans._distributions.cache_clear()

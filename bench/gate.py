@@ -13,16 +13,16 @@ import cv2
 import numpy as np
 import skimage
 from skimage.metrics import structural_similarity
-from tests.backends.edit_gate import photographs as photos
-from tests.backends.known_masks import Known
+from tests.edct.plugins import photographs as photos
+from tests.edct.plugins.known_masks import Known
 
 from bench.table import Table
 from bench.timing import in_turn
-from cfeval.backends.edit_gate.compare import CompareSettings, compare
-from cfeval.backends.maskers.base import Found
-from cfeval.backends.verifiers.base import VerifyRequest
-from cfeval.backends.verifiers.localised import Localised, Plugin
-from cfeval.io.pictures import Picture
+from cfeval.core.images import Picture
+from cfeval.edct.interfaces import VerifyRequest
+from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, compare
+from cfeval.edct.plugins.maskers.base import Found
+from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
 
 SIDE, REPEATS, AIM = 1024, 5, 1.5
 

@@ -24,10 +24,10 @@ from bench import checkpoints, meter
 from bench.checkpoints import FluxSize, QwenSize
 from bench.meter import Part, Peak, Probe
 from bench.table import Found, Table, machine
-from cfeval.backends import registry
-from cfeval.backends.chat.base import ChatRequest, Turn
-from cfeval.backends.editors.base import EditRequest
-from cfeval.io.pictures import Picture
+from cfeval.core import registry
+from cfeval.core.images import Picture
+from cfeval.edct.interfaces import EditRequest
+from cfeval.inference.chat import ChatRequest, Turn
 
 PROMPT_TOKENS = 512
 """Of T5, to which the pipeline pads."""

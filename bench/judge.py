@@ -22,7 +22,7 @@ from bench.processes import run
 from bench.remote import Remote, serving
 from bench.subjects import AT_ONCE, Subject, environment, lay_out, not_run, spec
 from bench.table import Table
-from cfeval.io.prompts import prompt_file
+from cfeval.inference.prompts import prompt_file
 
 ITEMS, LATENCY = 120, 0.5
 SENTENCE = "Be strict."

@@ -22,9 +22,9 @@ from bench import checkpoints
 from bench.checkpoints import QwenSize
 from bench.table import Table
 from bench.timing import in_turn
-from cfeval.backends import registry
-from cfeval.backends.chat.base import ChatModel, ChatRequest, Dialogue, Turn, hold
-from cfeval.io.pictures import Picture
+from cfeval.core import registry
+from cfeval.core.images import Picture
+from cfeval.inference.chat import ChatModel, ChatRequest, Dialogue, Turn, hold
 
 BATCHES, ITEMS, TOKENS, REPEATS = (1, 2, 4, 8, 16), 16, 16, 2
 WORDS = ("color", "shape", "circle", "background", "picture", "left", "right", "large", "small", "many")

@@ -16,9 +16,9 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
-from cfeval.backends.local_classifiers.checkpoints import read
-from cfeval.backends.local_models.packages import file_in
-from cfeval.backends.lpips_networks import trunks
+from cfeval.inference.local.libraries import file_in
+from cfeval.vce.models import lpips as trunks
+from cfeval.vce.models.checkpoints import read
 
 State = Mapping[str, Tensor]
 PEERS = Path(__file__).parent.parent / ".venv-peers"

@@ -24,8 +24,8 @@ from torch import Tensor
 from bench import metric_peers as peers
 from bench.table import Table
 from bench.timing import in_turn
-from cfeval.backends import registry
-from cfeval.backends.edit_gate.change_map import local_ssim
+from cfeval.core import registry
+from cfeval.edct.plugins.edit_localisation.change_map import local_ssim
 
 REPEATS = 3
 LPIPS_SIDE, LPIPS_PAIRS = 224, 4

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.table import Table
-from cfeval.io.pictures import Picture
-from cfeval.programs.run import run_program
-from cfeval.programs.vision import Found, View
-from cfeval.records.programs import Language
+from cfeval.core.images import Picture
+from cfeval.cvqa.programs.run import run_program
+from cfeval.cvqa.programs.vision import Found, View
+from cfeval.cvqa.records import Language
 
 REPEATS, SECONDS = 5, 0.4
 COUNT = """

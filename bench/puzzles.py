@@ -17,7 +17,7 @@ import numpy as np
 import PIL
 
 from bench.table import Table
-from cfeval.world.puzzles.release import release
+from cfeval.cvqa.synthetic.release import release
 
 COUNT, SEED, AIM = 1200, 1, 100.0
 """The aim is 3,000 puzzles in 30 s on two cores."""

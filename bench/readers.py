@@ -9,9 +9,9 @@ from collections.abc import Callable
 from itertools import cycle, islice
 
 from bench.table import Table
-from cfeval.io.choices import Choices
-from cfeval.protocols.cvqa import reference, robust
-from cfeval.records.cvqa import Form
+from cfeval.cvqa.csv_format import Choices
+from cfeval.cvqa.extraction import reference, robust
+from cfeval.cvqa.records import Form
 
 MANY, REPEATS = 5000, 3
 OPTIONS = Choices("How many dots would there be if 5 were removed?", ("16", "17", "12", "13"))

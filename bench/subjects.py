@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import picture
+from tests.pictures import picture
 
-from cfeval.calls.settings import VARIABLE
-from cfeval.io.records import write_jsonl
-from cfeval.params.sections import Calls
-from cfeval.records.edct import Sample
+from cfeval.core.config import Calls
+from cfeval.core.jsonl import write_jsonl
+from cfeval.datasets.sample import Sample
+from cfeval.inference.remote.settings import VARIABLE
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".venv-peers/bin/python"
@@ -59,7 +59,7 @@ def baseline(base_url: str, samples: Path, out: Path) -> list[str]:
     """The command of the two turns by cfeval."""
     vlm = json.dumps(spec(base_url, "vlm"))
     stage = ("edct", "baseline", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
-    return [sys.executable, "-m", "cfeval.cli.main", *stage]
+    return [sys.executable, "-m", "cfeval.cli", *stage]
 
 
 def spec(base_url: str, name: str) -> dict[str, Any]:

@@ -28,13 +28,14 @@ from torch import Tensor
 from bench import vce_reference
 from bench.table import Table, machine
 from bench.timing import in_turn
-from cfeval.backends import registry
-from cfeval.backends.denoisers import guided_diffusion
-from cfeval.backends.unets import guided
-from cfeval.diffusion.counterfactuals import Classes, counterfactuals
-from cfeval.diffusion.networks import Models
-from cfeval.errors import BackendError, CfevalError
-from cfeval.params.vce_method import Compute, Method
+from cfeval.core import registry
+from cfeval.core.errors import BackendError, CfevalError
+from cfeval.vce.method import Compute, Method
+from cfeval.vce.models import unet_architecture
+from cfeval.vce.plugins.denoisers import guided_diffusion
+from cfeval.vce.sampler.batch import Classes
+from cfeval.vce.sampler.networks import Models
+from cfeval.vce.sampler.sampler import counterfactuals
 
 AIM, STEPS = 0.5, 50
 SMALL: dict[str, Any] = {
@@ -152,7 +153,7 @@ def _over(ours: float, whole: float) -> str:
 def _weights(folder: Path, flags: dict[str, Any]) -> Path:
     """A checkpoint of guided-diffusion with random weights."""
     model = _architecture(flags)
-    shapes = guided.shapes(model, guided.network(model))
+    shapes = unet_architecture.shapes(model, unet_architecture.network(model))
     drawn = {}
     for name, shape in shapes.items():
         spread = 0.05 if shape.ndim < 2 else float(shape[0].numel()) ** -0.5
@@ -161,7 +162,7 @@ def _weights(folder: Path, flags: dict[str, Any]) -> Path:
     return folder / "unet.pt"
 
 
-def _architecture(flags: dict[str, Any]) -> guided.Architecture:
+def _architecture(flags: dict[str, Any]) -> unet_architecture.Architecture:
     return guided_diffusion.architecture(guided_diffusion.Options(path="-", **flags), classes=0, learn_sigma=True)
 
 

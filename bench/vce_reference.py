@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cfeval.backends.unets.guided import Architecture
-from cfeval.errors import InputError
+from cfeval.core.errors import InputError
+from cfeval.vce.models.unet_architecture import Architecture
 
 Weights = dict[str, Tensor]
 

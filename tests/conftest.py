@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cfeval.cli import main
+from cfeval import cli
 from tests.pictures import picture
 
 __all__ = ["Run", "picture"]
@@ -47,7 +47,7 @@ def cfeval(capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `cfeval ARGUMENTS…` and returns exit status, stdout and stderr."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        status = main.run([str(a) for a in arguments])
+        status = cli.run([str(a) for a in arguments])
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 

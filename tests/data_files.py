@@ -10,8 +10,8 @@ from typing import Any
 
 from PIL import Image
 
-from cfeval.io.samples import RawSample, file_samples
-from tests.conftest import picture
+from cfeval.datasets.sample import RawSample, file_samples
+from tests.pictures import picture
 
 SAID = ("dogs",) * 6 + ("cats",) * 4
 CATEGORIES = {"one": "Vehicles and Transportation", "eight": "Plants and Animals"}

@@ -1,7 +1,10 @@
 """The tables and figures of each study by name."""
 
-from cfeval.report import figures_cvqa, figures_edct, figures_vce
-from cfeval.tables import names_cvqa, names_edct, names_vce
+from cfeval.cvqa import figures, tables
+from cfeval.edct import figures as figures_edct
+from cfeval.edct import tables as names_edct
+from cfeval.vce import figures as figures_vce
+from cfeval.vce import tables as names_vce
 
-TABLES = {"edct": names_edct.TABLES, "vce": names_vce.TABLES, "cvqa": names_cvqa.TABLES}
-FIGURES = {"edct": figures_edct.FIGURES, "vce": figures_vce.FIGURES, "cvqa": figures_cvqa.FIGURES}
+TABLES = {"edct": names_edct.TABLES, "vce": names_vce.TABLES, "cvqa": tables.TABLES}
+FIGURES = {"edct": figures_edct.FIGURES, "vce": figures_vce.FIGURES, "cvqa": figures.FIGURES}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cfeval.io.pictures import Picture
+from cfeval.core.images import Picture
 
 
 def picture(value: int = 0, size: tuple[int, int] = (8, 6)) -> Picture:

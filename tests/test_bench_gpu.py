@@ -9,7 +9,7 @@ from bench.checkpoints import FLUX_TINY, QWEN_TINY
 from bench.gpu import Place
 from bench.meter import Peak
 
-from cfeval.backends import registry
+from cfeval.core import registry
 from tests.tiny import vlms
 
 PLACE = Place("cpu", torch.float32, Peak(flops=1e9, bandwidth=1e9))

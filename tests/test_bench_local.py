@@ -18,7 +18,7 @@ def test_replies_are_the_same_whatever_the_batch(tmp_path: Path) -> None:
 
 def test_what_the_small_model_says_can_be_read(tmp_path: Path) -> None:
     """Else all replies were alike, and no difference could show."""
-    from cfeval.backends import registry
+    from cfeval.core import registry
 
     path = checkpoints.qwen(checkpoints.QWEN_TINY, tmp_path)
     spec = {"backend": "transformers", "model": str(path), "device": "cpu", "max_tokens": 8}

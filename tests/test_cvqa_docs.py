@@ -1,7 +1,6 @@
 """The guide of the cvqa study cannot rot: options, fields, words of programs, readings and examples are the code's."""
 
 import csv
-import importlib
 import re
 from pathlib import Path
 from typing import get_args
@@ -10,24 +9,25 @@ import numpy as np
 import pytest
 import yaml
 
-from cfeval.backends import registry
-from cfeval.backends.vision.base import View
-from cfeval.io.choices import read_choices
-from cfeval.io.pictures import Picture
-from cfeval.io.records import read_csv
-from cfeval.params.cvqa import FAMILIES
-from cfeval.params.study import merged, parse, read
-from cfeval.programs import functions, mathematics, methods, patches, reading, steps, surface
-from cfeval.programs.budget import Budget
-from cfeval.programs.run import run_program
-from cfeval.protocols.cvqa.templates import FAMILIES as PHRASES
-from cfeval.records import cvqa, programs
-from cfeval.records.common import Record
-from cfeval.records.cvqa_tables import AccuracyRow
-from cfeval.studies.cvqa.scores import read_both
-from cfeval.world.puzzles.generate import make_puzzle
-from cfeval.world.puzzles.icons import icons_of
-from cfeval.world.puzzles.render import png_of
+from cfeval.config import merged, parse, read
+from cfeval.core import registry
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_csv
+from cfeval.core.records import Record
+from cfeval.cvqa import records
+from cfeval.cvqa.config import FAMILIES
+from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.programs import builtins, image_patch, math_module, methods, parser, visprog_steps
+from cfeval.cvqa.programs.limits import Budget
+from cfeval.cvqa.programs.run import run_program
+from cfeval.cvqa.programs.vision import View
+from cfeval.cvqa.prompt_templates import FAMILIES as PHRASES
+from cfeval.cvqa.stages.scores import read_both
+from cfeval.cvqa.synthetic.icons import icons_of
+from cfeval.cvqa.synthetic.puzzles import make_puzzle
+from cfeval.cvqa.synthetic.render import png_of
+from cfeval.cvqa.tables.replies import AccuracyRow
+from tests.offered import offered
 from tests.test_docs import PAGES, README, ROOT, SHARED, YAML, loaded, row
 
 GUIDE, PROGRAMS = "docs/cvqa.md", "docs/cvqa-programs.md"
@@ -66,12 +66,12 @@ def test_an_overlay_in_the_docs_of_cvqa_is_sound(block: str) -> None:
 @pytest.mark.parametrize(
     ("start", "kind"),
     [
-        ("questions", cvqa.Pair),
-        ("drafts", cvqa.Draft),
-        ("reviews", cvqa.Review),
-        ("fates", cvqa.CvqaBuild),
-        ("answers", cvqa.Said),
-        ("scores", cvqa.CvqaScore),
+        ("questions", records.Pair),
+        ("drafts", records.Draft),
+        ("reviews", records.Review),
+        ("fates", records.CvqaBuild),
+        ("answers", records.Said),
+        ("scores", records.CvqaScore),
     ],
 )
 def test_every_field_of_every_file_of_cvqa_is_in_its_guide(start: str, kind: type[Record]) -> None:
@@ -80,7 +80,7 @@ def test_every_field_of_every_file_of_cvqa_is_in_its_guide(start: str, kind: typ
 
 
 def test_every_field_of_a_program_and_its_trace_is_in_the_guide() -> None:
-    fields = {*programs.ProgramRun.model_fields, *programs.TraceStep.model_fields}
+    fields = {*records.ProgramRun.model_fields, *records.TraceStep.model_fields}
     assert not [field for field in fields if f"`{field}`" not in PAGES[PROGRAMS].split("## Traces")[1]]
 
 
@@ -89,7 +89,7 @@ def test_every_plug_in_of_cvqa_is_in_the_guide_with_its_options(family: str, nam
     page, heading = PLUGINS[family]
     lines = table(f"`backend` of `{heading}`", page).splitlines()
     [line] = [line for line in lines if line.startswith(f"| `{name}` |")]
-    options = set(importlib.import_module(f"cfeval.backends.{family}.{name}").Options.model_fields)
+    options = set(offered(family, name).Options.model_fields)
     named = set(re.findall(r"`(\w+)`", line.split("|")[3]))
     assert options <= named <= options | VALUES
     assert bool(named) == (line.split("|")[3].strip() != "none")
@@ -100,15 +100,15 @@ def test_every_family_of_models_is_in_the_guide() -> None:
 
 
 def test_every_fate_of_a_draft_is_in_the_guide() -> None:
-    assert all(f"`{fate}`" in table("`fate`", GUIDE) for fate in get_args(cvqa.Fate))
+    assert all(f"`{fate}`" in table("`fate`", GUIDE) for fate in get_args(records.Fate))
 
 
 def test_the_guide_has_readings_of_every_form() -> None:
-    assert {form for _, form, _, _ in READINGS} == set(get_args(cvqa.Form))
+    assert {form for _, form, _, _ in READINGS} == set(get_args(records.Form))
 
 
 @pytest.mark.parametrize(("reply", "form", "reference", "robust"), READINGS)
-def test_the_readers_read_as_the_guide_says(reply: str, form: cvqa.Form, reference: str, robust: str) -> None:
+def test_the_readers_read_as_the_guide_says(reply: str, form: records.Form, reference: str, robust: str) -> None:
     [options] = re.findall(r"`… (Select the correct answer:A:.*?)`", PAGES[GUIDE])
     choices = read_choices(f"How many flowers are there? {options}") if form == "choice" else None
     question = "Would the dog be wet if it rained?" if form == "boolean" else "How many would there be if one left?"
@@ -119,13 +119,13 @@ def test_the_readers_read_as_the_guide_says(reply: str, form: cvqa.Form, referen
 
 TYPES = {"int", "float", "str", "bool", "list", "tuple", "dict", "set"}
 PYTHON = {
-    "functions": set(functions.FUNCTIONS) - TYPES,
+    "functions": set(builtins.FUNCTIONS) - TYPES,
     "types": TYPES,
     "of texts": set(methods.METHODS["str"]),
     "of lists": {name for kind in ("list", "tuple", "float") for name in methods.METHODS[kind]},
     "of dictionaries": set(methods.METHODS["dict"]),
     "of sets": set(methods.METHODS["set"]),
-    "of `math`": set(mathematics.MATH.members),
+    "of `math`": set(math_module.MATH.members),
 }
 """What of Python programs may use, by the first cell of the row that lists it."""
 
@@ -138,12 +138,12 @@ def test_what_programs_may_use_of_python_is_in_the_guide_and_nothing_else(start:
 def test_the_whole_surface_of_programs_is_in_the_guide() -> None:
     page = PAGES[PROGRAMS]
     patch = table("of `ImagePatch`", PROGRAMS)
-    assert set(re.findall(r"^\| `(\w+)\(", patch, re.MULTILINE)) == set(patches.METHODS)
-    assert not [name for name in (*patches.ATTRIBUTES, *patches.IMAGE_ATTRIBUTES) if f"`{name}`" not in patch]
-    assert not [name for name in surface.SURFACE if not re.search(rf"`{name}[`(]", page)]
-    assert not [name for name in reading.EXCEPTIONS if f"`{name}`" not in page]
-    assert set(re.findall(r"`([A-Z_]+)`", table("step", PROGRAMS))) == set(steps.STEPS) | HALVES
-    for name, step in steps.STEPS.items():
+    assert set(re.findall(r"^\| `(\w+)\(", patch, re.MULTILINE)) == set(image_patch.METHODS)
+    assert not [name for name in (*image_patch.ATTRIBUTES, *image_patch.IMAGE_ATTRIBUTES) if f"`{name}`" not in patch]
+    assert not [name for name in image_patch.SURFACE if not re.search(rf"`{name}[`(]", page)]
+    assert not [name for name in parser.EXCEPTIONS if f"`{name}`" not in page]
+    assert set(re.findall(r"`([A-Z_]+)`", table("step", PROGRAMS))) == set(visprog_steps.STEPS) | HALVES
+    for name, step in visprog_steps.STEPS.items():
         [line] = [line for line in table("step", PROGRAMS).splitlines() if f"`{name}`" in line.split("|")[1]]
         assert tuple(re.findall(r"`(\w+)`", line.split("|")[2])) == step.arguments
 
@@ -161,7 +161,7 @@ def test_the_programs_of_the_guide_run_as_it_says() -> None:
     run, other = run_program("vipergpt", python, view, vision), run_program("visprog", lines, view, vision)
     assert (run.fault, other.fault, other.result) == ("", "", run.result)
     [shown] = re.findall(r"```json\n(.*?)```", PAGES[PROGRAMS], re.DOTALL)
-    told = tuple(programs.TraceStep.model_validate_json(line) for line in shown.splitlines())
+    told = tuple(records.TraceStep.model_validate_json(line) for line in shown.splitlines())
     assert told == run.trace[1 : 1 + len(told)]
 
 

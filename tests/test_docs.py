@@ -11,23 +11,25 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from cfeval.backends import registry
-from cfeval.backends.judges.base import JudgeRequest
-from cfeval.calls.providers import PROVIDERS
-from cfeval.errors import ParamsError
-from cfeval.params.cvqa import FAMILIES as CVQA_FAMILIES
-from cfeval.params.edct import FAMILIES
-from cfeval.params.sections import Spec
-from cfeval.params.study import merged, parse, read
-from cfeval.params.vce import FAMILIES as VCE_FAMILIES
-from cfeval.protocols.rules import RULES
-from cfeval.records import edct
-from cfeval.records.common import Outcome, Record
-from cfeval.records.evidence import ChainLine
-from cfeval.studies.edct.training.teaching import Teach
+from cfeval.config import merged, parse, read
+from cfeval.core import registry
+from cfeval.core.config import Spec
+from cfeval.core.errors import ParamsError
+from cfeval.core.records import Outcome, Record
+from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
+from cfeval.datasets.sample import Sample
+from cfeval.edct.config import FAMILIES
+from cfeval.edct.interfaces import JudgeRequest
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.training_set.examples import Teach
+from cfeval.edct.verification.links import ChainLine
+from cfeval.inference.remote.providers import PROVIDERS
+from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.verbs import GROUPS
 from tests.conftest import Run
 from tests.listed import TABLES as LISTED
+from tests.offered import offered
 
 ROOT = Path(__file__).parents[1]
 FILES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))]
@@ -97,25 +99,25 @@ def test_every_phase_of_the_readme_is_a_rule() -> None:
 @pytest.mark.parametrize(
     ("start", "kind"),
     [
-        ("`samples/", edct.Sample),
-        ("`baseline/", edct.Baseline),
-        ("`instructions/", edct.Instruction),
-        ("`counterfactuals/", edct.Counterfactual),
-        ("`checks/", edct.Check),
-        ("`requery/", edct.Requery),
-        ("`verdicts/", edct.Verdict),
-        ("`scores/", edct.Score),
+        ("`samples/", Sample),
+        ("`baseline/", Baseline),
+        ("`instructions/", Instruction),
+        ("`counterfactuals/", Counterfactual),
+        ("`checks/", Check),
+        ("`requery/", Requery),
+        ("`verdicts/", Verdict),
+        ("`scores/", Score),
     ],
 )
 def test_every_field_of_every_file_is_in_the_readme(start: str, kind: type[Record]) -> None:
-    fields = set(kind.model_fields) - SHARED - set(edct.Arm.model_fields)
+    fields = set(kind.model_fields) - SHARED - set(Arm.model_fields)
     missing = {field for field in fields if f"`{field}`" not in row(start)}
     assert not missing
 
 
 @pytest.mark.parametrize("name", ["samples", "files", "okvqa"])
 def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None:
-    options = set(importlib.import_module(f"cfeval.backends.datasets.{name}").Options.model_fields)
+    options = set(importlib.import_module(f"cfeval.datasets.{name}").Options.model_fields)
     assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |").split("|")[3]))
 
 
@@ -231,13 +233,13 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
 
 @pytest.mark.parametrize("backend", ["openai", "transformers"])
 def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
-    options = importlib.import_module(f"cfeval.backends.chat.{backend}").Options.model_fields
+    options = importlib.import_module(f"cfeval.inference.models.{backend}").Options.model_fields
     assert not [name for name in options if f"`{name}`" not in PAGES["docs/real-models.md"]]
 
 
 @pytest.mark.parametrize(("family", "backend"), [("writers", "chat"), ("judges", "chat"), ("judges", "blind")])
 def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: str, backend: str) -> None:
-    options = importlib.import_module(f"cfeval.backends.{family}.{backend}").Plugin.model_fields
+    options = offered(family, backend).Plugin.model_fields
     files = registry.dependencies(family, {"backend": backend, "model": {"backend": "scripted"}}, RULES)
     named = [*options, *(Path(file).name for file in files)]
     assert not [name for name in named if f"`{name}`" not in PAGES["docs/real-models.md"]]
@@ -252,7 +254,7 @@ def test_every_provider_is_in_the_docs_with_its_key() -> None:
 
 
 def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:
-    fields = set(ChainLine.model_fields) - set(edct.Arm.model_fields)
+    fields = set(ChainLine.model_fields) - set(Arm.model_fields)
     assert not {field for field in fields if f"`{field}`" not in PAGES["docs/audit.md"]}
 
 

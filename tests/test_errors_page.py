@@ -15,17 +15,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cfeval.calls.settings import VARIABLE
-from cfeval.calls.store import Store
-from cfeval.io.pictures import Picture
-from cfeval.io.samples import RawSample, file_samples
-from cfeval.io.shards import file_pictured
-from cfeval.records.common import Status
-from cfeval.records.vce import SourceImage
-from tests.cli.study import CANARY, KEY_ENV, params, target, written
-from tests.conftest import Run, picture
-from tests.loopback import Loopback, loopback
-from tests.test_params import GOOD
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.core.shards import file_pictured
+from cfeval.datasets.sample import RawSample, file_samples
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.settings import VARIABLE
+from cfeval.vce.records import SourceImage
+from tests.conftest import Run
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
+from tests.pictures import picture
+from tests.provider_study import CANARY, KEY_ENV, params, target, written
+from tests.test_config import GOOD
 from tests.tiny.editors import checkpoint as editor_checkpoint
 from tests.tiny.hub import NOWHERE, asked_at
 from tests.tiny.vlms import checkpoint
@@ -300,7 +302,7 @@ def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> st
 
 
 def full_sampling(desk: Desk) -> str:
-    from cfeval.world.networks.cells import CellDenoiser
+    from cfeval.testbed.models.cells import CellDenoiser
 
     desk.patch.setattr(CellDenoiser, "forward", _full)
     return explained(desk)

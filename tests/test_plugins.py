@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.backends import registry
-from cfeval.errors import BackendError, ParamsError
-from cfeval.provenance.plans import Planner
-from cfeval.provenance.sources import Closure
-from tests.cli.stages import OUTPUTS, READS, staged
+from cfeval.core import registry
+from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.provenance.plans import Planner
+from cfeval.core.provenance.sources import Closure
 from tests.conftest import Run
+from tests.edct.stages.stages import OUTPUTS, READS, staged
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "judge_package"
 OVERLAP = {"backend": "overlap"}
-NAIVE = """from cfeval.backends import plugin
-from cfeval.backends.judges.lexical import Lexical
+NAIVE = """from cfeval.core import plugin
+from cfeval.edct.plugins.judges.lexical import Lexical
 
 
 class Plugin(plugin.Plugin):
@@ -63,7 +63,7 @@ def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeva
     subprocess.run([sys.executable, "-m", "pip", "install", *ways, "--target", site, source], check=True)
     stages = staged(tmp_path / "study", 2, cfeval).run_all()
     files = [word for name in READS["judge"] for word in (f"--{name}", str(stages.file(name)))]
-    command = [sys.executable, "-m", "cfeval.cli.main", "edct", "judge", *files, "--judge", json.dumps(OVERLAP)]
+    command = [sys.executable, "-m", "cfeval.cli", "edct", "judge", *files, "--judge", json.dumps(OVERLAP)]
     out = stages.folder / "mine.jsonl"
     path = os.pathsep.join([str(site), *sys.path])
     subprocess.run(
@@ -121,7 +121,7 @@ def test_an_edit_of_a_foreign_plug_in_concerns_those_who_use_it_and_nobody_else(
     offer(site, "naive_judge", "naive", NAIVE)
     offer(site, "other_judge", "other", NAIVE)
     before = {name: code(name) for name in ("naive", "other", "lexical", "grammar")}
-    assert {"naive_judge", "cfeval.backends.judges.lexical"} <= set(before["naive"].modules)
+    assert {"naive_judge", "cfeval.edct.plugins.judges.lexical"} <= set(before["naive"].modules)
     assert "naive_judge" in before["naive"].packages
     (site / "naive_judge.py").write_text(NAIVE + "\nLATER = 1\n")
     after = {name: code(name) for name in before}
@@ -139,7 +139,7 @@ def test_all_files_of_a_foreign_package_count_and_what_it_names_of_the_project(
     (site / "wide" / "words.txt").write_text("b")
     second = code("naive")
     assert first.code != second.code
-    from cfeval.backends.judges import lexical
+    from cfeval.edct.plugins.judges import lexical
 
     path = str(lexical.__file__)
     changed = Path(path).read_bytes().replace(b"text.lower()", b"text.upper()")
@@ -151,9 +151,9 @@ def test_what_a_job_ran_of_a_foreign_plug_in_is_what_its_plan_holds(site: Path) 
     offer(site, "naive_judge", "naive", NAIVE)
     ran = """
 import sys
-from cfeval.provenance import loading
+from cfeval.core.provenance import loading
 loading.record()
-from cfeval.backends import registry
+from cfeval.core import registry
 registry.check("judges", {"backend": "naive"}, "here")
 print(*loading.loaded, *loading.named)
 """

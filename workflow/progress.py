@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cfeval.provenance.reading import COPIES
+from cfeval.core.provenance.reading import COPIES
 
 _NOISE = {"JOB_INFO", "JOB_STARTED", "JOB_FINISHED", "JOB_ERROR", "PROGRESS", "RESOURCES_INFO", "WORKFLOW_STARTED"}
 _CHATTER = (

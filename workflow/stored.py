@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from cfeval.provenance.frozen import VARIABLE
-from cfeval.provenance.hashes import read_json
-from cfeval.provenance.jobs import Job
-from cfeval.provenance.plans import MEMORY
+from cfeval.core.provenance.frozen import VARIABLE
+from cfeval.core.provenance.hashes import read_json
+from cfeval.core.provenance.jobs import Job
+from cfeval.core.provenance.plans import MEMORY
 
 PLACE = f"{MEMORY}/stored/"
 """The folder of the sidecars that were fetched, and of what else is fetched before any job runs."""

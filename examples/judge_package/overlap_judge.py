@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from cfeval.backends import plugin
-from cfeval.backends.judges.base import Bit, Judge, JudgeReply, JudgeRequest
-from cfeval.protocols.rules import RULES
+from cfeval.core import plugin
+from cfeval.edct.interfaces import Bit, Judge, JudgeReply, JudgeRequest
+from cfeval.edct.protocols.rules import RULES
 
 
 class Plugin(plugin.Plugin):

@@ -5,9 +5,9 @@ Nothing of them is imported here, so that they can be listed without the code of
 
 from collections.abc import Mapping
 
-from cfeval.cli.cvqa import verbs as cvqa
-from cfeval.cli.edct import verbs as edct
-from cfeval.cli.vce import verbs as vce
+from cfeval.cvqa import verbs as cvqa
+from cfeval.edct import verbs as edct
+from cfeval.vce import verbs as vce
 
 GROUPS: Mapping[str, str] = {
     "edct": edct.HELP,
@@ -18,25 +18,25 @@ GROUPS: Mapping[str, str] = {
 """The groups of verbs, and what each is about."""
 VERBS: Mapping[str, Mapping[str, str]] = {
     "": {
-        "check": "cfeval.cli.check:run",
-        "diff": "cfeval.cli.diff:run",
-        "doctor": "cfeval.cli.doctor:run",
-        "estimate": "cfeval.cli.estimate:run",
-        "plan": "cfeval.cli.plan:run",
-        "seal": "cfeval.cli.seal:run",
-        "stage": "cfeval.cli.stage:run",
-        "status": "cfeval.cli.status:run",
-        "try": "cfeval.cli.try_:run",
+        "check": "cfeval.audit.components:run",
+        "diff": "cfeval.audit.diff:run",
+        "doctor": "cfeval.audit.doctor:run",
+        "estimate": "cfeval.audit.estimate:run",
+        "plan": "cfeval.audit.plan:run",
+        "seal": "cfeval.audit.seal:run",
+        "stage": "cfeval.stage:run",
+        "status": "cfeval.audit.status:run",
+        "try": "cfeval.audit.walkthrough:run",
     },
     "edct": edct.VERBS,
     "vce": vce.VERBS,
     "cvqa": cvqa.VERBS,
     "store": {
-        "export": "cfeval.cli.store.export:run",
-        "import": "cfeval.cli.store.import_:run",
-        "prune": "cfeval.cli.store.prune:run",
-        "stats": "cfeval.cli.store.stats:run",
-        "verify": "cfeval.cli.store.verify:run",
+        "export": "cfeval.inference.cli:run_export",
+        "import": "cfeval.inference.cli:run_import",
+        "prune": "cfeval.inference.cli:run_prune",
+        "stats": "cfeval.inference.cli:run_stats",
+        "verify": "cfeval.inference.cli:run_verify",
     },
 }
 """By group, and without one: the verbs by name, in the order of the help."""

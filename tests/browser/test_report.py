@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.conftest import finished, report_page  # noqa: F401
+from tests.edct.report.conftest import finished, report_page  # noqa: F401
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cfeval.io.records import read_csv
-from cfeval.records.labels import KeyRow, Label
+from cfeval.core.jsonl import read_csv
+from cfeval.edct.labelling.records import KeyRow, Label
 from tests.browser.chromium import Browser, browser
 from tests.conftest import Run
-from tests.report.test_sheet import make_sheet
+from tests.edct.labelling.test_sheet import make_sheet
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from cfeval.backends import registry
-from cfeval.backends.answerers.base import Answerer, AnswerReply, AnswerRequest
-from cfeval.errors import ParamsError
-from cfeval.records.common import Status
-from cfeval.records.cvqa import SIDES
-from tests.backends.cvqa_files import write_images, write_results
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.records import Status
+from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
+from cfeval.cvqa.records import SIDES
+from tests.cvqa.files import write_images, write_results
 
 SCRIPTED: dict[str, Any] = {"backend": "scripted"}
 EXAMPLES: dict[str, dict[str, Any]] = {

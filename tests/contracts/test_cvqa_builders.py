@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from cfeval.backends import registry
-from cfeval.backends.builders.base import BuildRequest
-from cfeval.errors import ParamsError
-from cfeval.protocols.cvqa.steps import FIELDS
-from cfeval.records.common import Status
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.records import Status
+from cfeval.cvqa.building.steps import FIELDS
+from cfeval.cvqa.interfaces import BuildRequest
 
 SAID = "\n".join(
     f"{name}: {value}"

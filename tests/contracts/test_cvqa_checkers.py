@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cfeval.backends import registry
-from cfeval.backends.checkers.base import CheckRequest
-from cfeval.errors import ParamsError
-from cfeval.records.common import Status
-from cfeval.records.cvqa import Question
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.records import Status
+from cfeval.cvqa.interfaces import CheckRequest
+from cfeval.cvqa.records import Question
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "scripted": {},

@@ -4,17 +4,16 @@ from typing import Any
 
 import pytest
 
-from cfeval.backends import registry
-from cfeval.backends.programmers.base import Programmer, ProgramReply, ProgramRequest
-from cfeval.errors import ParamsError
-from cfeval.io.pictures import Picture
-from cfeval.programs.run import run_program
-from cfeval.programs.vision import View
-from cfeval.records.common import Status
-from cfeval.records.programs import Language
-from cfeval.world.puzzles.generate import make_puzzle
-from cfeval.world.puzzles.questions import counterfactual_of, original_of
-from cfeval.world.puzzles.render import png_of
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.cvqa.interfaces import Programmer, ProgramReply, ProgramRequest
+from cfeval.cvqa.programs.run import run_program
+from cfeval.cvqa.programs.vision import View
+from cfeval.cvqa.records import Language
+from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
+from cfeval.cvqa.synthetic.render import png_of
 
 CODE = "def execute_command(image):\n    return 3\n\nA=EVAL(expr='3')"
 EXAMPLES: dict[str, dict[str, Any]] = {

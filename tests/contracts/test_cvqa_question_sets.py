@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from cfeval.backends import registry
-from cfeval.errors import ParamsError
-from cfeval.io.choices import read_choices
-from cfeval.records.common import ItemId
-from cfeval.records.cvqa import Pair, form_of
-from tests.backends.cvqa_files import write_images, write_questions
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.records import ItemId
+from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.records import Pair, form_of
+from tests.cvqa.files import write_images, write_questions
 
 EXAMPLES: dict[str, dict[str, Any]] = {"csv": {"share": 0.9}, "synthetic": {"size": 240}, "world": {}}
 ALLOWED = {"number": "[0-9]+", "boolean": "yes|no", "choice": "[A-D]"}

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from cfeval.backends import registry
-from cfeval.backends.vision.base import Found, View, Vision, VisionError
-from cfeval.errors import ParamsError
-from cfeval.io.pictures import Picture
-from cfeval.world.puzzles.generate import make_puzzle
-from cfeval.world.puzzles.render import png_of
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.images import Picture
+from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
+from cfeval.cvqa.synthetic.puzzles import make_puzzle
+from cfeval.cvqa.synthetic.render import png_of
 from tests.tiny import detectors, visions
 
 SAYS = {"backend": "scripted", "replies": ["a reply"]}

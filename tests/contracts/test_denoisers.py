@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from cfeval.backends import registry
-from tests.backends.unets.variants import options
+from cfeval.core import registry
 from tests.tiny.denoisers import guided, pipeline
+from tests.vce.models.variants import options
 
 VARIANT = "as 256, conditional"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from cfeval.backends import registry
-from cfeval.errors import ParamsError
-from tests.backends import measure_weights
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from tests.vce import measure_weights
 
 Spec = dict[str, Any]
 EXAMPLES: dict[str, dict[str, Callable[[], Spec]]] = {

@@ -10,27 +10,35 @@ import pytest
 from PIL import Image
 from pydantic import TypeAdapter
 
-from cfeval.backends import registry
-from cfeval.backends.chat.base import ChatReply, ChatRequest, Turn
-from cfeval.backends.editors.base import EditReply, EditRequest
-from cfeval.backends.judges.base import Change, JudgeReply, JudgeRequest
-from cfeval.backends.maskers.base import Found
-from cfeval.backends.verifiers.base import VerifyReply, VerifyRequest
-from cfeval.backends.writers.base import WriteReply, WriteRequest
-from cfeval.calls.settings import VARIABLE
-from cfeval.errors import InputError, ParamsError
-from cfeval.io.pictures import Picture
-from cfeval.io.samples import RawSample
-from cfeval.params.sections import Calls
-from cfeval.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
-from cfeval.records.common import ItemId, Status
-from cfeval.world.scenes import scene_in
-from tests.conftest import picture
+from cfeval.core import registry
+from cfeval.core.config import Calls
+from cfeval.core.errors import InputError, ParamsError
+from cfeval.core.images import Picture
+from cfeval.core.records import ItemId, Status
+from cfeval.datasets.sample import RawSample
+from cfeval.edct.interfaces import (
+    Change,
+    EditReply,
+    EditRequest,
+    JudgeReply,
+    JudgeRequest,
+    VerifyReply,
+    VerifyRequest,
+    WriteReply,
+    WriteRequest,
+)
+from cfeval.edct.plugins.maskers.base import Found
+from cfeval.edct.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
+from cfeval.inference.chat import ChatReply, ChatRequest, Turn
+from cfeval.inference.remote.settings import VARIABLE
+from cfeval.testbed.scenes import scene_in
 from tests.data_files import SETS
-from tests.loopback import Loopback, loopback
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
+from tests.pictures import picture
+from tests.testbed.scenes import recorded
 from tests.tiny import classifiers, detectors, noisy_classifiers, vlms
 from tests.tiny.editors import checkpoint
-from tests.world.scenes import recorded
 
 Spec = dict[str, Any]
 PARTS = {"concept": "c", "positive": "Change c.", "negative": "c", "evidence": "object"}
@@ -172,7 +180,7 @@ def test_every_plug_in_has_a_contract_test(family: str) -> None:
 
 
 def test_every_family_has_a_contract() -> None:
-    from cfeval.params.edct import FAMILIES
+    from cfeval.edct.config import FAMILIES
 
     assert set(FAMILIES.values()) | NESTED | {"classifiers", "image_sets"} == set(EXAMPLES)
 
@@ -290,7 +298,7 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
 
 def explained_by_the_world(sample: RawSample) -> str:
     """A true explanation of a scene's first object."""
-    from cfeval.world.vocabulary import POSITIONS
+    from cfeval.testbed.records import POSITIONS
 
     place, slot = next((p, s) for p, s in zip(POSITIONS, recorded(sample.metadata).slots, strict=True) if s.present)
     return f"there is a {slot.color} {slot.shape} in the {place}"

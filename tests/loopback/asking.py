@@ -5,10 +5,10 @@ from typing import Any
 
 import httpx2
 
-from tests.conftest import picture
 from tests.loopback.fault import Kind
 from tests.loopback.pictures import data_url
 from tests.loopback.site import Loopback
+from tests.pictures import picture
 
 PHOTO = picture(40, (30, 45)).png
 """The input of every edit: 45 × 30 pixels."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cfeval.records.common import Status
+from cfeval.core.records import Status
 from tests.loopback.effects import Effect
 
 

@@ -5,7 +5,7 @@ says: name, what it does, the effect, the requests it fits, and for a failure th
 never ends. A harmless oddity that a client must accept is in the table too.
 """
 
-from cfeval.records.common import Status
+from cfeval.core.records import Status
 from tests.loopback import faulty
 from tests.loopback.bodies import error, google_error, openai_error
 from tests.loopback.effects import Choice, Http, Images, Pixels, Raw, Reply, Stream, Task

@@ -15,9 +15,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cfeval.records.common import Status
-from tests.loopback import FAULTS, Fault, Kind, Loopback, Reaction, loopback
+from cfeval.core.records import Status
 from tests.loopback.asking import PHOTO, call, polled, submitted
+from tests.loopback.fault import Fault, Kind, Reaction
+from tests.loopback.faults import FAULTS
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
 
 PATIENCE = 0.2
 """Read timeout of the client where the server stalls, seconds; elsewhere it has time."""

@@ -18,8 +18,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.loopback import FAULTS, Kind, Loopback, fitting, loopback
 from tests.loopback.asking import PHOTO, call, chat_body, edit_body, messages, polled, submitted
+from tests.loopback.fault import Kind
+from tests.loopback.faults import FAULTS, fitting
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
 
 KEY = "canary-key-42"
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import openai
 import pytest
 
-from tests.loopback import Loopback, loopback
 from tests.loopback.asking import messages
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
 
 
 @pytest.fixture

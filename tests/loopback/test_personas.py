@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from cfeval.io.prompts import load_prompt
-from cfeval.protocols.controls import read_placebos
-from cfeval.protocols.edct_bench_2026 import read_chain
-from tests.conftest import picture
+from cfeval.edct.protocols.controls import read_placebos
+from cfeval.edct.protocols.edct_bench_2026 import read_chain
+from cfeval.inference.prompts import load_prompt
 from tests.loopback.asking import PHOTO, chat_body
 from tests.loopback.conversation import Conversation, MalformedError, parse
 from tests.loopback.personas import CITED, PERSONAS, persona_of, writer
+from tests.pictures import picture
 
 SCHEMA = {
     "type": "object",

@@ -3,8 +3,8 @@
 from copy import deepcopy
 from pathlib import Path
 
-from cfeval.io.records import read_csv, read_jsonl
-from cfeval.records.edct import Baseline, Requery, Score
+from cfeval.core.jsonl import read_csv, read_jsonl
+from cfeval.edct.records import Baseline, Requery, Score
 from tests.serve.server import Server
 from tests.workflow.study import ITEMS, PARAMS, lay_out
 

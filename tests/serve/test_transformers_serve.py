@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from cfeval.io.pictures import Picture
+from cfeval.core.images import Picture
 from tests.serve.server import Server
 
 

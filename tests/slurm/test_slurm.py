@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.params.study import read
+from cfeval.config import read
 from tests.slurm.cluster import Cluster
 from tests.slurm.conftest import SlurmStudy, laid_out
 from tests.workflow.study import PARAMS, PROJECT, Study, wait
@@ -36,9 +36,9 @@ def pause(what):
 '''
 DATASET = '''"""The data set of the built-in world, which a test can hold."""
 
-from cfeval.backends import held
-from cfeval.backends.datasets import world
-from cfeval.backends.datasets.world import Options
+from cfeval.testbed import held
+from cfeval.testbed.plugins import datasets_world as world
+from cfeval.testbed.plugins.datasets_world import Options
 
 
 def build(options: Options):
@@ -47,9 +47,9 @@ def build(options: Options):
 '''
 TARGET = '''"""The target of the built-in world, which a test can hold."""
 
-from cfeval.backends import held
-from cfeval.backends.chat import world
-from cfeval.backends.chat.world import Options, files
+from cfeval.testbed import held
+from cfeval.testbed.plugins import chat_world as world
+from cfeval.testbed.plugins.chat_world import Options, files
 
 
 def build(options: Options):
@@ -61,10 +61,10 @@ NEEDY = '''"""The target of the built-in world, which says that it needs a GPU a
 import os
 import sys
 
-from cfeval.backends import held
-from cfeval.backends.chat import world
-from cfeval.backends.chat.world import Options, files
-from cfeval.backends.registry import Resources
+from cfeval.testbed import held
+from cfeval.testbed.plugins import chat_world as world
+from cfeval.testbed.plugins.chat_world import Options, files
+from cfeval.core.registry import Resources
 
 
 def needs(options: Options) -> Resources:
@@ -81,9 +81,9 @@ CALLING = '''"""A scripted target, which says that it calls a provider and notes
 import atexit
 import time
 
-from cfeval.backends.chat import scripted
-from cfeval.backends.chat.scripted import Options
-from cfeval.backends.registry import Resources
+from cfeval.testbed.mocks import chat as scripted
+from cfeval.testbed.mocks.chat import Options
+from cfeval.core.registry import Resources
 
 
 def needs(options: Options) -> Resources:
@@ -148,7 +148,7 @@ class Through:
 def through(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Through:
     """Part of the built-in study: a job is cancelled, its phase run by DVC; the node dies and comes back; the rest."""
     study = laid_out(tmp_path_factory.mktemp("built-in"), built_in(), cluster)
-    (study.root / "src/cfeval/backends/held.py").write_text(HELD)
+    (study.root / "src/cfeval/testbed/held.py").write_text(HELD)
     for family, name, source in (("datasets", "held", DATASET), ("chat", "held", TARGET), ("chat", "needy", NEEDY)):
         study.plug_in(family, name, source)
     local = study.copy(study.home.parent / "local")

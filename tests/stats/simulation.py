@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.stats.estimate import Estimate
+from cfeval.stats.estimates import Estimate
 
 Rng = np.random.Generator
 Study = Callable[[Rng], Estimate]

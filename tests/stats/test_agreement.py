@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats import inter_rater
 
-from cfeval.metrics.krippendorff_alpha import Scale
-from cfeval.stats.agreement import Ratings, agreement_rate, alpha, cohen, fleiss
+from cfeval.stats.agreement import Ratings, Scale, agreement_rate, alpha, cohen, fleiss
 
 HOW: dict[str, Any] = {"level": 0.95, "resamples": 400, "seed": 0}
 SCALES: tuple[Scale, ...] = ("nominal", "ordinal")

@@ -10,16 +10,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cfeval.metrics.auc import auc
 from cfeval.stats.agreement import alpha, cohen
-from cfeval.stats.auc import auc_interval
 from cfeval.stats.bootstrap import Kind, bootstrap
-from cfeval.stats.estimate import Estimate
-from cfeval.stats.judge_error import JudgeError, corrected, judge_error
-from cfeval.stats.mcnemar import mcnemar
-from cfeval.stats.paired import Comparison, compare
-from cfeval.stats.runs import over_runs
-from cfeval.stats.wilson import Share, share, wilson
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import over_runs
+from cfeval.stats.misclassification import JudgeError, corrected, judge_error
+from cfeval.stats.paired import Comparison, compare, mcnemar
+from cfeval.stats.proportions import Share, share, wilson
+from cfeval.stats.roc import auc, auc_interval
 from tests.stats.simulation import Rng, Study, alike, coverage, images, names, ones
 
 pytestmark = pytest.mark.slow

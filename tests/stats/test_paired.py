@@ -8,9 +8,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
 
 from cfeval.stats.bootstrap import bootstrap
-from cfeval.stats.holm import holm
-from cfeval.stats.mcnemar import mcnemar
-from cfeval.stats.paired import compare
+from cfeval.stats.paired import compare, holm, mcnemar
 from cfeval.stats.power import paired_size
 
 PAIRS = [(12, 5), (5, 12), (8, 8), (1, 0), (30, 9), (400, 330)]

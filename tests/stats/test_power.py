@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import power_proportions_2indep
 
-from cfeval.stats.designs import unpaired, with_correlation, with_discordance
-from cfeval.stats.mcnemar import mcnemar
-from cfeval.stats.power import design_effect, discordance, paired_size, smallest_difference, unpaired_size
+from cfeval.stats.paired import mcnemar
+from cfeval.stats.power import (
+    design_effect,
+    discordance,
+    paired_size,
+    smallest_difference,
+    unpaired,
+    unpaired_size,
+    with_correlation,
+    with_discordance,
+)
 
 
 @pytest.mark.parametrize(("first", "second"), [(0.55, 0.6), (0.6, 0.55), (0.1, 0.3), (0.9, 0.99)])

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.backends.unets.variants import flags
 from tests.references.guided_diffusion import UNet, randomised
+from tests.vce.models.variants import flags
 
 SMALL: dict[str, Any] = {
     "sample_size": 16,

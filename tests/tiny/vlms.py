@@ -146,12 +146,7 @@ def mllama() -> Parts:
 
 def smolvlm() -> Parts:
     """SmolVLM, whose first edition is an Idefics3: an image is cut into parts, and the parts are numbered."""
-    from transformers import (
-        Idefics3Config,
-        Idefics3ForConditionalGeneration,
-        Idefics3ImageProcessor,
-        Idefics3Processor,
-    )
+    from transformers import Idefics3Config, Idefics3ForConditionalGeneration, Idefics3ImageProcessor, Idefics3Processor
 
     parts = [f"<row_{row}_col_{col}>" for row in range(1, 4) for col in range(1, 4)]
     tokenizer = _tokenizer(

@@ -15,7 +15,7 @@ from cfeval.warm.start import _ONE_THREAD, Warm, start
 ROOT = Path(__file__).parents[2]
 OTHERS = ("PYTEST_CURRENT_TEST", "PYTHONUNBUFFERED")
 """Variables that change between tests, or how a process writes."""
-STAND_IN = ("cfeval.cli.main", "tests.warm.stand_in")
+STAND_IN = ("cfeval.cli", "tests.warm.stand_in")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere commands run cold")
 
 
@@ -66,11 +66,10 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Sequ
 @pytest.fixture
 def cold(jobs: Jobs, tmp_path: Path) -> dict[str, str]:
     """An environment in which a cold command is quick and says so."""
-    package = tmp_path / "cold" / "cfeval" / "cli"
+    package = tmp_path / "cold" / "cfeval"
     package.mkdir(parents=True)
-    for folder in (package, package.parent):
-        (folder / "__init__.py").touch()
-    (package / "main.py").write_text("import sys\nprint('cold', *sys.argv[1:])\nsys.exit(5)\n")
+    (package / "__init__.py").touch()
+    (package / "cli.py").write_text("import sys\nprint('cold', *sys.argv[1:])\nsys.exit(5)\n")
     return jobs.environment | {"PYTHONPATH": str(tmp_path / "cold")}
 
 

@@ -11,9 +11,9 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from cfeval.cli import main
+from cfeval import cli
 
-real = main.run
+real = cli.run
 kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
@@ -93,4 +93,4 @@ def run(arguments: list[str]) -> int:
     return verb(*arguments[1:]) if verb else real(arguments)
 
 
-main.run = run
+cli.run = run

@@ -98,7 +98,7 @@ def test_a_reader_that_has_enough_ends_it_without_a_traceback(jobs: Jobs) -> Non
 
 
 def test_the_parent_learns_what_commands_load(jobs: Jobs) -> None:
-    ask = ["was-loaded", "cfeval.world.render"]
+    ask = ["was-loaded", "cfeval.testbed.render"]
     assert jobs.run(*ask).stdout == "False\n"
     until(lambda: jobs.run(*ask).stdout == "True\n")
 

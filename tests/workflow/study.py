@@ -272,12 +272,14 @@ def stages_of(params: dict[str, Any]) -> str:
 
 def offer(root: Path, family: str, name: str, source: str) -> None:
     """Add a plug-in to a study's copy of the code, and a distribution that offers it."""
-    (root / f"src/cfeval/backends/{family}/{name}.py").write_text(source)
+    (root / f"src/cfeval/testbed/plugins/{family}_{name}.py").write_text(source)
     about = root / f"src/{name}-0.dist-info"
     about.mkdir()
     attribute = ":Plugin" if "class Plugin(" in source else ""
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
-    (about / "entry_points.txt").write_text(f"[cfeval.{family}]\n{name} = cfeval.backends.{family}.{name}{attribute}\n")
+    (about / "entry_points.txt").write_text(
+        f"[cfeval.{family}]\n{name} = cfeval.testbed.plugins.{family}_{name}{attribute}\n"
+    )
 
 
 def lay_out(root: Path, params: dict[str, Any]) -> Study:

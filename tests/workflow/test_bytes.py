@@ -35,7 +35,7 @@ def flip(file: Path, at: int = -3) -> None:
         (PROMPT, set(VERDICTS)),
         (TABLE, {TABLE}),
         (TABLE.replace(".csv", ".tex"), {TABLE}),
-        ("src/cfeval/backends/watching.py", set(VERDICTS)),
+        ("src/cfeval/testbed/watching.py", set(VERDICTS)),
     ],
     ids=["records", "samples", "a picture", "an own picture", "a prompt", "a table", "a table in LaTeX", "a source"],
 )

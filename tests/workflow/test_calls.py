@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import FAULTS, Loopback, Reaction, loopback
+from tests.loopback.fault import Reaction
+from tests.loopback.faults import FAULTS
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
 from tests.workflow.study import PARAMS, PROJECT, Study, lay_out, wait
 
 KEY = "canary-5f1c"
@@ -57,7 +60,7 @@ def fresh(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Study:
     own = study.root / "own"
     own.mkdir()
     for name in ("judge", "judge_repair"):
-        shutil.copy2(PROJECT / f"src/cfeval/prompts/edct/edct-2025/{name}.md", own)
+        shutil.copy2(PROJECT / f"src/cfeval/edct/prompts/edct-2025/{name}.md", own)
     return study
 
 

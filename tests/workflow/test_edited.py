@@ -24,7 +24,7 @@ from tests.workflow.watched import (
     waiting,
 )
 
-SCRIPTED = "src/cfeval/backends/judges/scripted.py"
+SCRIPTED = "src/cfeval/testbed/mocks/judges.py"
 
 
 def weights_of(study: Study) -> Path:
@@ -191,11 +191,11 @@ def test_case_c_code_edited_while_a_job_waits_in_a_queue_is_refused(study: Study
 WORDS = {
     "a comment": lambda s: s.edit(SCRIPTED, "# a remark"),
     "a docstring": lambda s: s.replace(PLUG_IN, '"""Draws scores by hash."""', '"""Draws."""'),
-    "a help text": lambda s: s.replace("src/cfeval/cli/edct/judge.py", 'help="', 'help="In other words: '),
-    "an annotation": lambda s: s.replace(SCRIPTED, "def build(options: Options) -> Judge:", "def build(options):"),
-    "progress": lambda s: s.replace("src/cfeval/io/progress.py", "def ", "UNUSED = 1\n\n\ndef "),
+    "a help text": lambda s: s.replace("src/cfeval/edct/stages/verdicts.py", 'help="', 'help="In other words: '),
+    "an annotation": lambda s: s.replace(SCRIPTED, "def build(self) -> Judge:", "def build(self):"),
+    "progress": lambda s: s.replace("src/cfeval/core/progress.py", "def ", "UNUSED = 1\n\n\ndef "),
     "the wording of an error": lambda s: s.replace(
-        "src/cfeval/backends/judges/scripted.py", "scripted crash on item", "a crash on item"
+        "src/cfeval/testbed/mocks/judges.py", "scripted crash on item", "a crash on item"
     ),
     "the workflow": lambda s: s.edit("workflow/rules/edct.smk", "# a remark"),
 }

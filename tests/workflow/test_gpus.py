@@ -13,9 +13,9 @@ import atexit
 import os
 import time
 
-from cfeval.backends.chat import scripted
-from cfeval.backends.chat.scripted import Options
-from cfeval.backends.registry import Resources
+from cfeval.testbed.mocks import chat as scripted
+from cfeval.testbed.mocks.chat import Options
+from cfeval.core.registry import Resources
 
 
 def needs(options: Options) -> Resources:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.config import Params, load
+from cfeval.core.provenance.jobs import Job
 from cfeval.jobs import jobs
-from cfeval.params.study import Params, load
-from cfeval.provenance.jobs import Job
 from tests.workflow.study import PROJECT, Study
 
 TAKEN = ("Snakefile", "workflow", "profiles", "src", "data", "params.yaml", "pyproject.toml")

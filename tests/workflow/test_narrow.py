@@ -26,12 +26,12 @@ RUN: dict[str, dict[str, str]] = {
 }
 """By edit: the stages whose jobs run for certain, and what the names of all their first outputs hold."""
 MORE = (
-    Edit("what the grammar judge reads", f"{CODE}/backends/judges/grammar.py", "", "\n"),
-    Edit("a plug-in that nobody uses", f"{CODE}/backends/judges/scripted.py", "256 *", "255 *"),
-    Edit("a prompt that nobody uses", f"{CODE}/prompts/edct/edct-2025/judge.md", "", "Be strict.\n"),
+    Edit("what the grammar judge reads", f"{CODE}/testbed/plugins/judges_grammar.py", "", "\n"),
+    Edit("a plug-in that nobody uses", f"{CODE}/testbed/mocks/judges.py", "256 *", "255 *"),
+    Edit("a prompt that nobody uses", f"{CODE}/edct/prompts/edct-2025/judge.md", "", "Be strict.\n"),
     Edit(
         "the list of calls for an estimate",
-        f"{CODE}/backends/judging.py",
+        f"{CODE}/edct/plugins/chat_judge.py",
         "return self.samples * super()",
         "return super()",
     ),
@@ -69,7 +69,7 @@ def test_statistics_make_tables_run(ran: dict[str, Ran]) -> None:
 
 
 def test_a_chat_plug_in_makes_its_own_conversations_run(ran: dict[str, Ran]) -> None:
-    certain = ran["the chat plug-in of the test models"].certain
+    certain = ran["the chat plug-in of test models"].certain
     assert certain.keys() == {"edct.baseline", "edct.requery", "cvqa.answer"}
     names = [name for of in certain.values() for name in of]
     assert not [

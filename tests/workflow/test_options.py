@@ -165,15 +165,15 @@ def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
 
 def test_a_job_runs_only_plug_ins_that_its_plan_names(study: Study) -> None:
     study.replace(
-        "src/cfeval/backends/judges/watched.py",
+        "src/cfeval/testbed/plugins/judges_watched.py",
         "        return Watched(self)",
         "        import importlib\n\n"
-        '        importlib.import_module(".".join(["cfeval", "backends", "judges", "noisy"]))\n'
+        '        importlib.import_module(".".join(["cfeval", "edct", "plugins", "judges", "noisy"]))\n'
         "        return Watched(self)",
     )
     refused = study.try_("snakemake", "--", VERDICT)
     assert refused.returncode == 1
-    assert f"cfeval: {VERDICT}: ran cfeval.backends.judges.noisy, which neither its stage nor its" in refused.stderr
+    assert f"cfeval: {VERDICT}: ran cfeval.edct.plugins.judges.noisy, which neither its stage nor its" in refused.stderr
     assert VERDICT in study.stale()
 
 

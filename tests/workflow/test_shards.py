@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cfeval.cli import main
+from cfeval import cli
+from cfeval.config import parse
 from cfeval.jobs import jobs
-from cfeval.params.study import parse
 from tests.workflow.conftest import Shared
 from tests.workflow.study import ARM, PARAMS, PROJECT, Study
 from tests.workflow.test_cvqa import CVQA
@@ -49,7 +49,7 @@ def made(folder: Path, params: dict[str, Any], study: str, shards: int) -> dict[
     """The results of a study cut into so many shards."""
     shutil.rmtree(folder / "results", ignore_errors=True)
     for job in jobs(parse(params | {"shards": shards}), "results", study):
-        assert main.run([*job.command, *job.aside]) == 0, job.name
+        assert cli.run([*job.command, *job.aside]) == 0, job.name
     return Study(folder).merged(shards)
 
 

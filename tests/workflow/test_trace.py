@@ -1,13 +1,14 @@
 """Whatever a stage runs, its plan names: every function that is executed lies in what the static walk has found.
 
-The walk over names (cfeval.provenance.sources) looks at no value, so that this is shown on real runs: every verb of the
-three studies, with the plug-ins of the built-in world, on a few items.
+The walk over names (cfeval.core.provenance.sources) looks at no value, so that this is shown on real runs: every verb
+of the three studies, with the plug-ins of the built-in world, on a few items.
 """
 
 import pkgutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -16,14 +17,14 @@ import pytest
 import yaml
 
 import cfeval
-from cfeval.cli import main
+from cfeval import cli
+from cfeval.config import merged, parse
+from cfeval.core.provenance import outside
+from cfeval.core.provenance.hashes import Hashes
+from cfeval.core.provenance.jobs import Job
+from cfeval.core.provenance.sources import ROOT, Sources, _Walk
+from cfeval.edct.protocols.rules import RULES
 from cfeval.jobs import jobs
-from cfeval.params.study import merged, parse
-from cfeval.protocols.rules import RULES
-from cfeval.provenance import outside
-from cfeval.provenance.hashes import Hashes
-from cfeval.provenance.jobs import Job
-from cfeval.provenance.sources import ROOT, Sources, _Walk
 
 PROJECT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
@@ -85,10 +86,11 @@ SMALL: dict[str, Any] = {
         "interval": {"resamples": 100},
     },
 }
+PLUGINS = {point.module for point in entry_points() if point.group.startswith("cfeval.")}
 CALLBACKS = {
-    *(("cfeval.cli.common", name) for name in ("_writable", "_file", "_known_protocol")),
-    ("cfeval.cli.output", "writable"),
-    ("cfeval.io.atomic", "ensure_writable"),
+    *(("cfeval.core.cli_options", name) for name in ("_writable", "_file", "_known_protocol")),
+    ("cfeval.core.cli_options", "writable"),
+    ("cfeval.core.files", "ensure_writable"),
 }
 """What the command line asks of an option before a stage begins: a bad one ends the command."""
 
@@ -137,7 +139,7 @@ def _traced(words: list[str], wanted: bool) -> set[CodeType]:
 
     sys.setprofile(look if wanted else None)
     try:
-        status = main.run(words)
+        status = cli.run(words)
     finally:
         sys.setprofile(None)
     assert status == 0, words
@@ -169,7 +171,7 @@ def _unnamed(job: Job, executed: set[CodeType], known: dict[str, set[tuple[str, 
         if not outside.is_outside(module)
         and not name.startswith("<")
         and (module, name) not in CALLBACKS
-        and not (module.startswith("cfeval.backends.") and name in outside.HOOKS)
+        and not (module in PLUGINS and name in outside.HOOKS)
     }
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.workflow.study import ARM, PARAMS, Study, lay_out, offer
 
-PLUG_IN = "src/cfeval/backends/judges/watched.py"
-HELPER = "src/cfeval/backends/watching.py"
+PLUG_IN = "src/cfeval/testbed/plugins/judges_watched.py"
+HELPER = "src/cfeval/testbed/watching.py"
 PROMPT = "own/judge.md"
 _PLUG_IN = '''"""A judge whose verdicts follow from a hash of all that it reads: for tests."""
 
@@ -21,9 +21,10 @@ from pathlib import Path
 
 import fakelib
 
-from cfeval.backends import plugin, watching
-from cfeval.backends.judges.base import JudgeReply
-from cfeval.protocols.rules import RULES
+from cfeval.core import plugin
+from cfeval.edct.interfaces import JudgeReply
+from cfeval.edct.protocols.rules import RULES
+from cfeval.testbed import watching
 
 
 class Plugin(plugin.Plugin):

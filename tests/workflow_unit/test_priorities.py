@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from cfeval.config import load
+from cfeval.core.jobs import awaited
+from cfeval.core.provenance.jobs import Job
 from cfeval.jobs import jobs
-from cfeval.jobs.common import awaited
-from cfeval.params.study import load
-from cfeval.provenance.jobs import Job
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from cfeval.backends import registry
+from cfeval.config import load
+from cfeval.core import registry
+from cfeval.edct.config import FAMILIES
 from cfeval.jobs import jobs
-from cfeval.params.edct import FAMILIES
-from cfeval.params.study import load
 
 ROOT = Path(__file__).parents[2]
 FILES = [*sorted((ROOT / "workflow/rules").glob("*.smk")), ROOT / "workflow/train.smk"]

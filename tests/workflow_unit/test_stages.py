@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
+from cfeval.config import Params, load
 from cfeval.jobs import STUDIES, folders, jobs
-from cfeval.params.study import Params, load
 
 ROOT = Path(__file__).parents[2]
 STAGES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]

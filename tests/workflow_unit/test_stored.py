@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import stored
-from cfeval.provenance import frozen
-from cfeval.provenance.jobs import Job
+from cfeval.core.provenance import frozen
+from cfeval.core.provenance.jobs import Job
 
 PREFIX = "s3://bucket/study"
 

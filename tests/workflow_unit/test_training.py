@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.names import load
-from cfeval.world.training import SHIPPED
+from cfeval.core.names import load
+from cfeval.testbed.training import SHIPPED
 
 MODELS = Path(__file__).resolve().parents[2] / "data" / "models"
 

@@ -2,7 +2,7 @@
 
 Inputs: params.yaml, as Snakemake merged it with `--configfile` and `--config`.
 Outputs: none that are results; below .cfeval what this run was told, for its jobs on any machine.
-Steps: 1. check the parameters. 2. list the jobs and find the stale ones (cfeval.provenance). 3. freeze parameters and
+Steps: 1. check the parameters. 2. list the jobs and find the stale ones (core.provenance). 3. freeze parameters and
 plans, which every job reads in the place of params.yaml. 4. set limits.
 """
 
@@ -12,17 +12,19 @@ import time
 import stored
 from snakemake.resources import Resource
 
-from cfeval.backends.local_models import leases
-from cfeval.calls import settings as calls
-from cfeval.jobs import cvqa, edct, jobs, vce
-from cfeval.jobs.common import Pictures, awaited, shard_names
-from cfeval.params.roots import PARAMS as PARAMS_FILE
-from cfeval.params.roots import root_of
-from cfeval.preflight import locks
-from cfeval.provenance import frozen
-from cfeval.provenance.jobs import ENDING
-from cfeval.provenance.plans import Planner, plan_hash
-from cfeval.provenance.state import State
+from cfeval.core import gpu_leases, run_locks
+from cfeval.inference.remote import settings as calls
+from cfeval.cvqa import jobs as cvqa
+from cfeval.edct import jobs as edct
+from cfeval.vce import jobs as vce
+from cfeval.jobs import jobs
+from cfeval.core.jobs import Pictures, awaited, shard_names
+from cfeval.core.roots import PARAMS as PARAMS_FILE
+from cfeval.core.roots import root_of
+from cfeval.core.provenance import frozen
+from cfeval.core.provenance.jobs import ENDING
+from cfeval.core.provenance.plans import Planner, plan_hash
+from cfeval.core.provenance.state import State
 from cfeval.warm import start as warm
 
 STALE_FILE = ".cfeval/stale"
@@ -37,12 +39,12 @@ if _settings.default_storage_provider:
 
 
 if workflow.is_main_process:
-    from cfeval.cli.check import check_params
+    from cfeval.audit.components import check_params
 
-    if not locks.take(Path()):
-        stop(f"process {locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
-    if not locks.elsewhere(Path()):
-        locks.remove(locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
+    if not run_locks.take(Path()):
+        stop(f"process {run_locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
+    if not run_locks.elsewhere(Path()):
+        run_locks.remove(run_locks.SNAKEMAKE_LOCKS)  # of a killed run: nobody alive holds it
     PARAMS = checked(check_params, config)
     RESULTS = checked(root_of, BASE, config, list(workflow.overwrite_configfiles))
     PLANNER = Planner()
@@ -65,7 +67,7 @@ if workflow.is_main_process:
     if RESULTS != "results":
         surroundings.write_params(Path(RESULTS, PARAMS_FILE), config)
     if workflow.output_settings.dryrun:
-        locks.let_go()
+        run_locks.let_go()
 else:  # one job on a cluster, later: it is told what was decided then
     if STORED:
         STORED.hear()
@@ -91,7 +93,7 @@ calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.c
 if workflow.is_main_process:
     for _name, _limit in PARAMS.limits.model_dump().items():
         if _name not in workflow.global_resources:
-            _limit = max(1, len(leases.visible())) if _limit == "all" else _limit
+            _limit = max(1, len(gpu_leases.visible())) if _limit == "all" else _limit
             workflow.global_resources[_name] = Resource(_name, _limit)
 
 

@@ -6,7 +6,7 @@ Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a fil
 folder of the record file's name; results/cvqa/{tables,figures}/.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
 questions of every pair. 4. scores by both readers. 5. tables, figures, headline figures.
-What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/jobs/cvqa.py.
+What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/cvqa/jobs.py.
 """
 
 BUILDS = one_of(PARAMS.cvqa.builds_asked() if PARAMS.cvqa else ())

@@ -6,7 +6,7 @@ shard, pictures in the folder of the record file's name; results/edct/{calls,tab
 Steps: 1. samples. 2. baseline: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
 checks. 5. requery: the same two turns on the edited image. 6. verdicts, then scores with status, accuracy and checks. 7. the
 calls to models outside. 8. tables, figures, headline figures. 9. the report.
-What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/jobs/edct.py. A record names its images
+What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/edct/jobs.py. A record names its images
 by SHA-256, so that an input with images is its record file alone, unless its pictures lie in an archive.
 """
 

@@ -25,8 +25,8 @@ surroundings.use_code_of(ROOT)
 if workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
     progress.follow(logger, dry=workflow.output_settings.dryrun)
 
-from cfeval.params import study
-from cfeval.errors import CfevalError
+from cfeval import config as study
+from cfeval.core.errors import CfevalError
 
 
 def stop(reason):

@@ -5,7 +5,7 @@ Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file a
 the record file's name; results/vce/{tables,figures}/.
 Steps: 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each. 4. scores of groups.
 5. tables, figures, headline figures. 6. contact sheets.
-What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/jobs/vce.py.
+What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/vce/jobs.py.
 """
 
 

@@ -1,6 +1,93 @@
-"""The figures, one file each: `figure_STUDY_NAME.py` draws it with `draw(rows)` from the rows of one table."""
+"""How all figures look, and how they are saved: the same data give the same bytes.
 
-from typing import NamedTuple
+The colors of all figures.
+
+The figures, one file each: `figure_STUDY_NAME.py` draws it with `draw(rows)` from the rows of one table.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.files import write_bytes, write_text
+from cfeval.core.jsonl import read_csv
+from cfeval.core.names import load
+from cfeval.report.tables import Listed
+
+INK, MUTED, GRID, PAPER = "#1b2430", "#6b7684", "#d9dee5", "#fefefe"
+"""Text, secondary text, lines and background; the report swaps them for its own in dark mode."""
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
+"""Okabe and Ito's palette, which color-blind readers can tell apart."""
+
+
+_SETTINGS: dict[Any, object] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "cfeval",
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": PAPER,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+}
+_PIXELS_PER_INCH = 200
+_QUARTERS = (0, 0.25, 0.5, 0.75, 1)
+TEST_WORLD = "† built-in test target, stands for no real model"
+
+
+def use_style() -> None:
+    """Draw off screen, in the project's colors."""
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(_SETTINGS)
+
+
+def plain(name: str) -> str:
+    """A name that matplotlib does not read as mathematics."""
+    return name.replace("$", r"\$")
+
+
+def bare(axes: Axes, *keep: str) -> None:
+    """Take away the frame but for the named sides, and lay the grid behind."""
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in keep)
+    axes.tick_params(length=0)
+    axes.set_axisbelow(True)
+
+
+def share_ticks(axes: Axes, *along: str) -> None:
+    """Quarters from 0 to 1 on the named axes, `x` or `y`."""
+    for name in along:
+        axes.set(**{f"{name}ticks": _QUARTERS, f"{name}ticklabels": ("0", ".25", ".50", ".75", "1")})
+
+
+def said_instead(figure: Figure, text: str) -> Figure:
+    """A figure that has nothing to draw but a sentence that says why."""
+    figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
+    return figure
+
+
+def save(figure: Figure, out: Path) -> None:
+    """Write OUT.png and OUT.svg without date or program version."""
+    for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        write_bytes(Path(f"{out}.{ending}"), _encoded(figure, ending, metadata))
+
+
+def _encoded(figure: Figure, ending: str, metadata: dict[str, None]) -> bytes:
+    buffer = BytesIO()
+    figure.savefig(buffer, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH)
+    return buffer.getvalue()
 
 
 class Drawing(NamedTuple):
@@ -10,3 +97,35 @@ class Drawing(NamedTuple):
     """The function that draws it."""
     table: str
     """The table from whose rows."""
+
+
+Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
+
+
+def draw_figure(
+    figures: Mapping[str, Drawing], tables: Mapping[str, Listed], name: str, table: Path, out: Path
+) -> None:
+    """Draw a figure of a study from the table that it shows; InputError for an unknown one."""
+    if name not in figures:
+        raise InputError(f"unknown figure '{name}'; {nearest(name, figures)}")
+
+    figure = figures[name]
+    save(load(figure.draw)(read_csv(table, tables[figure.table].row())), out)
+
+
+def write_metrics(
+    study: str, listed: Mapping[str, Listed], tables: Sequence[Path], metrics: Metrics, out: Path
+) -> None:
+    """Write the headline figures of tables (CSV under their own names) as JSON."""
+    found = {_name(study, listed, path): path for path in tables}
+    rows = {name: read_csv(path, listed[name].row()) for name, path in found.items()}
+    write_text(out, json.dumps(metrics(rows), indent=2, sort_keys=True) + "\n")
+
+
+def _name(study: str, listed: Collection[str], path: Path) -> str:
+    """The table that a file holds, as its name says."""
+    name = path.stem.removeprefix(f"{study}_")
+    if name not in listed:
+        allowed = ", ".join(f"{study}_{n}.csv" for n in listed)
+        raise InputError(f"{path}: not the name of a table; allowed: {allowed}")
+    return name

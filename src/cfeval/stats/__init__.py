@@ -1,1 +1,1 @@
-"""Statistics: one method a file, pure functions, seeds explicit."""
+""""""

@@ -10,7 +10,7 @@ Coverage of 95 % intervals of a share in 2,000 simulated studies, percentile / B
   93 % with 30, 94 / 94 % with 120; at .05 91 / 92 % with 120, 93 / 94 % with 400; and 87 / 90 % with 120 if the
   correlation is .7.
 
-So they are too short where images or ones are few. There `cfeval.stats.wilson` does as well or better.
+So they are too short where images or ones are few. There `cfeval.stats.proportions` does as well or better.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,8 @@ from warnings import catch_warnings
 
 import numpy as np
 
-from cfeval.stats.clusters import Floats, Groups, has_clusters, ratio, sums_and_counts
-from cfeval.stats.constant import constant_limits
-from cfeval.stats.estimate import Estimate, described
+from cfeval.stats.estimates import Estimate, Floats, Groups, described, has_clusters, ratio, sums_and_counts
+from cfeval.stats.proportions import constant_limits
 
 Kind = Literal["percentile", "BCa"]
 _DRAWS_AT_ONCE = 5_000_000
@@ -45,7 +44,7 @@ def bootstrap(
         seed: seed of the drawing.
         groups: the cluster (image) of each value.
         bounds: the least and the greatest value possible; where nothing varies the interval rests on them
-            (`cfeval.stats.constant`).
+            (`cfeval.stats.proportions`).
 
     Raises:
         ValueError: a value is out of bounds, or there is none.

@@ -2,9 +2,12 @@
 
 Normal approximation, two-sided. Two samples: Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction.
 The same items for both (McNemar's test): Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
+
+Ways to compare two targets, and the items each asks for: items of their own, or the same items for both.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import sqrt
 
 _LEAST = 1e-6
@@ -70,3 +73,54 @@ def _size(difference: float, null: float, alternative: float, level: float, powe
     from scipy.special import ndtri
 
     return float((ndtri((1 + level) / 2) * null + ndtri(power) * alternative) ** 2 / difference**2)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to compare a target of some share with one of a higher share; functions take the higher one."""
+
+    name: str
+    size: Callable[[float], float]
+    """Independent items that each target needs."""
+    greatest: float
+    """The greatest higher share that is possible."""
+    differing: Callable[[float], float] | None = None
+    """The share of items on which the targets differ; None: they have no items in common."""
+
+    def shown(self, share: float, items: float) -> float | None:
+        """The least higher share that so many independent items tell from `share`; None: not even the greatest."""
+        more = smallest_difference(lambda more: self.size(share + more), items, self.greatest - share)
+        return None if more is None else share + more
+
+
+def unpaired(share: float, level: float, power: float) -> Design:
+    """Other items for each target."""
+    return Design("others for each", lambda higher: unpaired_size(share, higher, level, power), 1.0)
+
+
+def with_discordance(share: float, differing: float, level: float, power: float) -> Design:
+    """The same items, on a known share of which the targets differ; at most 2 · min(share, 1 − share)."""
+    return Design(
+        "the same for both",
+        lambda higher: paired_size(higher - share, differing, level, power),
+        min(share + differing, 2 - differing - share),
+        lambda _: differing,
+    )
+
+
+def with_correlation(share: float, correlation: float, level: float, power: float) -> Design:
+    """The same items; the targets' scores have a known correlation (phi) in [0, 1).
+
+    Shares that are too far apart cannot have it: at most, all that the lower target scores on the higher one does too.
+    """
+
+    def differing(higher: float) -> float:
+        return discordance(share, higher, correlation)
+
+    odds = share / (1 - share) / max(correlation, 1e-6) ** 2
+    return Design(
+        f"the same for both, correlation {correlation:g}",
+        lambda higher: paired_size(higher - share, differing(higher), level, power),
+        odds / (1 + odds),
+        differing,
+    )

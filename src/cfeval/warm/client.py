@@ -36,7 +36,7 @@ def main() -> None:
         for number in _came:
             signal(number, SIG_DFL)
             os.kill(os.getpid(), number)
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "cfeval.cli.main", *sys.argv[1:]])
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "cfeval.cli", *sys.argv[1:]])
     try:
         status = connection.recv(1)
     except OSError:

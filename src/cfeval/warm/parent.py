@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from cfeval.provenance.loading import record
+from cfeval.core.provenance.loading import record
 from cfeval.warm import preload
 from cfeval.warm.client import FORWARDED, STARTED
 from cfeval.warm.request import Request, can_be_forked, die_with, receive

@@ -28,7 +28,7 @@ _MAPS = Path("/proc/self/maps")
 def verbs() -> list[str]:
     """The modules of the command line and of all its verbs."""
     named = (dotted.partition(":")[0] for of in VERBS.values() for dotted in of.values())
-    return ["cfeval.cli.main", *dict.fromkeys(named)]
+    return ["cfeval.cli", *dict.fromkeys(named)]
 
 
 def loaded() -> set[str]:

@@ -97,9 +97,9 @@ def answer(request: Request, tell: int) -> NoReturn:
 def _status(arguments: list[str]) -> int:
     """What the command line returns; minus the signal's number where the user has broken it off."""
     try:
-        from cfeval.cli import main  # not before the parent has: tests put something else in its place
+        from cfeval import cli  # not before the parent has: tests put something else in its place
 
-        return main.run(arguments)
+        return cli.run(arguments)
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
         return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1

@@ -1,0 +1,113 @@
+"""The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
+
+Files that a backend needs and that are not there.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from cfeval.config import Params, load, named, parse
+from cfeval.core import registry
+from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.errors import InputError, ParamsError
+from cfeval.core.registry import Used
+from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
+from cfeval.cvqa.config import used_by_cvqa
+from cfeval.edct.config import FAMILIES, used_by_edct
+from cfeval.edct.files import conversation_prompts
+from cfeval.vce.config import FAMILIES as VCE_FAMILIES
+from cfeval.vce.config import used_by_vce
+
+
+def used(params: Params) -> list[Used]:
+    """The backends that the studies use, in the order of params.yaml."""
+    found = used_by_edct(params.edct)
+    found += used_by_vce(params.vce) if params.vce else []
+    return found + (used_by_cvqa(params.cvqa) if params.cvqa else [])
+
+
+def missing_files(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> Iterator[str]:
+    """What to say of each file that a backend needs and that is not there, in its plug-in's own words if it has any."""
+    for file in registry.dependencies(family, spec, protocols):
+        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
+            fault = f"the file {file} is missing; "
+            own = (text for text in _faults(family, spec, protocols) if text.startswith(fault))
+            yield next(own, f"{fault}correct the path, or put the file there")
+
+
+def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> list[str]:
+    """What a plug-in finds wrong while a file of it is missing; where that stops it, what it found before."""
+    found = []
+    with suppress(Exception):
+        for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
+            if not finding.fine:
+                found.append(finding.text)
+    return found
+
+
+FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
+"""Which plug-in family each section draws on, by study."""
+
+
+def run(params: ParamsFiles = None) -> None:
+    """Check params.yaml: every key, every plug-in and its options, before anything runs."""
+    files = params or [PARAMS]
+    checked = check_backends(load(*files), named(files))
+    arms = [f"edct has {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set"]
+    if checked.vce:
+        arms.append(f"vce has {len(checked.vce.all_arms())} arms, {checked.vce.images} images of each class")
+    if checked.cvqa:
+        arms.append(
+            f"cvqa has {len(checked.cvqa.all_arms())} arms and {len(checked.cvqa.builds_asked())} sets to build"
+        )
+    print(f"{named(files)}: fine; {'; '.join(arms)}")
+
+
+def check_params(content: Any, where: str = "params.yaml") -> Params:
+    """Check parameters that are in memory, their plug-ins and prompt folder included.
+
+    Raises:
+        ParamsError: one line that names the key, the fault and what is allowed.
+    """
+    return check_backends(parse(content, where), where)
+
+
+def check_backends(params: Params, where: str) -> Params:
+    """Check what the classes of the parameters cannot: plug-ins, their options and files, the prompt folder."""
+    protocols = {use.place: use.protocols for use in used(params)}
+    for study, families in FAMILIES_OF.items():
+        for section, family in families.items():
+            for name, spec in getattr(getattr(params, study), section, {}).items():
+                place = f"{study}.{section}.{name}"
+                _check_backend(family, spec.plugin(), f"{where}: {place}", protocols.get(place, ()))
+    if params.edct.prompts:
+        _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
+    for file in _files_of_people(params):
+        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
+            raise ParamsError(f"{where}: cvqa: the file {file} is missing; correct the path, or leave it empty")
+    return params
+
+
+def _files_of_people(params: Params) -> list[str]:
+    """Labels and decisions that people made."""
+    if not params.cvqa:
+        return []
+    named = [params.cvqa.genders, *(build.decisions for build in params.cvqa.builds.values())]
+    return [file for file in named if file]
+
+
+def _check_prompts(folder: str, place: str) -> None:
+    if not Path(folder).is_dir():
+        raise ParamsError(f"{place}: no folder {folder}; leave it empty for the package's prompts")
+    try:
+        conversation_prompts(folder)
+    except InputError as error:
+        raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
+
+
+def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
+    registry.check(family, spec, place)
+    for fault in missing_files(family, spec, protocols):
+        raise ParamsError(f"{place}: {fault}")

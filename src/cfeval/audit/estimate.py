@@ -1,0 +1,263 @@
+"""Say how many calls, tokens and USD the configured study takes, before it runs; nothing is sent, no key is needed."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cfeval.config import Params, load, named
+from cfeval.core import registry
+from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.errors import CfevalError
+from cfeval.cvqa.config import used_by_cvqa
+from cfeval.cvqa.estimate import Pairs, cvqa_lines
+from cfeval.edct.config import used_by_edct
+from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
+from cfeval.edct.files import conversation_prompts
+from cfeval.edct.protocols.rules import RULES
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, Prices, added, budget, by_model, load_prices
+
+WIDTH = 160
+"""Columns of the tables where there is no terminal."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """All that is told."""
+
+    items: Mapping[str, int]
+    lines: list[Line]
+    models: list[ModelLine]
+    budget: list[tuple[bool, str]]
+    prices: Prices
+    notes: list[str]
+
+
+def run(
+    params: ParamsFiles = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON, for machines.")] = False,
+) -> None:
+    """Say how many calls, tokens and USD the configured study takes, before it runs; nothing is sent, no key is needed.
+
+    Two figures each: what is typical, and what it is at most, if every reply is as long as max_tokens allows and every
+    one that can be repaired must be. Calls that fail and are tried again come on top; items that end early (refused,
+    no edit) save the later ones.
+    """
+    files = params or [PARAMS]
+    estimate = _estimate(load(*files), named(files))
+    if as_json:
+        print(json.dumps(_as_json(estimate), indent=2, ensure_ascii=False))
+    else:
+        _show(estimate)
+
+
+def _estimate(params: Params, where: str) -> Estimate:
+    """The figures; files of weights and samples need not be there yet."""
+    for use in used_by_edct(params.edct) + (used_by_cvqa(params.cvqa) if params.cvqa else []):
+        registry.check(use.family, use.spec, f"{where}: {use.place}")
+    prompts = conversation_prompts(params.edct.prompts or "")
+    remote = any(use.needs.api for use in used_by_edct(params.edct))
+    items, notes = _items(params) if remote else ({}, [])
+    found, silent = lines(params.edct, items, *prompts, edits=_edits(params)) if remote else ([], [])
+    notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
+    more, said = _cvqa(params)
+    found, notes = found + more, notes + said
+    prices, held = load_prices(params.calls.prices), _held(Path(params.calls.store))
+    models = by_model(found, prices, held)
+    return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
+
+
+def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
+    """What the cvqa study adds, and where its questions cannot be counted."""
+    study, notes = params.cvqa, []
+    if study is None or not any(use.needs.api for use in used_by_cvqa(study)):
+        return [], []
+    counts = {name: Pairs(build.items) for name, build in study.builds_asked().items()}
+    for name in dict.fromkeys(arm.set for arm in study.all_arms() if arm.set in study.sets):
+        spec = study.sets[name]
+        try:
+            found = registry.build("question_sets", spec.plugin())
+            counts[name] = Pairs(found.count(spec.items), found.with_options(spec.items))
+        except CfevalError as error:
+            taken = spec.items or 0
+            counts[name] = Pairs(taken, taken)
+            notes.append(f"cvqa.sets.{name} is taken to have {taken} pairs, because it cannot be read: {error}")
+    return cvqa_lines(study, counts), notes
+
+
+def _edits(params: Params) -> dict[str, int]:
+    """How many edits an explanation has at most, under the protocols that have several."""
+    return {protocol: params.edct.edits for protocol, rules in RULES.items() if rules.several}
+
+
+def _items(params: Params) -> tuple[dict[str, int], list[str]]:
+    """How many items each data set gives, and where that cannot be said."""
+    counts, notes = {}, []
+    for use in used_by_edct(params.edct):
+        if use.section == "datasets":
+            try:
+                dataset = registry.build(use.family, use.spec)
+                counts[use.name] = sum(1 for _ in dataset.samples(params.edct.items, params.edct.seed))
+            except CfevalError as error:
+                counts[use.name] = params.edct.items
+                notes.append(
+                    f"{use.place} is taken to have {params.edct.items} items, because it cannot be read: {error}"
+                )
+    return counts, notes
+
+
+def _held(path: Path) -> dict[str, Held]:
+    """What the store knows, by model; nothing where there is none."""
+    if not path.is_file():
+        return {}
+    store = Store(path)
+    try:
+        counts, ledger = store.counts(), {str(row["model"]): row for row in store.ledger()}
+    finally:
+        store.close()
+    found = {}
+    for model in {*counts, *ledger}:
+        row: Any = ledger.get(model, {"sent": 0, "spent_usd": 0.0})
+        found[model] = Held(counts.get(model, (0, 0))[0], row["sent"], row["spent_usd"])
+    return found
+
+
+def _show(estimate: Estimate) -> None:
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
+    if estimate.lines:
+        console.print(_stages(estimate), "", _models(estimate), "", sep="\n")
+        for line in [*_shared(estimate), *_assumptions(estimate)]:
+            print(line)
+    elif not estimate.notes:
+        print("no backend of the tables calls a provider: nothing is paid for")
+    for note in [*estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
+        print(note)
+
+
+def _stages(estimate: Estimate) -> Table:
+    table = _table("stage", "protocol", "backend", "model", "calls", "tokens read", "tokens written", "images", "USD")
+    for line in estimate.lines:
+        price = estimate.prices.of(line.model)
+        names = line.stage, line.protocol, line.backend, line.model
+        table.add_row(*names, *_cells(line.typical, line.most), _usd(line, price))
+    return table
+
+
+def _models(estimate: Estimate) -> Table:
+    table = _table("model", "calls", "tokens read", "tokens written", "images", "USD", "in the store", "USD spent")
+    for one in estimate.models:
+        held = f"{one.held.stored:,}", f"{one.held.spent_usd:.4f}"
+        table.add_row(one.model, *_cells(one.typical, one.most), _usd(one, one.price), *held)
+    table.add_section()
+    typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
+    spent = sum(one.held.spent_usd for one in estimate.models)
+    held = f"{sum(one.held.stored for one in estimate.models):,}", f"{spent:.4f}"
+    table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *held)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        words = column in ("stage", "protocol", "backend", "model")
+        table.add_column(column, justify="left" if words else "right", overflow="fold")
+    return table
+
+
+def _cells(typical: Amount, most: Amount) -> list[str]:
+    names = ("calls", "input_tokens", "output_tokens", "images")
+    return [_range(_short(getattr(typical, name)), _short(getattr(most, name))) for name in names]
+
+
+def _range(typical: str, most: str) -> str:
+    return typical if typical == most else f"{typical} to {most}"
+
+
+def _short(count: int) -> str:
+    """A count to about three digits where it is large."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count / 1e3:.0f}k" if count < 1_000_000 else f"{count / 1e6:,.1f}M"
+
+
+def _usd(line: Line | ModelLine, price: Any) -> str:
+    if price is None:
+        return "?"
+    return _range(*(f"{amount.usd(price):,.2f}" for amount in (line.typical, line.most)))
+
+
+def _total(models: list[ModelLine], most: bool) -> float | None:
+    """Of the models whose price is known; None where none is, and there are some."""
+    known = [usd for one in models if (usd := (one.most if most else one.typical).usd(one.price)) is not None]
+    return sum(known) if known or not models else None
+
+
+def _total_usd(models: list[ModelLine]) -> str:
+    """The total as it is shown: with `+ ?` where the price of some models is not known."""
+    usd = [total for most in (False, True) if (total := _total(models, most)) is not None]
+    unknown = any(one.price is None for one in models)
+    return " + ".join([*([_range(*(f"{each:,.2f}" for each in usd))] if usd else []), *(["?"] if unknown else [])])
+
+
+def _shared(estimate: Estimate) -> list[str]:
+    """What protocols beyond the first add, where there are any."""
+    calls = added(estimate.lines)
+    if len(calls) < 2:
+        return []
+    first, *others = (f"{protocol} {count:,} calls" for protocol, count in calls.items())
+    return [
+        f"protocols share the baseline; at most, {first} besides it, and on top {', '.join(others)}, fewer where a "
+        "request is the same"
+    ]
+
+
+def _assumptions(estimate: Estimate) -> list[str]:
+    texts = ", ".join(f"{name} {count}" for name, count in TYPICAL.as_dict().items())
+    items = ", ".join(f"{name} {count:,}" for name, count in estimate.items.items())
+    return [
+        f"items: {items}; typical lengths in tokens: {texts}; prompts: 4 characters a token (at most: 3)",
+        f"at most: every reply has max_tokens ({UNKNOWN_LIMIT} for local models), every reply that can be is repaired; "
+        "attempts after a failure come on top, and thinking that is billed counts only in the higher figure",
+        f"USD by the price list of {estimate.prices.date}; answers in the store are not paid for again, but may be of "
+        "another study",
+    ]
+
+
+def _unpriced(estimate: Estimate) -> list[str]:
+    return [
+        f"the price of {one.model} is not known: copy src/cfeval/inference/remote/prices.yaml, add it (0 where "
+        "it is free) and name the file by calls.prices"
+        for one in estimate.models
+        if one.price is None
+    ]
+
+
+def _as_json(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "items": dict(estimate.items),
+        "typical_lengths": TYPICAL.as_dict(),
+        "prices_of": str(estimate.prices.date),
+        "stages": [_with_usd(line, estimate.prices.of(line.model)) for line in estimate.lines],
+        "calls_of_protocols": added(estimate.lines),
+        "models": [_with_usd(one, one.price) | {"price_known": one.price is not None} for one in estimate.models],
+        "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
+        "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],
+        "notes": [*estimate.notes, *_unpriced(estimate)],
+    }
+
+
+def _with_usd(line: Line | ModelLine, price: Any) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        name: value for name, value in vars(line).items() if name not in ("typical", "most", "price", "held")
+    }
+    if isinstance(line, ModelLine):
+        content |= asdict(line.held)
+    amounts = (("typical", line.typical), ("most", line.most))
+    return content | {name: asdict(amount) | {"usd": amount.usd(price)} for name, amount in amounts}

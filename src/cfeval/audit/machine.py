@@ -1,0 +1,96 @@
+"""This machine: disk, response store and budget, GPU."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cfeval.core import registry
+from cfeval.core.config import Calls
+from cfeval.core.errors import OutputError, as_output_error
+from cfeval.core.files import ensure_writable
+from cfeval.core.registry import Diagnostic, Used
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cost import load_prices
+
+RESULTS = Path("results")
+LEAST_FREE = 2**30
+"""Bytes that should be free; a study of a few hundred photos fills about as many."""
+_GIB = 2**30
+
+
+def disk(folder: Path) -> Iterator[Diagnostic]:
+    """Whether a folder can be written, and how much is free there."""
+    ensure_writable(folder / "x")
+    place = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"x")
+    except OSError as error:
+        raise as_output_error(OSError(error.errno, error.strerror, str(folder))) or OutputError(
+            f"cannot write {folder}: {error.strerror}; choose another folder"
+        ) from None
+    free = shutil.disk_usage(place).free
+    text = f"{free / _GIB:.1f} GiB free"
+    if free < LEAST_FREE:
+        yield Diagnostic(False, f"only {text}; free some space: a study of a few hundred photos fills about a GiB")
+    else:
+        yield Diagnostic(True, f"can be written, {text}")
+
+
+def store(calls: Calls, provided: bool) -> Iterator[Diagnostic]:
+    """Whether the response store is whole, what it holds, and what the budget allows; `provided`: it will be used."""
+    path = Path(calls.store)
+    if not path.exists():
+        ensure_writable(path)
+        if calls.offline and provided:
+            yield Diagnostic(False, "offline is set, and there is no store; bring one with `cfeval store import`")
+        else:
+            yield Diagnostic(True, "not there yet; the first call makes it")
+        return
+    held = Store(path)
+    try:
+        if damage := held.damage():
+            yield Diagnostic(False, f"damaged ({damage}); restore it from an export with `cfeval store import`")
+            return
+        stored = sum(final for final, _ in held.counts().values())
+        ledger = held.ledger()
+    finally:
+        held.close()
+    sent, usd = sum(int(str(row["sent"])) for row in ledger), sum(float(str(row["spent_usd"])) for row in ledger)
+    yield Diagnostic(True, f"whole; {stored} answers, {sent} calls sent, {usd:.4f} USD spent")
+    for name, limit, spent in (("max_calls", calls.max_calls, sent), ("max_cost_usd", calls.max_cost_usd, usd)):
+        if limit is not None and spent >= limit and not calls.offline and provided:
+            yield Diagnostic(False, f"the budget calls.{name} = {limit:g} is used up; raise it")
+
+
+def prices(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
+    """Whether the price list can be read, and where there is a budget in USD, whether it has every model."""
+    known = load_prices(calls.prices)
+    models = {call.model for use in uses for call in registry.estimate_calls(use.family, use.spec, use.protocols)}
+    for model in sorted(model for model in models if known.of(model) is None):
+        if calls.max_cost_usd is not None:
+            yield Diagnostic(
+                False,
+                f"calls.max_cost_usd is set, but the price list of {known.date} does not have {model}; add it (0 where "
+                "it is free) and name the file by calls.prices",
+            )
+    yield Diagnostic(True, f"list of {known.date}")
+
+
+def gpu(wanted: Sequence[str]) -> Iterator[Diagnostic]:
+    """Which GPUs torch finds, for the backends of these names."""
+    import torch
+
+    names = ", ".join(wanted)
+    if not torch.cuda.is_available():
+        yield Diagnostic(
+            True,
+            f"torch finds none; what can, computes on the processor, many times slower ({names}); check the driver "
+            "(`nvidia-smi`) if this machine has one",
+        )
+        return
+    for number in range(torch.cuda.device_count()):
+        free, total = torch.cuda.mem_get_info(number)
+        name = torch.cuda.get_device_name(number)
+        yield Diagnostic(True, f"{number}: {name}, {free / _GIB:.0f} of {total / _GIB:.0f} GiB free")

@@ -1,0 +1,121 @@
+"""What an item's outcome is in each study, and what to show of an item whose outcome is another now."""
+
+import csv
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cfeval.audit.revisions import Parse, Side
+
+Row = dict[str, Any]
+Outcomes = dict[str, str]
+"""What came of an item, by metric."""
+Story = dict[str, str]
+"""What was asked and answered, by what it is called."""
+
+_EDCT = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
+_SAID = {"1": "correct", "0": "wrong"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The score files of a study.
+
+    `key`: what names an item within an arm's files. `outcomes`: what came of it. `story`: for some keys of an arm, what
+    a side's other files tell.
+    """
+
+    ending: str
+    names: int
+    rows: Parse
+    key: Callable[[Row], str]
+    outcomes: Callable[[Row], Outcomes]
+    story: Callable[[Side, tuple[str, ...], Collection[str]], dict[str, Story]]
+
+
+def json_rows(lines: Iterator[str]) -> Iterator[Row]:
+    """The records of a JSONL file."""
+    return (json.loads(line) for line in lines if line.strip())
+
+
+def csv_rows(lines: Iterator[str]) -> Iterator[Row]:
+    """The records of a CSV file; what is empty is left out."""
+    return ({name: value for name, value in row.items() if value} for row in csv.DictReader(lines))
+
+
+def arm_files(files: Collection[str], folder: str, names: Collection[str], ending: str) -> list[str]:
+    """The files of FOLDER/NAME/…/NAME.ending, or of such a folder of shards."""
+    place = "/".join((folder, *names))
+    whole = f"{place}.{ending}"
+    return [path for path in files if path == whole or (path.startswith(f"{place}/") and path.endswith(f".{ending}"))]
+
+
+def _found(side: Side, stage: str, names: tuple[str, ...], keys: Collection[str], key: Callable[[Row], str]) -> Any:
+    """The records of these keys in the files of a stage; reads no further than it must."""
+    wanted, stage = set(keys), side.at(stage)
+    for path in arm_files(side.files(stage), stage, names, "jsonl"):
+        for row in json_rows(side.lines(path)):
+            if (named := key(row)) in wanted:
+                wanted.discard(named)
+                yield named, row
+            if not wanted:
+                return
+
+
+def _edct_key(row: Row) -> str:
+    return f"{row['id']} edit {row.get('edit', 1)}"
+
+
+def _edct_outcomes(row: Row) -> Outcomes:
+    ended = row.get("status", "ok")
+    return {"": ended} if ended != "ok" else {name: row[name] for name in _EDCT if name in row}
+
+
+def _edct_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
+    ids = {key.rpartition(" edit ")[0] for key in keys}
+    first = dict(_found(side, "edct/baseline", arm[:2], ids, lambda row: str(row["id"])))
+    after = dict(_found(side, "edct/requery", arm[:5], keys, _edct_key))
+    told: dict[str, Story] = {}
+    for key in keys:
+        base, new = first.get(key.rpartition(" edit ")[0], {}), after.get(key, {})
+        told[key] = {"question": base.get("question", ""), "answer": base.get("answer", "")}
+        told[key] |= {"after the edit": new.get("answer", "") or new.get("status", "")}
+    return told
+
+
+def _cvqa_key(row: Row) -> str:
+    return " ".join(filter(None, (row["id"], row["side"], row.get("order", ""))))
+
+
+def _cvqa_outcomes(row: Row) -> Outcomes:
+    ended = row.get("status", "ok")
+    return {"": ended} if ended != "ok" else {reader: _SAID[str(of)] for reader, of in row["correct"].items()}
+
+
+def _cvqa_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
+    said = _found(side, "cvqa/answers", arm, keys, _cvqa_key)
+    return {key: {"question": row["asked"], "answer": row.get("text", "") or row["status"]} for key, row in said}
+
+
+def _vce_outcomes(row: Row) -> Outcomes:
+    ended = row.get("status", "ok")
+    if ended != "ok":
+        return {"": ended}
+    oracles: Mapping[str, str] = row.get("oracles", {})
+    seen = 2 * sum(said == row["target"] for said in oracles.values()) > len(oracles)
+    named = {"valid": row.get("predicted") == row["target"]} | ({"oracles' majority": seen} if oracles else {})
+    return {name: "yes" if right else "no" for name, right in named.items()}
+
+
+def _vce_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
+    scores = _found(side, "vce/scores", arm, keys, lambda row: str(row["id"]))
+    return {key: {"target": row["target"], "seen": row.get("predicted") or row["status"]} for key, row in scores}
+
+
+KINDS = {
+    "edct": Kind("csv", 6, csv_rows, _edct_key, _edct_outcomes, _edct_story),
+    "vce": Kind("jsonl", 4, json_rows, lambda row: str(row["id"]), _vce_outcomes, _vce_story),
+    "cvqa": Kind("jsonl", 2, json_rows, _cvqa_key, _cvqa_outcomes, _cvqa_story),
+}
+"""By study."""

@@ -1,0 +1,192 @@
+"""Put one image and question through the whole study and show every step."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cfeval.config import load, named
+from cfeval.core import registry
+from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.config import Calls, Spec
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.files import write_bytes
+from cfeval.core.images import Picture, import_image
+from cfeval.core.progress import track
+from cfeval.core.records import Outcome
+from cfeval.datasets.sample import Sample
+from cfeval.edct.config import FAMILIES, Edct
+from cfeval.edct.files import conversation_prompts
+from cfeval.edct.interfaces import Editor
+from cfeval.edct.metrics import ccs
+from cfeval.edct.plugins.editors.gated import Gated
+from cfeval.edct.protocols.rules import EDCT_2025, RULES
+from cfeval.edct.records import Verdict
+from cfeval.edct.stages.baseline import Prompts, baseline
+from cfeval.edct.stages.counterfactuals import counterfactuals
+from cfeval.edct.stages.instructions import instructions
+from cfeval.edct.stages.requery import requery
+from cfeval.edct.stages.verdicts import verdicts
+from cfeval.edct.verification.calls import calls_of
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.settings import Offline, heed, use
+
+T = TypeVar("T")
+ITEM = "try"
+PROTOCOL = EDCT_2025
+
+
+@dataclass(frozen=True)
+class Backends:
+    """The backends one item meets."""
+
+    vlm: Any
+    writer: Any
+    editor: Any
+    judge: Any
+
+
+def run(
+    image: Annotated[Path, typer.Argument(help="An image file.")],
+    question: Annotated[str, typer.Argument(help="The question about it.")],
+    vlm: Annotated[str, typer.Option(help="The target model: a name from edct.vlms.")],
+    writer: Annotated[str, typer.Option(help="A name from edct.writers; empty: the first.")] = "",
+    editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: one that works on pixels.")] = "",
+    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
+    params: ParamsFiles = None,
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("results/try"),
+    offline: Offline = False,
+) -> None:
+    """Put one image and question through the whole study and show every step."""
+    if not question.strip():
+        raise InputError("the question is empty; ask something about the image")
+    picture = import_image(image)
+    files = params or [PARAMS]
+    loaded, where = load(*files), named(files)
+    use(loaded.calls)
+    heed(offline)
+    study = loaded.edct
+    prompts = Prompts(*conversation_prompts(study.prompts or ""))
+    sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
+    backends = Backends(
+        vlm=registry.build("chat", _named(study, "vlms", vlm, where)),
+        writer=registry.build("writers", _named(study, "writers", writer, where)),
+        editor=_editor(study, vlm, editor, where),
+        judge=registry.build("judges", _named(study, "judges", judge, where)),
+    )
+    steps, edited, keys = _go_through(sample, picture, backends, prompts, study.seed)
+    write_bytes(out / "original.png", picture.png)
+    if edited:
+        write_bytes(out / "counterfactual.png", edited.png)
+        write_bytes(out / "both.png", Picture.from_pixels(side_by_side(picture.pixels, edited.pixels)).png)
+    shown = [("pictures", f"{out}/both.png")] if edited else []
+    _show(steps + shown + _paid(loaded.calls, keys))
+
+
+def _go_through(
+    sample: Sample, picture: Picture, backends: Backends, prompts: Prompts, seed: int
+) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
+    """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
+    before = _first("baseline", baseline([sample], lambda _: picture, backends.vlm, prompts, seed))
+    samples = {ITEM: sample}
+    written = instructions([before], samples, lambda _: picture, backends.writer, PROTOCOL, seed)
+    wanted = _first("instruction", written)
+    drawn = counterfactuals([wanted], samples, lambda _: picture, backends.editor, PROTOCOL, seed)
+    made, pictures = _first("counterfactual", drawn)
+    edited = pictures[made.image.path] if made.image else None
+    after = _first("requery", requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed))
+    by_edit = {(ITEM, 1): wanted}
+    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or picture, backends.judge, PROTOCOL, seed)
+    verdict = _first("verdict", judged)
+    steps = [
+        ("question", sample.question),
+        ("answer", before.answer),
+        ("explanation", before.explanation),
+        ("cited concept", wanted.concept),
+        ("edit", wanted.positive),
+        ("new answer", after.answer),
+        ("new explanation", after.explanation),
+        ("verdict", _verdict(verdict)),
+    ]
+    keys = [key for record in (before, wanted, made, after, verdict) for key in calls_of(record)]
+    return [(name, text) for name, text in steps if text], edited, keys
+
+
+def _first(stage: str, results: Iterable[T]) -> T:
+    """The result for the one item; progress is told as in a run."""
+    [result] = track(results, 1, stage)
+    return result
+
+
+def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
+    """What was paid for the calls, now or when they were first sent; nothing where there was none."""
+    if not keys:
+        return []
+    store = Store(Path(calls.store))
+    try:
+        sent, usd = store.paid(keys)
+    finally:
+        store.close()
+    return [("calls", f"{len(keys)}, sent {sent} times, {usd:.4f} USD; stored")]
+
+
+def _verdict(verdict: Verdict) -> str:
+    if not verdict.scores:
+        return f"not scored: {_why(verdict)}"
+    pcs, ncc = (verdict.scores[name] for name in RULES[PROTOCOL].scores)
+    return f"PCS {pcs}   NCC {ncc}   CCS {ccs(pcs, ncc)}"
+
+
+def _why(outcome: Outcome) -> str:
+    return f"{outcome.status} at {outcome.stage} ({outcome.reason})"
+
+
+def _named(study: Edct, section: str, name: str, where: str) -> dict[str, Any]:
+    """The backend of a name, its options checked; the first one where no name is given."""
+    specs: dict[str, Spec] = getattr(study, section)
+    chosen = name or next(iter(specs))
+    if chosen not in specs:
+        raise InputError(f"edct.{section} has no '{chosen}'; {nearest(chosen, specs)}")
+    spec = specs[chosen].plugin()
+    registry.check(FAMILIES[section], spec, f"{where}: edct.{section}.{chosen}")
+    return spec
+
+
+def _editor(study: Edct, vlm: str, name: str, where: str) -> Editor:
+    """The named editor, or the first of the target's arms, then of all, that needs no scene record."""
+    used = [arm.editor for arm in study.arms() if arm.vlm == vlm]
+    candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
+    for candidate in candidates:
+        editor: Editor = registry.build("editors", _named(study, "editors", candidate, where))
+        behind = editor.editor if name and isinstance(editor, Gated) else editor  # a gate's verifier may need none
+        if not behind.needs_metadata:
+            return editor
+    raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
+
+
+def side_by_side(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Two images beside each other, (H, W, 3) uint8 each, on white, small ones enlarged to at least 256 pixels."""
+    scale = max(1, 256 // max(left.shape[0], 1))
+    panels = [np.repeat(np.repeat(panel, scale, axis=0), scale, axis=1) for panel in (left, right)]
+    height = max(panel.shape[0] for panel in panels)
+    padded = [np.pad(p, ((0, height - p.shape[0]), (4, 4), (0, 0)), constant_values=255) for p in panels]
+    return np.concatenate(padded, axis=1)
+
+
+def _show(steps: list[tuple[str, str]]) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, text in steps:
+        table.add_row(f"[bold]{name}[/bold]", _plain(text))
+    Console().print(table)
+
+
+def _plain(text: str) -> Text:
+    """Text as it is: what a model said is never read as markup."""
+    return Text("".join(character for character in text if character.isprintable() or character == "\n"))

@@ -1,1 +1,0 @@
-"""Image editors: image and instruction → counterfactual image."""

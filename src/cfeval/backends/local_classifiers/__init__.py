@@ -1,1 +1,0 @@
-"""What every classifier that runs in this process needs: options, preprocessing, classes, weights, architectures."""

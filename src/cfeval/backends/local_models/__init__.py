@@ -1,1 +1,0 @@
-"""What every model that runs in this process needs: its checkpoint, a device, memory, silence."""

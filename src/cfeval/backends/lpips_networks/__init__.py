@@ -1,1 +1,0 @@
-"""The networks of LPIPS and ST-LPIPS: one way to compare, several trunks."""

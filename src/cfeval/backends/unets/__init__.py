@@ -1,1 +1,0 @@
-"""UNets that find the noise in an image: those of diffusers, and OpenAI's guided-diffusion made into such."""

@@ -1,1 +1,0 @@
-"""Verifiers: was the edit made as told, and nothing else?"""

@@ -1,0 +1,98 @@
+"""The entry point `cfeval` and the one error boundary: a known error is one line and exit status 2."""
+
+import ast
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+
+import typer
+
+from cfeval import __version__
+from cfeval.core.errors import CfevalError, as_output_error
+from cfeval.core.names import load
+from cfeval.verbs import GROUPS, VERBS
+
+
+def main() -> None:
+    """Run the command line."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit status."""
+    try:
+        _app(arguments)(args=arguments, prog_name="cfeval")
+    except CfevalError as error:
+        return _refuse(error)
+    except OSError as error:
+        known = as_output_error(error)
+        if known is None:
+            raise
+        return _refuse(known)
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
+    return 0
+
+
+def _refuse(error: CfevalError) -> int:
+    print(f"cfeval: {' '.join(str(error).split())}", file=sys.stderr)
+    return 2
+
+
+def _app(arguments: list[str]) -> typer.Typer:
+    """The command tree; where the arguments name a verb, only that verb's module is imported."""
+    app = typer.Typer(
+        name="cfeval",
+        help="Counterfactual evaluation of vision-language models.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_version)
+    if arguments[:1] not in [[group] for group in GROUPS]:  # of verbs outside of its group, a verb has no use
+        _add(app, VERBS[""], arguments[:1])
+    for group, about in GROUPS.items():
+        verbs = typer.Typer(help=about, no_args_is_help=True)
+        verbs.callback()(_group)
+        if arguments[:1] == [group]:  # of the other groups nothing but their names is shown
+            _add(verbs, VERBS[group], arguments[1:2])
+        app.add_typer(verbs, name=group, help=about)
+    return app
+
+
+def _group() -> None:
+    """A group of verbs does nothing by itself."""
+
+
+def _add(app: typer.Typer, verbs: Mapping[str, str], wanted: list[str]) -> None:
+    """Add the verb that is wanted; where it is none of these, all of them by name and docstring, to be listed."""
+    if wanted and wanted[0] in verbs:
+        app.command(wanted[0])(load(verbs[wanted[0]]))
+        return
+    for verb, dotted in verbs.items():
+        app.command(verb, help=_docstring(dotted))(_group)
+
+
+def _docstring(dotted: str) -> str:
+    """What a function says of itself, without importing its module and all that it needs."""
+    module, _, name = dotted.partition(":")
+    package, *parts = module.split(".")
+    tree = ast.parse(files(package).joinpath(*parts[:-1], f"{parts[-1]}.py").read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    return ast.get_docstring(found[0]) or ""
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"cfeval {__version__}")
+        raise typer.Exit
+
+
+def _version(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Counterfactual evaluation of vision-language models."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Counterfactual questions: would the model still be right if something were different?"""

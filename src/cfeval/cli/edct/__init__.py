@@ -1,1 +1,0 @@
-"""Explanation-Driven Counterfactual Testing: is a model's explanation faithful?"""

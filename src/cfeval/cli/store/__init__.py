@@ -1,1 +1,0 @@
-"""The response store: what was asked of models outside, what came back, what it cost."""

@@ -1,0 +1,129 @@
+"""The whole of params.yaml: reading it, laying one file over another, and saying what is wrong with it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from cfeval.core.config import Calls, Limits, Name, Section
+from cfeval.core.errors import ParamsError, nearest
+from cfeval.cvqa.config import Cvqa
+from cfeval.edct.config import Edct
+from cfeval.vce.config import Vce
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Safe, and ten times as fast where PyYAML was built with its C library."""
+
+
+class Params(Section):
+    """The whole of params.yaml."""
+
+    name: Name | None = Field(None, description="Of the study: its results lie in results/NAME; empty: in results.")
+    shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
+    pictures: Literal["folder", "archive"] = Field(
+        "folder", description="Where the pictures of a record file lie: in a folder beside it, or in one ZIP file."
+    )
+    limits: Limits = Limits()
+    calls: Calls = Calls()
+    edct: Edct
+    vce: Vce | None = None
+    cvqa: Cvqa | None = None
+
+    @model_validator(mode="after")
+    def _reference_wants_whole_groups(self) -> "Params":
+        vce = self.vce
+        if self.shards > 1 and vce and vce.perceptual:
+            for arm in vce.all_arms():
+                if vce.methods[arm.method].mode == "reference":
+                    raise ValueError(
+                        f"the method '{arm.method}' has mode 'reference', whose perceptual distances look at whole "
+                        "groups; set shards: 1"
+                    )
+        return self
+
+
+def parse(content: Any, where: str = "params.yaml") -> Params:
+    """Check parameters that are already in memory.
+
+    Raises:
+        ParamsError: one line naming the key, what it got and what is allowed.
+    """
+    try:
+        return Params.model_validate(content)
+    except ValidationError as error:
+        raise ParamsError(f"{where}: {_explain(error)}") from None
+
+
+def load(*paths: Path) -> Params:
+    """Read and check a parameter file, or several merged in order; raises ParamsError like `parse`."""
+    content = read(paths[0])
+    for path in paths[1:]:
+        content = merged(content, read(path) or {})
+    return parse(content, named(paths))
+
+
+def named(paths: Sequence[Path]) -> str:
+    """What messages call parameter files."""
+    return " + ".join(map(str, paths))
+
+
+def merged(base: Any, over: Any) -> Any:
+    """Parameters with others laid over, as Snakemake's `--configfile` does: mappings key by key, all else whole."""
+    if not isinstance(over, Mapping):
+        return over
+    if not over:
+        return base
+    under = base if isinstance(base, Mapping) else {}
+    return {**under, **{key: merged(under.get(key, {}), value) for key, value in over.items()}}
+
+
+def read(path: Path) -> Any:
+    """What a parameter file says, unchecked; ParamsError where it cannot be read."""
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), _LOADER)
+    except FileNotFoundError:
+        raise ParamsError(f"{path}: no such parameter file") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def _explain(error: ValidationError) -> str:
+    found = error.errors()
+    first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
+    key = ".".join(str(part) for part in first["loc"]) or "the file"
+    if first["type"] == "extra_forbidden":
+        return f"unknown key '{key}'; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
+    message = first["msg"].removeprefix("Value error, ")
+    got = first["input"]
+    shown = f", but got {got!r}" if isinstance(got, str | int | float | bool) or got is None else ""
+    return f"{key}: {message}{shown}"
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that are allowed where an unknown one stood."""
+    schema = Params.model_json_schema()
+    here: dict[str, Any] = schema
+    for part in location[:-1]:
+        here = _resolve(schema, here)
+        if isinstance(part, int):
+            here = here.get("items", {})
+        else:
+            here = here.get("properties", {}).get(part) or _of_any_name(here)
+    return list(_resolve(schema, here).get("properties", {}))
+
+
+def _of_any_name(here: dict[str, Any]) -> dict[str, Any]:
+    """What stands behind the keys of a mapping whose keys are free names."""
+    by_pattern = here.get("patternProperties", {}).values()
+    return next(iter(by_pattern), None) or here.get("additionalProperties") or {}
+
+
+def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    for choice in node.get("anyOf", ()):  # a section that may be left out, or be null
+        if "$ref" in choice:
+            return _resolve(schema, choice)
+    if "$ref" in node:
+        return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+    return node

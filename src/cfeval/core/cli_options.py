@@ -1,0 +1,105 @@
+"""What several verbs share: options, and opening what the stages pass on.
+
+What the verbs of every study share that make tables and figures: their options, and a table in three formats.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+
+from cfeval.core import registry
+from cfeval.core.errors import InputError
+from cfeval.core.files import ensure_writable
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.records import Record
+
+R = TypeVar("R", bound=Record)
+
+
+def _writable(path: Path) -> Path:
+    ensure_writable(path)
+    return path
+
+
+def _file(path: Path) -> Path:
+    """Refuse what is not there before a model is loaded, and what can be read only once: files are read again."""
+    if not path.is_file():
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path}: a pipe, and it is read more than once; write it to a file and name that")
+        raise InputError(f"{path}: {'is a folder, a file is needed' if path.is_dir() else 'no such file'}")
+    return path
+
+
+PARAMS = Path("params.yaml")
+"""The parameter file where none is named."""
+Out = Annotated[Path, typer.Option("--out", callback=_writable, help="File to write; it appears whole or not at all.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
+ParamsFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--params", help="Parameter file (params.yaml); several are merged in order, as by --configfile."),
+]
+PromptFolder = Annotated[str, typer.Option("--prompts", help="Folder with own prompt templates; empty: the package's.")]
+Shards = Annotated[
+    int, typer.Option("--shards", min=1, max=999, help="Into how many files; above 1, OUT becomes a folder.")
+]
+Archive = Annotated[
+    bool, typer.Option("--archive", help="Put the pictures into one file, OUT.zip, in the place of the folder OUT.")
+]
+Cut = Annotated[
+    int | None,
+    typer.Option("--cut", min=1, max=999, help="Into how many shards each file is cut; else all that lie there."),
+]
+
+
+def build(family: str, text: str, option: str) -> Any:
+    """Build the backend that the command line describes as JSON: the key `backend` and the plug-in's options.
+
+    Raises:
+        InputError: not such JSON, or no such plug-in or option.
+    """
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{option}: not JSON ({error.msg} at character {error.pos})") from None
+    if not isinstance(content, dict) or not isinstance(content.get("backend"), str):
+        raise InputError(f"""{option}: a backend is JSON such as '{{"backend": "world", "persona": "grounded"}}'""")
+    return registry.build(family, content)
+
+
+def sound(path: Path, kind: type[R]) -> int:
+    """How many records a file holds, each read once: a line that is none is told before any work is done."""
+    return sum(1 for _ in read_jsonl(path, kind))
+
+
+T = TypeVar("T")
+
+
+def writable(out: Path) -> Path:
+    """Refuse an output that could not be written, before any work is spent on it (OutputError)."""
+    ensure_writable(out)
+    return out
+
+
+TableOut = Annotated[
+    Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
+]
+FigureOut = Annotated[
+    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
+]
+
+
+def from_json(text: str, kind: type[T], option: str) -> T:
+    """An option's JSON, checked.
+
+    Raises:
+        InputError: not JSON, or not of that kind; one line naming the place.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{option}: {place + ': ' if place else ''}{first['msg']}") from None

@@ -1,0 +1,139 @@
+"""What the lists of jobs share: names of files, and what a job takes from the plug-ins that it runs."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cfeval.core import registry
+from cfeval.core.config import Spec
+from cfeval.core.errors import ParamsError
+from cfeval.core.provenance.jobs import Job
+from cfeval.core.provenance.sources import PACKAGE, ROOT
+
+Arm = dict[str, str]
+
+
+class Filing(NamedTuple):
+    """Where and how the files of a study lie: below a root, in so many shards, pictures in folders or archives."""
+
+    root: str
+    shards: int
+    archived: bool
+
+
+class Backend(NamedTuple):
+    """A plug-in that a job runs: its family, what params.yaml says of it, the protocols under which it is asked."""
+
+    family: str
+    spec: Spec
+    protocols: tuple[str, ...] = ()
+
+
+class _Facts(NamedTuple):
+    code: dict[str, str]
+    files: tuple[str, ...]
+    needs: registry.Resources
+
+
+def shard_names(shards: int) -> list[str]:
+    """What the names of a stage's files hold in the place of `{shard}`."""
+    return [""] if shards == 1 else [f"/{number:03d}" for number in range(shards)]
+
+
+def made(pattern: str, arms: Iterable[Arm], shards: Sequence[str]) -> list[str]:
+    """The files of a pattern for some arms and all shards, each once, in the order of the arms."""
+    return list(dict.fromkeys(pattern.format(shard=shard, **arm) for arm in arms for shard in shards))
+
+
+def awaited(jobs: Sequence[Job]) -> dict[str, int]:
+    """How many jobs rest on the outputs of each, directly or not. The jobs come parents first."""
+    makers = {path: number for number, job in enumerate(jobs) for path in job.made_files}
+    behind = [0] * len(jobs)  # sets of numbers, as bits
+    for number, job in reversed(list(enumerate(jobs))):
+        for maker in {makers[path] for path in job.inputs if path in makers}:
+            behind[maker] |= behind[number] | 1 << number
+    return {job.name: those.bit_count() for job, those in zip(jobs, behind, strict=True)}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Where the pictures of a study's record files lie: `X/` beside `X.jsonl`, or the archive `X.zip`."""
+
+    archived: bool
+
+    @property
+    def words(self) -> list[str]:
+        """What the command of a stage is told that makes pictures."""
+        return ["--archive"] * self.archived
+
+    def made(self, files: Iterable[str]) -> tuple[str, ...]:
+        """Record files and, after them, the folders or archives of their pictures."""
+        named = list(files)
+        return (*named, *(f"{file.removesuffix('.jsonl')}{'.zip' if self.archived else '/'}" for file in named))
+
+    def beside(self, *files: str) -> list[str]:
+        """The archives of record files; no folders: what is in those is named by the records, by hashes."""
+        return list(self.made(files)[len(files) :]) if self.archived else []
+
+
+def as_json(content: Any) -> str:
+    """Parameters as JSON, the same text for the same content."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=False)
+
+
+def each(option: str, values: Iterable[str]) -> list[str]:
+    """A repeated option, once before each value."""
+    return [word for value in values for word in (option, value)]
+
+
+def code_of(*backends: Backend) -> dict[str, str]:
+    """Whose code some plug-ins run, their parts included; see `cfeval.core.provenance.jobs.Job.code`."""
+    return {name: root for one in backends for name, root in _facts_of(one).code.items()}
+
+
+def files_of(*backends: Backend) -> tuple[str, ...]:
+    """The files that the results of some plug-ins depend on."""
+    return tuple(dict.fromkeys(file for one in backends for file in _facts_of(one).files))
+
+
+def needs_of(*backends: Backend) -> dict[str, Any]:
+    """What a job holds that runs some plug-ins; they share a GPU. ParamsError where they want different ones."""
+    needs = [_facts_of(one).needs for one in backends]
+    wanted = {one.spec.gpu_model for one, need in zip(backends, needs, strict=True) if need.gpu} - {""}
+    if len(wanted) > 1:
+        raise ParamsError(
+            f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
+        )
+    return {
+        "gpu": max((need.gpu for need in needs), default=0),
+        "gpu_model": next(iter(wanted), ""),
+        "api_slots": int(any(need.api for need in needs)),
+    }
+
+
+def package_files(*parts: str) -> tuple[str, ...]:
+    """All files below a folder of the package that are no code."""
+    folder = ROOT.joinpath(PACKAGE, *parts)
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc"))
+    return tuple(relative(str(path)) for path in found)
+
+
+def relative(file: str) -> str:
+    """A file or folder relative to the working folder where it lies beneath it; a folder's name ends with a slash."""
+    path, slash = Path(file), "/" * file.endswith("/")
+    within = path.is_absolute() and path.is_relative_to(Path.cwd())
+    return f"{path.relative_to(Path.cwd())}{slash}" if within else file
+
+
+def _facts_of(backend: Backend) -> _Facts:
+    return _facts(backend.family, as_json(backend.spec.plugin()), backend.protocols)
+
+
+@cache
+def _facts(family: str, spec: str, protocols: tuple[str, ...]) -> _Facts:
+    its = json.loads(spec)
+    files = (relative(file) for file in registry.dependencies(family, its, protocols))
+    return _Facts(registry.code(family, its), tuple(dict.fromkeys(files)), registry.resources(family, its))

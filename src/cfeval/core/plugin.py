@@ -1,0 +1,66 @@
+"""A plug-in is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
+
+Every hook but `build` has a default that follows from the fields, so that a plug-in says only what is special. What is
+built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOptions, Resources
+
+
+def component(family: str, default: Any = ..., **more: Any) -> Any:
+    """A field that holds specifications of other plug-ins of a family: one, or several in a list or by name."""
+    return Field(default, json_schema_extra={"family": family}, **more)
+
+
+def file(default: Any = ..., **more: Any) -> Any:
+    """A field that names a file on which the results depend; empty: none. A folder's name ends with a slash."""
+    return Field(default, json_schema_extra={"file": True}, **more)
+
+
+class Plugin(PluginOptions):
+    """What every plug-in offers."""
+
+    by_protocol: ClassVar[bool] = False
+    """Whether what it asks, reads or calls depends on the protocol: then a hook that takes one is asked of each."""
+
+    def components(self) -> tuple[Component, ...]:
+        """The plug-ins that it is made of: its fields of `component`."""
+        found: list[Component] = []
+        for family, value in self._marked("family"):
+            if value is None:
+                continue
+            one = isinstance(value, dict) and (not value or "backend" in value)
+            specs = [value] if one else value.values() if isinstance(value, dict) else value
+            found += [(str(family), spec) for spec in specs]
+        return tuple(found)
+
+    def resources(self) -> Resources:
+        """What it holds while it runs; nothing beside a processor core."""
+        return Resources()
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The files that its results depend on, its components' left out: its fields of `file`."""
+        return tuple(str(path) for _, path in self._marked("file") if path)
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """What `cfeval doctor` should say before anything is spent: nothing."""
+        return iter(())
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...] | None:
+        """The calls to a provider that one request to it makes; None: those of its components."""
+        return None
+
+    @abstractmethod
+    def build(self) -> Any:
+        """What works on requests, its models loaded."""
+
+    def _marked(self, mark: str) -> Iterator[tuple[Any, Any]]:
+        for name, field in type(self).model_fields.items():
+            if isinstance(field.json_schema_extra, dict) and mark in field.json_schema_extra:
+                yield field.json_schema_extra[mark], getattr(self, name)

@@ -1,0 +1,115 @@
+"""What the records of every study share: the base class, statuses, references to images.
+
+How failures travel: a later stage repeats the status of the stage that failed, and does no work for the item.
+
+The records of the edct study, one class a file kind. Pictures of `X.jsonl` lie in the folder `X/` beside it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+
+Metadata = dict[str, Any]
+"""What a data set keeps beside an image, as JSON; only its own plug-ins know what it means."""
+
+
+ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+"""An id that is safe as a file name: letters, digits, `.`, `_`, `-`; at most 100 characters."""
+
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Record(BaseModel):
+    """A frozen record that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Status(StrEnum):
+    """How an item ended at a stage. Only `ok` carries a result; nothing else is ever a score."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    UNPARSABLE = "unparsable"
+    EDIT_INVALID = "edit_invalid"
+    NO_IMAGE = "no_image"
+    MODERATED = "moderated"
+    WRONG_MODEL = "wrong_model"
+    REJECTED = "rejected"
+    TRANSPORT_ERROR = "transport_error"
+
+
+class Outcome(Record):
+    """A status, and for a failure the stage it happened at and why, in one line."""
+
+    status: Status = Status.OK
+    stage: str = ""
+    reason: str = ""
+
+
+class ImageRef(Record):
+    """An image file: its path, relative to the folder beside its record file, and the SHA-256 of the file."""
+
+    path: str
+    sha256: Sha256
+
+
+Ended = TypeVar("Ended", bound=Outcome)
+Result = TypeVar("Result")
+
+
+def work_through(
+    records: Iterable[Ended], work: Callable[[Iterator[Ended]], Iterator[tuple[Ended, Result]]]
+) -> Iterator[tuple[Ended, Result | None]]:
+    """Do a stage's work for the records that have not failed before.
+
+    Args:
+        records: what the stage before passed on.
+        work: from the sound records, of which it may take some ahead, to the same with their results, in order.
+
+    Yields:
+        Every record in its order, with its result, or with None where it failed at an earlier stage.
+    """
+    taken: deque[Ended] = deque()
+
+    def sound() -> Iterator[Ended]:
+        for record in records:
+            taken.append(record)
+            if not failed(record):
+                yield record
+
+    for record, result in work(sound()):
+        while (earlier := taken.popleft()) is not record:
+            yield earlier, None
+        yield record, result
+    yield from ((record, None) for record in taken)
+
+
+def failed(outcome: Outcome) -> bool:
+    """Whether an item has ended."""
+    return outcome.status != Status.OK
+
+
+def carried(outcome: Outcome) -> dict[str, Any]:
+    """Status, stage and reason of an earlier failure, as fields for the next record."""
+    return {"status": outcome.status, "stage": outcome.stage, "reason": outcome.reason}
+
+
+def ended(status: Status, stage: str, reason: str) -> dict[str, Any]:
+    """Status, stage and reason of what ended here; no stage and no reason where all is well."""
+    if status == Status.OK:
+        return {}
+    return {"status": status, "stage": stage, "reason": " ".join(reason.split())}
+
+
+def _bit_of_text(value: Any) -> Any:
+    return int(value) if value in ("0", "1") else value
+
+
+Bit = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
+"""0 or 1; a CSV cell holds it as text."""

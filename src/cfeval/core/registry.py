@@ -1,0 +1,335 @@
+"""Finds and builds plug-ins, which packages offer as entry points: one group a family, `cfeval.<family>`.
+
+An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml, or for now still a
+module of functions. What is built takes requests in batches; one that can work on many at once says so by its
+attribute `side_by_side` (`cfeval.inference.batching`).
+
+A plug-in's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
+
+The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, metadata
+from inspect import signature
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from cfeval.core.errors import BackendError, ParamsError, nearest
+from cfeval.core.provenance import loading
+
+GROUP = "cfeval."
+"""What the names of the groups begin with."""
+
+
+class PluginOptions(BaseModel):
+    """Options of a plug-in; unknown ones are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Resources(PluginOptions):
+    """What a job that uses the plug-in holds while it runs."""
+
+    gpu: int = 0
+    api: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Something `cfeval doctor` found out about a plug-in: `fine` or not, and one line that says what to do if not."""
+
+    fine: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class CallEstimate:
+    """A call to a provider that a plug-in makes for one request.
+
+    `model` is its name in the price list. `prompt` is the number of characters that the plug-in's own template adds to
+    what it is given; `pictures` how many pictures a writer or judge shows; `image_tokens` what each picture that is
+    shown is taken to cost at most; `max_tokens` the longest reply; `images` how many pictures are made. `repair` says
+    that it is made only where a reply cannot be read.
+    """
+
+    model: str
+    prompt: int = 0
+    pictures: int = 0
+    image_tokens: int = 0
+    max_tokens: int = 0
+    images: int = 0
+    repair: bool = False
+
+
+Component = tuple[str, Mapping[str, Any]]
+"""A plug-in that another is made of: its family and specification."""
+
+
+def names(family: str) -> tuple[str, ...]:
+    """The plug-ins of a family that the installed packages offer."""
+    return tuple(sorted(_offered().get(family, {})))
+
+
+def resources(family: str, spec: Mapping[str, Any]) -> Resources:
+    """What the plug-in behind a spec holds while it runs."""
+    found: list[Resources] = [_plugin(part, its).resources() for part, its in components(family, spec)]
+    return Resources(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
+
+
+def check(family: str, spec: Mapping[str, Any], where: str) -> None:
+    """Check the names and options of a plug-in and its components without building it.
+
+    Raises:
+        ParamsError: one line that names the place, the fault and what is allowed.
+        BackendError: the plug-in cannot be imported.
+    """
+    for _ in components(family, spec, where):
+        pass
+
+
+def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
+    """The files that the results of a plug-in under these protocols depend on: weights, own samples, prompts."""
+    said = (
+        said for part, its in components(family, spec) for said in _asked(_plugin(part, its), "dependencies", protocols)
+    )
+    return tuple(dict.fromkeys(_shortest(path) for named in said for path in named))
+
+
+def diagnose(
+    family: str, spec: Mapping[str, Any], offline: bool = False, protocols: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """What can be said about a plug-in and its components before anything is spent; offline, no provider is asked."""
+    for part, its in components(family, spec):
+        plugin = _plugin(part, its)
+        if offline and plugin.resources().api:
+            yield Diagnostic(True, "offline: the response store answers, the provider is not asked")
+            continue
+        for said in _asked(plugin, "diagnose", protocols):
+            yield from said
+
+
+def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[CallEstimate, ...]:
+    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its components.
+
+    Of several protocols, one request under each, where the protocol matters to the plug-in.
+    """
+    plugin = _plugin(family, spec)
+    said = list(_asked(plugin, "estimate_calls", protocols))
+    if None not in said:
+        return tuple(call for calls in said for call in calls)
+    return tuple(call for part, its in plugin.components() for call in estimate_calls(part, its, protocols))
+
+
+def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:
+    """A plug-in and, one after the other, all plug-ins that it is made of; errors like `check`."""
+    made_of = _plugin(family, spec, where or family).components()
+    yield family, spec
+    for part, its in made_of:
+        yield from components(part, its, f"{where or family}: {spec['backend']}")
+
+
+def build(family: str, spec: Mapping[str, Any]) -> Any:
+    """Build the plug-in that `spec` names: its key `backend` is the name, the other keys are its options.
+
+    Where it needs GPUs and this machine has several, the process first leases its own.
+
+    Raises:
+        ParamsError: unknown plug-in or option.
+        BackendError: the plug-in needs a package that is not installed.
+    """
+    plugin = _plugin(family, spec)
+    _lease_gpus(family, spec)
+    try:
+        return plugin.build()
+    except ModuleNotFoundError as error:
+        raise BackendError(
+            f"{family} backend '{spec['backend']}' needs the package '{error.name}'; install it"
+        ) from error
+
+
+def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
+    """Whose code a plug-in and its components are, by a name that stays when files move: `module:class` or `module`."""
+    return {f"{part}:{its['backend']}": _entry(part, its, part).value for part, its in components(family, spec)}
+
+
+def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
+    if gpus := resources(family, spec).gpu:
+        from cfeval.core import gpu_leases as leases
+
+        devices = {str(its.get("device", "")) for _, its in components(family, spec)}
+        leases.take(gpus, sorted(int(name[5:]) for name in devices if name.startswith("cuda:")))
+
+
+def _asked(plugin: Any, hook: str, protocols: Collection[str]) -> Iterator[Any]:
+    """What a plug-in says by a hook: once, or where that depends on the protocol, of each."""
+    ask = getattr(plugin, hook)
+    if plugin.by_protocol and signature(ask).parameters:
+        yield from map(ask, protocols)
+    else:
+        yield ask()
+
+
+def _shortest(path: str) -> str:
+    """The path relative to the working folder where it lies below it, so that no record names a machine's folders."""
+    here = Path.cwd()
+    short = str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+    return f"{short.rstrip('/')}/" if path.endswith("/") else short
+
+
+@cache
+def _offered() -> dict[str, dict[str, list[metadata.EntryPoint]]]:
+    """The entry points of the plug-ins by family and name; of a distribution that is found twice, the first counts.
+
+    Only the files of those distributions that have any are parsed, which takes a few milliseconds.
+    """
+    found: dict[str, dict[str, list[metadata.EntryPoint]]] = {}
+    seen: set[str] = set()
+    for distribution in metadata.distributions():
+        if f"[{GROUP}" not in (distribution.read_text("entry_points.txt") or ""):
+            continue
+        name = distribution.metadata["Name"].lower().replace("_", "-")
+        for point in distribution.entry_points if name not in seen else ():
+            if point.group.startswith(GROUP):
+                found.setdefault(point.group.removeprefix(GROUP), {}).setdefault(point.name, []).append(point)
+        seen.add(name)
+    return found
+
+
+def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPoint:
+    """The entry point that a specification names.
+
+    Raises:
+        ParamsError: no package offers it, or several do.
+    """
+    name = str(spec.get("backend"))
+    offers = _offered().get(family, {}).get(name, [])
+    if not offers:
+        if name.isidentifier() and any(Path(__file__).parents[1].glob(f"*/plugins/{family}/{name}.py")):
+            raise ParamsError(
+                f"{where}: the {family} backend '{name}' is there, but cfeval was installed without it; run make "
+                f'setup, once [project.entry-points."{GROUP}{family}"] in pyproject.toml names it'
+            )
+        raise ParamsError(f"{where}: unknown {family} backend '{name}'; {nearest(name, names(family))}")
+    if len(offers) > 1:
+        both = " and ".join(sorted(map(_distribution, offers)))
+        raise ParamsError(f"{where}: {both} offer a {family} backend '{name}'; uninstall one")
+    return offers[0]
+
+
+def _distribution(point: metadata.EntryPoint) -> str:
+    return f"{point.dist.metadata['Name']} {point.dist.version}" if point.dist else "?"
+
+
+def _loaded(family: str, point: metadata.EntryPoint) -> Any:
+    """The class or module behind an entry point.
+
+    Raises:
+        BackendError: it cannot be imported.
+    """
+    loading.watch(point.module)
+    try:
+        found: Any = import_module(point.module)
+        return getattr(found, point.attr) if point.attr else found
+    except (ImportError, SyntaxError, AttributeError) as error:
+        what = f"{family} backend '{point.name}'"
+        if isinstance(error, ModuleNotFoundError) and not f"{point.module}.".startswith(f"{error.name}."):
+            raise BackendError(f"{what} needs the package '{error.name}'; install it") from error
+        raise BackendError(
+            f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
+        ) from error
+
+
+def _plugin(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
+    """The plug-in that a specification names, with its options, not built yet."""
+    where = where or family
+    point = _entry(family, spec, where)
+    found = _loaded(family, point)
+    options = _options(found.Options if isinstance(found, ModuleType) else found, spec, where)
+    return _Functions(found, options) if isinstance(found, ModuleType) else options
+
+
+class _Functions:
+    """A plug-in that is a module of functions still: what the hooks of a class are called there."""
+
+    by_protocol = False
+
+    def __init__(self, module: ModuleType, options: PluginOptions) -> None:
+        self.module, self.options = module, options
+
+    def components(self) -> Any:
+        return self._said("parts", ())
+
+    def resources(self) -> Any:
+        return self._said("needs", Resources())
+
+    def dependencies(self) -> Any:
+        return self._said("files", ())
+
+    def diagnose(self) -> Any:
+        return self._said("examine", ())
+
+    def estimate_calls(self) -> Any:
+        return self._said("calls", None)
+
+    def build(self) -> Any:
+        return self.module.build(self.options)
+
+    def _said(self, function: str, otherwise: Any) -> Any:
+        ask = getattr(self.module, function, None)
+        return ask(self.options) if ask else otherwise
+
+
+def _options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:
+    name = spec["backend"]
+    try:
+        return kind.model_validate({key: value for key, value in spec.items() if key != "backend"})
+    except ValidationError as error:
+        found = error.errors()
+        first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise ParamsError(
+                f"{where}: unknown option '{key}' of '{name}'; {nearest(key, kind.model_fields)}"
+            ) from None
+        fault = first["msg"].removeprefix("Value error, ")
+        if not key:  # of several options together
+            raise ParamsError(f"{where}: options of '{name}': {fault}") from None
+        raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}, but got {first['input']!r}") from None
+
+
+@dataclass(frozen=True)
+class Used:
+    """A backend of a study: the section of params.yaml and the name in it, its family, its specification."""
+
+    study: str
+    section: str
+    name: str
+    family: str
+    spec: dict[str, Any]
+    protocols: tuple[str, ...] = ()
+    """Under which it is used, in a study that has protocols."""
+
+    @property
+    def place(self) -> str:
+        """Where it stands in params.yaml."""
+        return f"{self.study}.{self.section}.{self.name}"
+
+    @property
+    def sound(self) -> bool:
+        """Whether its name and options are right."""
+        try:
+            check(self.family, self.spec, self.place)
+        except ParamsError:
+            return False
+        return True
+
+    @property
+    def needs(self) -> Resources:
+        """What a job that uses it holds."""
+        return resources(self.family, self.spec)

@@ -1,0 +1,192 @@
+"""Shards: a record file with its pictures, cut into several by a hash of the id.
+
+Record files that one or several shards make up: `X.jsonl`, or the folder `X/` with `000.jsonl`, `001.jsonl`, …
+
+A record file with its pictures: `X.jsonl` and the folder `X/` or the archive `X.zip`, both there or neither.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from cfeval.core.archives import archive_of, growing_archive, is_archive
+from cfeval.core.errors import InputError, OutputError
+from cfeval.core.files import PIECE, building_folder, fresh_folder, growing_text
+from cfeval.core.images import Picture, folder_of
+from cfeval.core.jsonl import read_jsonl, record_line
+from cfeval.core.records import ItemId, Record
+
+Add = Callable[[Record, Mapping[str, Picture | bytes]], None]
+
+
+@contextmanager
+def gallery(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterator[Add]:
+    """Yields the function that adds a record and its pictures, by their paths; all appear when the block ends well.
+
+    What is no picture, but belongs to one, is given as the bytes of its file.
+
+    The record file comes last: where it stands, all its pictures do. `piece` is that of `growing_bytes`.
+
+    Args:
+        archive: put the pictures into `X.zip`; else into `X/`. What holds those of a former run is removed.
+
+    Raises:
+        OutputError: see `ensure_own`.
+    """
+    ensure_own(path, archive)
+    pictures = growing_archive(archive_of(folder_of(path)), piece) if archive else _growing_folder(folder_of(path))
+    with growing_text(path, piece) as add_line, pictures as add_picture:
+
+        def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
+            for name, picture in pictures.items():
+                add_picture(name, picture.png if isinstance(picture, Picture) else picture)
+            add_line(record_line(record))
+
+        yield add
+        _forget(path)
+
+
+def ensure_own(path: Path, archive: bool = False) -> None:
+    """Refuse to replace pictures that are another's.
+
+    An archive with the mark of this project, but without a record file, is of a run that was broken off.
+
+    Raises:
+        OutputError: where the pictures should go stands a folder that no record file belongs to, or another's archive.
+    """
+    place = archive_of(folder_of(path))
+    if archive and place.exists() and not is_archive(place):
+        raise OutputError(f"{place}: exists, and is no archive of pictures; move it away or choose another name")
+    if archive or path.exists():
+        return
+    if (folder := folder_of(path)).exists():
+        raise OutputError(f"{folder}: exists, and {path.name} does not stand beside it; move it away or choose another")
+
+
+def move(path: Path, to: Path) -> None:
+    """Put a record file and its pictures in the place of another."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    _forget(to)
+    for pictures in (folder_of, lambda file: archive_of(folder_of(file))):
+        if pictures(path).exists():
+            pictures(path).replace(pictures(to))
+    path.replace(to)
+
+
+def _forget(path: Path) -> None:
+    """Remove a record file, then what holds its pictures: the archive where there is one, else the folder."""
+    folder, archive, known = folder_of(path), archive_of(folder_of(path)), path.exists()
+    path.unlink(missing_ok=True)
+    if is_archive(archive):
+        archive.unlink()
+    elif known and folder.is_dir():
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _growing_folder(path: Path) -> Iterator[Callable[[str, bytes], None]]:
+    """The like of `growing_archive`: a picture is named by its content or for its one record."""
+    with fresh_folder(path) as building:
+
+        def add(name: str, content: bytes) -> None:
+            with suppress(FileExistsError), (building / name).open("xb") as stream:
+                stream.write(content)
+
+        yield add
+
+
+R = TypeVar("R", bound=Record)
+Filed = tuple[ItemId, Record, Picture, str]
+"""An item's id, its record, its picture, and the path of the picture."""
+AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
+_WAITING = 32 * PIECE
+"""Bytes of all shards together that wait to be written."""
+
+
+def shard_of(item: str, shards: int) -> int:
+    """The shard an item belongs to: a hash of its id, so that adding an item moves no other."""
+    return int.from_bytes(hashlib.sha256(item.encode()).digest()[:8], "big") % shards
+
+
+def shard_files(path: Path, shards: int) -> list[Path]:
+    """`X.jsonl` itself, or with more than one shard `X/000.jsonl`, `X/001.jsonl`, …"""
+    if shards == 1:
+        return [path]
+    return [path.with_suffix("") / f"{number:03d}{path.suffix}" for number in range(shards)]
+
+
+def records_of(folder: Path, names: Iterable[str], kind: type[R], shards: int) -> Iterator[R]:
+    """The records of `FOLDER/NAME/…/NAME.jsonl`, cut into so many shards; InputError where a file is missing."""
+    place = folder.joinpath(*names)
+    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
+        yield from read_jsonl(file, kind)
+
+
+@contextmanager
+def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Iterator[AddTo]:
+    """Yields the function that adds an item's record and pictures to its shard; all appear when the block ends well.
+
+    Args:
+        path: see `shard_files`.
+        shards: into how many files.
+        archive: put the pictures of each shard into one file, as in `gallery`.
+
+    Raises:
+        OutputError: see `gallery`; no shard is begun then.
+    """
+    files = shard_files(path, shards)
+    for file in files:
+        ensure_own(file, archive)
+    with building_folder(path) as building:
+        built = [building / file.name for file in files]
+        with ExitStack() as stack:
+            piece = min(PIECE, _WAITING // shards)
+            add = [stack.enter_context(gallery(file, piece, archive=archive)) for file in built]
+            yield lambda item, record, pictures: add[shard_of(item, shards)](record, pictures)
+        for here, there in zip(built, files, strict=True):
+            move(here, there)
+
+
+def file_pictured(path: Path, items: Iterable[Filed], shards: int = 1, archive: bool = False) -> None:
+    """File every record and its picture; see `sharded_gallery`.
+
+    Raises:
+        InputError: two records have the same id, or there is none.
+    """
+    seen: set[str] = set()
+    with sharded_gallery(path, shards, archive) as add:
+        for item, record, picture, place in items:
+            if item in seen:
+                raise InputError(f"two items have the id '{item}'; ids must differ")
+            seen.add(item)
+            add(item, record, {place: picture})
+        if not seen:
+            raise InputError(f"{path}: there is no item to file; the data set is empty")
+
+
+def whole_or_shards(path: Path) -> list[Path]:
+    """The file `X.jsonl` itself, or in order its shards, where `--shards` cut it or the folder X is named.
+
+    Raises:
+        InputError: there is neither.
+    """
+    if path.is_file():
+        return [path]
+    folder = path if path.is_dir() else path.with_suffix("")
+    if found := sorted(folder.glob("[0-9][0-9][0-9].jsonl")):
+        return found
+    raise InputError(f"{path}: no such file; run the step that makes it")
+
+
+def whole_or_shards_of_all(paths: Iterable[Path], cut: int | None = None) -> list[Path]:
+    """The same of several, one after the other.
+
+    Args:
+        paths: as in `whole_or_shards`.
+        cut: into how many shards each `X.jsonl` is cut; shards of another run that lie beside are left out. None: what
+            lies there.
+    """
+    return [file for path in paths for file in (shard_files(path, cut) if cut else whole_or_shards(path))]

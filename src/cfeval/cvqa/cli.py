@@ -1,0 +1,226 @@
+"""Print any file of questions in the published layout in figures: sizes, lengths, answers, trivial baselines.
+
+Draw one of the study's figures from the table that it shows (PNG and SVG).
+
+Gather the headline figures of the tables for `dvc metrics`.
+
+Make one of the study's tables from its results: CSV with every column, Markdown and LaTeX for readers.
+
+Score what another tool answered: a CSV in the published layout with the columns `response` and `new_response`.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.jsonl import read_csv
+from cfeval.core.records import ImageRef, Status, ended
+from cfeval.core.shards import records_of
+from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
+from cfeval.cvqa.figures import FIGURES
+from cfeval.cvqa.files import TableFile, usable
+from cfeval.cvqa.gender_labels import read_genders
+from cfeval.cvqa.plugins.question_sets.csv import id_of
+from cfeval.cvqa.records import CvqaArm, CvqaBuild, CvqaScore, Pair, Said, Side
+from cfeval.cvqa.stages.scores import scores
+from cfeval.cvqa.stages.statistics import QuestionPair
+from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
+from cfeval.cvqa.tables.accuracy import accuracy_sheet, rows_of
+from cfeval.cvqa.tables.headline import metrics
+from cfeval.cvqa.tables.replies import (
+    AccuracyRow,
+    AnswererFacts,
+    CvqaMaterial,
+    PublishedAnswer,
+    SetFacts,
+    cvqa_material,
+)
+from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.tables import Sheet, markdown, write_table
+from cfeval.stats.intervals import Interval
+
+
+def run_statistics(
+    file: Annotated[
+        Path, typer.Argument(help="CSV: img_path, query, answer, new query, new answer, type; more columns may follow.")
+    ],
+    out: TableFile = None,
+) -> None:
+    """Print any file of questions in the published layout in figures: sizes, lengths, answers, trivial baselines.
+
+    Images are not needed. A row that cannot be used is named in one line and left out.
+    """
+    found = usable(read_questions(file))
+    pairs = (QuestionPair(row.original, row.counterfactual, row.type, row.img_path) for row in found)
+    rows = question_statistics.rows(CvqaMaterial({}, pairs={file.stem: pairs}))
+    sheet = question_statistics.sheet(rows)
+    print(markdown(sheet), end="")
+    if out:
+        write_table(out, question_statistics.STATISTICS.row, rows, sheet)
+
+
+def run_figure(
+    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(FIGURES)}.")],
+    table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
+    out: FigureOut,
+) -> None:
+    """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
+    draw_figure(FIGURES, TABLES, name, table, out)
+
+
+def run_metrics(
+    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: cvqa_table3.csv, ….")],
+    out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
+) -> None:
+    """Gather the headline figures of the tables for `dvc metrics`."""
+    write_metrics("cvqa", TABLES, tables, metrics, out)
+
+
+OF_QUESTIONS = ("statistics", "answers")
+OF_BUILDS = ("builds",)
+"""Tables that are made from something else than scores."""
+OF_ANSWERS = ("programs",)
+"""Tables that are made from scores and answers, of arms whose answerers write programs."""
+
+
+def run_table(
+    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
+    out: TableOut,
+    results: Annotated[Path, typer.Option(help="The study's results: questions/, answers/, scores/, … in it.")] = Path(
+        "results/cvqa"
+    ),
+    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
+    arms: Annotated[str, typer.Option(help='The arms, as JSON: [{"set": …, "answerer": …}].')] = "[]",
+    sets: Annotated[str, typer.Option(help='What sets are, as JSON: {"NAME": {"subset": false}}.')] = "{}",
+    answerers: Annotated[
+        str, typer.Option(help='What answerers are, as JSON: {"NAME": {"kind": "chat", "paper": …}}.')
+    ] = "{}",
+    builds: Annotated[list[str] | None, typer.Option("--build", help="A set that was built; once for each.")] = None,
+    interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
+    genders: Annotated[
+        Path | None, typer.Option(help="Perceived gender of people in COCO images (CSV: id, bb_gender).")
+    ] = None,
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", help="Published cells (CSV); may be repeated.")
+    ] = None,
+) -> None:
+    """Make one of the study's tables from its results: CSV with every column, Markdown and LaTeX for readers.
+
+    Without arms, sets and builds it is an empty table.
+    """
+    if name not in TABLES:
+        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
+    asked = from_json(arms, list[CvqaArm], "--arms")
+    of_set = from_json(sets, dict[str, SetFacts], "--sets")
+    of_answerer = from_json(answerers, dict[str, AnswererFacts], "--answerers")
+    if name in OF_ANSWERS:
+        asked = [arm for arm in asked if _programs(of_answerer, arm)]
+    material = cvqa_material(
+        {arm: records_of(results / "scores", _names(arm), CvqaScore, shards) for arm in asked if _of_scores(name)},
+        answerers=of_answerer,
+        sets=of_set,
+        interval=from_json(interval, Interval, "--interval"),
+        published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
+        genders=read_genders(genders) if genders else {},
+        **_others(name, results, shards, asked, [*of_set, *(builds or ())], builds or []),
+    )
+    _write(name, material, out)
+
+
+def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
+    """Whether an arm's answers are programs'."""
+    return arm.answerer in answerers and answerers[arm.answerer].kind == "program"
+
+
+def _of_scores(name: str) -> bool:
+    return name not in (*OF_QUESTIONS, *OF_BUILDS)
+
+
+def _others(
+    name: str, results: Path, shards: int, arms: list[CvqaArm], sets: list[str], builds: list[str]
+) -> dict[str, Any]:
+    """What a table is made from beside scores."""
+    if name in OF_QUESTIONS:
+        return {"pairs": {of: _questions(results, of, shards) for of in dict.fromkeys(sets)}}
+    if name in OF_ANSWERS:
+        return {"said": {arm: records_of(results / "answers", _names(arm), Said, shards) for arm in arms}}
+    if name in OF_BUILDS:
+        return {"built": {of: records_of(results / "fates", [of], CvqaBuild, 1) for of in builds}}
+    return {}
+
+
+def _questions(results: Path, of: str, shards: int) -> Iterator[QuestionPair]:
+    for pair in records_of(results / "questions", [of], Pair, shards):
+        yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256)
+
+
+def _names(arm: CvqaArm) -> tuple[str, str]:
+    return arm.set, arm.answerer
+
+
+def _write(name: str, material: CvqaMaterial, out: Path) -> None:
+    table = TABLES[name].load()
+    rows = table.rows(material)
+    write_table(out, table.row, rows, table.sheet(rows))
+
+
+def run_rate(
+    results: Annotated[
+        Path, typer.Argument(help="CSV: the columns of the published questions, then response and new_response.")
+    ],
+    answerer: Annotated[str, typer.Option(help="What the table calls whoever answered.")] = "response",
+    interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
+    out: TableFile = None,
+) -> None:
+    """Score what another tool answered: a CSV in the published layout with the columns `response` and `new_response`.
+
+    Both readers read every response; accuracies are by type, baselines below. Images are not needed: rows that name the
+    same one share it. A row that cannot be used is named in one line and left out; an empty response is no answer, so
+    that its pair has no score.
+    """
+    how = from_json(interval, Interval, "--interval")
+    found = usable(read_results(results))
+    scored = (score for one in found for score in scores({id_of(one.row): _pair(one)}, _said(one)))
+    arm = CvqaArm(set=results.stem, answerer=answerer)
+    rows = rows_of(cvqa_material({arm: scored}, interval=how), "", [arm])
+    sheet = _sheet(results, rows)
+    print(markdown(sheet), end="")
+    if out:
+        write_table(out, AccuracyRow, rows, sheet)
+
+
+def _pair(one: CvqaResult) -> Pair:
+    """The row as the study files it; the image's name stands for its hash."""
+    row = one.row
+    return Pair(
+        id=id_of(row),
+        image=ImageRef(path=row.img_path, sha256=sha256(row.img_path.encode()).hexdigest()),
+        original=row.original,
+        counterfactual=row.counterfactual,
+        type=row.type,
+        img_path=row.img_path,
+    )
+
+
+def _said(one: CvqaResult) -> tuple[Said, Said]:
+    row = one.row
+    return (
+        _reply(id_of(row), "original", row.original.question, one.response),
+        _reply(id_of(row), "counterfactual", row.counterfactual.question, one.new_response),
+    )
+
+
+def _reply(item: str, side: Side, asked: str, text: str) -> Said:
+    status = Status.OK if text.strip() else Status.UNPARSABLE
+    return Said(id=item, side=side, asked=asked, text=text.strip(), **ended(status, "answers", "empty response"))
+
+
+def _sheet(results: Path, rows: list[AccuracyRow]) -> Sheet:
+    letters = any(row.type.startswith("abs_counting") for row in rows)
+    title = f"{results.name}: original and counterfactual questions, by type"
+    return accuracy_sheet("cvqa_rate", title, rows, "Empty: no row.", more=[accuracy.TABLE7_NOTE] if letters else [])

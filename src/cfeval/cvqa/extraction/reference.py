@@ -1,0 +1,77 @@
+"""The released rules that read an answer (C-VQA, `format_response.py`), quirks and all; and one for options.
+
+A number: the first word, up to `if` or after an opening if-clause, that is all digits or spelled zero to ten. So `no`
+is 0, `3.5` is 3, `-3` is 3, `1,000` is 1, and `twelve` is nothing. Yes and no: `not` anywhere means no, and otherwise a
+mere `is` means yes. The released scripts have no rule for options; ours is the first letter that stands alone, else the
+only option whose value the reply names.
+"""
+
+import re
+
+from cfeval.cvqa.csv_format import LETTERS, Choices
+from cfeval.cvqa.records import Form
+
+_SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: number for number, word in enumerate(_SPELLED)} | {"no": 0, "none": 0}
+_WORD, _WORD_OR_COMMA = re.compile(r"\b\w+\b"), re.compile(r"\b\w+\b|,")
+_NO, _YES = {"no", "false", "not"}, {"yes", "true", "be", "is", "are"}
+_WRAPPED = re.compile(
+    r"\(\s*([a-d])\s*\)|\b(?:option|answer\s+is|answer)\b[\s:]*\(?([a-d])\b\)?|^\W*([a-d])\W*$", re.IGNORECASE
+)
+_LETTER = re.compile(r"\b[A-D]\b")
+
+
+def read(reply: str, form: Form, choices: Choices | None = None) -> str | None:
+    """What the rules make of a reply: digits, `yes`, `no`, or a letter as shown; None for their `fail` and `-1`.
+
+    Args:
+        choices: the options as they were shown, where the form is `choice`.
+    """
+    if form == "boolean":
+        return _boolean(reply)
+    return _number(reply) if form == "number" else _letter(reply, choices)
+
+
+def _number(reply: str) -> str | None:
+    """`format_response.py`, all types but `boolean`."""
+    for word in _before_or_after_if(_WORD_OR_COMMA.findall(reply.lower())):
+        if word.isdigit():
+            return _digits(word)
+        if word in _NUMBERS:
+            return str(_NUMBERS[word])
+    return None
+
+
+def _before_or_after_if(words: list[str]) -> list[str]:
+    """What follows the first comma where `if` comes first, else what comes before any `if`."""
+    if "if" not in words:
+        return words
+    if words[0] != "if":
+        return words[: words.index("if")]
+    return words[words.index(",") + 1 :] if "," in words else []
+
+
+def _digits(word: str) -> str | None:
+    """The number without leading zeros; None where Python's `int` gives up (`²`, thousands of digits)."""
+    try:
+        return str(int(word))
+    except ValueError:
+        return None
+
+
+def _boolean(reply: str) -> str | None:
+    """`format_response.py`, type `boolean`."""
+    words = set(_WORD.findall(reply.lower()))
+    if words & _NO:
+        return "no"
+    return "yes" if words & _YES else None
+
+
+def _letter(reply: str, choices: Choices | None) -> str | None:
+    """The first letter A to D that stands alone, once `(c)`, `option c`, `answer is c` and a lone `c` are a bare C."""
+    bare = _WRAPPED.sub(lambda found: f" {next(filter(None, found.groups())).upper()} ", reply)
+    if found := _LETTER.search(bare):
+        return found.group()
+    said = set(_WORD.findall(reply))
+    named = [letter for letter, value in zip(LETTERS, choices.values if choices else (), strict=False) if value in said]
+    return named[0] if len(named) == 1 else None

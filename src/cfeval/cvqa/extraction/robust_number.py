@@ -1,0 +1,160 @@
+"""Numbers in free replies; see `cfeval.cvqa.extraction.robust`."""
+
+import re
+from itertools import pairwise
+
+from cfeval.cvqa.extraction.text import Stated, Token, asserted, numbers, sentences, tokens
+
+_CLAUSE, _MARKS = 200, 4
+"""Characters of a clause, and conclusions of a sentence, that are looked at: a reply may be of any length."""
+UNSURE = "?"
+"""Stands among the numbers that a text names for one that cannot be told."""
+_CONCLUDING = re.compile(
+    r"\b(?:so|therefore|thus|hence|leaving|leaves|total of|in total|altogether|equals|which gives|which makes)\b|=",
+    re.I,
+)
+_WOULD = re.compile(r"\b(?:would|will)\b|'d\b", re.IGNORECASE)
+_SUM = re.compile(r"\b\w+ (?:plus|minus|times|and) \w+ (?:is|makes|gives|are|equals)\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|never|neither|nor|than|least|most|up to|maybe|perhaps|possibly|could|might|may)\b|n't\b")
+_CHANGE = re.compile(
+    r"\b(?:(?:increas|decreas|reduc|chang|grow|drop|declin|shrink|lower|differ)\w*"
+    r"|ris(?:es?|ing)|rose|grew|fall(?:s|en|ing)?|fell|goes|go|gone|went|up|down) by\W*$"
+    r"|\b(?:all|every\w*|any\w*|none|nothing|nobody) but\W*$"
+)
+"""What stands before a number that says how much changes, or what is left out, not how many there are."""
+_ADDS_UP = re.compile(
+    r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^.;=]{1,40}\b(?:and|plus) \1\b(?! (?:is|are))"
+)
+"""`one in red and one in blue`: what is named twice may be meant to be added."""
+_NONE_OF = re.compile(
+    r"\b(?:(?:would|will|is|are|was|were)(?: not|n't)(?: be)? any(?: more)?\b(?! (?:less|fewer|different|change))"
+    r"|won't be any\b)"
+)
+_NO_COUNT = frozenset(
+    {
+        *("longer", "more", "less", "fewer", "doubt", "matter", "change", "changes", "difference", "different"),
+        *("other", "others", "need", "reason", "problem", "way", "but", "and", "or", "it", "there", "they"),
+        *("he", "she", "this", "that", "the", "a", "i", "we", "you", "because", "if", "then", "so", "not"),
+        *("yes",),
+    }
+)
+"""What may follow a `no` that counts nothing."""
+_NOTHING = frozenset({"none", "nobody", "nothing", "noone"})
+_VAGUE = frozenset(
+    {
+        *("couple", "pair", "pairs", "few", "several", "many", "some", "multiple", "dozens", "hundreds", "thousands"),
+        *("lots", "half", "third", "quarter", "percent", "both"),
+    }
+)
+"""Amounts that are no number."""
+_PRONOUN_BEFORE = frozenset(
+    ["the", "this", "that", "another", "each", "every", "which", "any", "other", "red", "blue", "big", "small", "same"]
+)
+_SINGLE = {("a", "single"), ("only", "single"), ("just", "single")}
+_DELTAS = frozenset(["more", "fewer", "less", "extra", "additional", "other", "others"])
+
+
+def number(said: Stated) -> str | None:
+    """The number that a reply comes down to, as digits."""
+    if said.final is not None:
+        found = _named(_concluded(asserted(said.final)))
+        if found:
+            return _only(found)
+    told = [(sentence, _named(sentence)) for sentence in map(asserted, sentences(said.text))]
+    told = [(sentence, found) for sentence, found in told if found]
+    everywhere = {value for _, found in told for value in found}
+    if len(everywhere) <= 1 or not told:
+        return _only(everywhere)
+    return _conclusion([sentence for sentence, _ in told])
+
+
+def _conclusion(of: list[str]) -> str | None:
+    """The number that the last sentence concludes with, where no other sentence concludes something else."""
+    ends = [_named(_concluded(sentence)) for sentence in of if _concludes(sentence)]
+    if not ends or not _concludes(of[-1]):
+        return None
+    return _only({value for found in ends for value in found})
+
+
+def _concludes(sentence: str) -> bool:
+    return any(mark.search(sentence) for mark in (_CONCLUDING, _WOULD, _SUM))
+
+
+def _concluded(sentence: str) -> str:
+    """What stands after the last `so` or `=` or the like of a sentence, where a number does."""
+    found = [*_CONCLUDING.finditer(sentence), *_SUM.finditer(sentence)]
+    for mark in sorted(found, key=lambda one: -one.end())[:_MARKS]:
+        if _named(sentence[mark.end() :]):
+            return sentence[mark.end() :]
+    return sentence
+
+
+def _only(found: set[str]) -> str | None:
+    """The only number named, if it is one."""
+    [one] = found if len(found) == 1 else [UNSURE]
+    return None if one == UNSURE else one
+
+
+def _named(text: str) -> set[str]:
+    """The numbers that a text names, as digits; `UNSURE` among them where there is one that cannot be told."""
+    found = {"0"} if _NONE_OF.search(text.lower()) else set()
+    lower = _NONE_OF.sub(" ", text.lower())
+    words = tokens(lower)
+    for one in numbers(words):
+        if not _is_pronoun(words, one.first, one.last):
+            known = one.value is not None and _is_plain(words, one.first, one.last, lower)
+            found.add(str(one.value) if known else UNSURE)
+    found |= {"0" for place, word in enumerate(words) if word.text in _NOTHING or _is_no_thing(words, place)}
+    for word, following in pairwise(words):
+        if (word.text, following.text) in _SINGLE:
+            found.add(UNSURE if _NOT.search(_clause(lower, word.start)) else "1")
+    if _ADDS_UP.search(lower):
+        found.add(UNSURE)
+    found |= {UNSURE for word in words if word.text in _VAGUE}
+    return found
+
+
+def _is_no_thing(words: list[Token], place: int) -> bool:
+    """`no cats`, `no one`; not `no,` nor `no more`."""
+    following = words[place + 1].text if place + 1 < len(words) else ""
+    return words[place].text == "no" and following[:1].isalpha() and following not in _NO_COUNT
+
+
+def _is_pronoun(words: list[Token], first: int, last: int) -> bool:
+    """`the one`, `no one`, `one of`, which count nothing."""
+    if first != last or words[first].text != "one":
+        return False
+    before = words[first - 1].text if first else ""
+    return before in _PRONOUN_BEFORE or before == "no"
+
+
+def _is_plain(words: list[Token], first: int, last: int, text: str) -> bool:
+    """Whether a number stands there as such: neither denied nor doubted, no bound, no part, no end of a range."""
+    after = [word.text for word in words[last + 1 : last + 3]]
+    if after[:1] in (["%"], ["+"], ["/"], ["percent"], ["x"]) or (after[:1] and after[0] in _DELTAS):
+        return False
+    if after[:1] in (["or"], ["to"], ["through"]) and after[1:2] and (after[1].isdigit() or after[1] in ("so", "more")):
+        return False
+    before = words[first - 1].text if first else ""
+    if before in (
+        "no",
+        "over",
+        "under",
+        "above",
+        "below",
+        "nearly",
+        "almost",
+        "another",
+        "extra",
+        "additional",
+        "#",
+        "$",
+    ):
+        return False
+    start = words[first].start
+    return not (_CHANGE.search(text[max(0, start - _CLAUSE) : start]) or _NOT.search(_clause(text, start)))
+
+
+def _clause(text: str, end: int) -> str:
+    """What stands before a place, from the last comma or the like on."""
+    return re.split(r"[,;:](?!\d)|\bbut\b|\bso\b", text[max(0, end - _CLAUSE) : end])[-1]

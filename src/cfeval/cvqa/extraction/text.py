@@ -1,0 +1,202 @@
+"""How a free reply is taken apart: what it finally states, what it only supposes, and whether it declines to answer.
+
+Numbers in English text, in digits and in words; what is no plain whole number is told apart from what is none.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TYPOGRAPHY = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "\u00a0": " "})
+_MARKUP = re.compile(r"\\(?:text|mathrm|mathbf)?|\$+(?=[\d\\])|(?<=\d)\$+|[*_`~]{1,3}|^\s*#+\s+", re.MULTILINE)
+_BOXED = re.compile(r"\\boxed\s*\{([^{}]*)\}|^\s*####\s*(.*)$", re.MULTILINE)
+_STEP = re.compile(r"\b(?:step|part)\s*\d+\s*[:.)-]?", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_ANSWER = re.compile(
+    r"\banswer\b(?P<between>[^.?!;\n]{0,40}?)(?P<verb>\bis\b|\bare\b|\bbe\b|\bremains\b|\bbecomes\b|\bequals\b|:|=)"
+    r"(?:\s*:)?",
+    re.IGNORECASE,
+)
+_DOUBTED = re.compile(
+    r"\b(?:not|never|cannot|whether|if|unless|could|might|may|maybe|perhaps|possibly|either|wrong|incorrect|what|which)\b"
+    r"|n't\b",
+    re.IGNORECASE,
+)
+_DECLINED = re.compile(
+    r"\b(?:cannot|can ?not|can't|could not|couldn't|unable|not able|impossible|hard|difficult|not possible)\b"
+    r"(?:\W+\w+){0,4}?\W+(?:tell|telling|say|see|determine|know|answer|count|view|provide|identify|assist|help|access"
+    r"|process|determined|known|seen|counted|answered|told|said|comment|discern|judge|make|give|confirm|decide)\b"
+    r"|\bas an? (?:ai|assistant|language|large)\b"
+    r"|\b(?:do|does|did)(?: not|n't) (?:know|have|contain|show|provide|specify)"
+    r"|\bnot (?:sure|certain|specified|provided|given|mentioned|known|applicable|relevant)\b"
+    r"|\bno (?:idea|clue|information|answer|image|picture|photo|telling|way|context|data|evidence|indication)\b"
+    r"|\b(?:unclear|unknown|unsure|uncertain|undetermined|indeterminate|undefined|ambiguous|insufficient|inconclusive"
+    r"|unanswerable|depends|sorry|apologi[sz]e|error|failed|exception|n/a|refuse|decline|guess)\b"
+    r"|\bmore (?:information|context|details?)\b",
+    re.IGNORECASE,
+)
+_UNSEEN = re.compile(r"\bnot (?:visible|clear|shown|enough)\b", re.IGNORECASE)
+_ANSWERED = re.compile(r"\W*(?:yes|no)\s*[,.;:!-]", re.IGNORECASE)
+"""After such an opening, `not visible` and the like explain an answer; elsewhere they stand for one."""
+_ANEW = re.compile(r"[.!?;\n]|\b(?:but|however)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"\b(?:even )?(?:if|when|after|once|because|since|given that|assuming|suppose|supposing|unless|whether|without"
+    r"|except)\b.*?"
+    r"(?:,(?!\d)|:(?!\d)|\bthen\b|(?=\b(?:there|it|they|we|you|he|she|this|that|i|the \w+(?: \w+)?) "
+    r"(?:would|will|'d|'ll|could|should)\b)|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPENING = re.compile(
+    r"^\W*(?:with|by|adding|removing|taking|starting|from|subtracting|doubling|out of|of)\b.*?,(?!\d)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a reply comes down to.
+
+    `final` is what follows its last `the answer is`, None where it says nothing of the kind; `text` the whole of it.
+    """
+
+    text: str
+    final: str | None
+
+
+def stated(reply: str) -> Stated | None:
+    """Take a reply apart; None where it declines to answer and gives no answer afterwards."""
+    text = _plain(reply)
+    declined = [*_DECLINED.finditer(text), *(() if _ANSWERED.match(text) else _UNSEEN.finditer(text))]
+    if not declined:
+        return Stated(text, _final(text))
+    anew = _ANEW.search(text, max(found.end() for found in declined))
+    after = _final(text[anew.end() :]) if anew else None
+    return None if after is None else Stated(after, after)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text but for questions."""
+    return [part for part in _SENTENCE.split(text) if part.strip() and not part.rstrip(" \"')").endswith("?")]
+
+
+def asserted(sentence: str) -> str:
+    """A sentence without what it only supposes or gives as a reason: `if 2 came, there would be 5` → the latter."""
+    return _OPENING.sub(" ", _SUPPOSED.sub(" ", sentence))
+
+
+def _plain(reply: str) -> str:
+    """Without typography, markup and the labels of steps."""
+    text = reply.translate(_TYPOGRAPHY)
+    text = _BOXED.sub(lambda found: f"\nanswer: {found.group(1) or found.group(2)}.\n", text)
+    return re.sub(r":[ \t]*\n+", ": ", _STEP.sub(" ", _MARKUP.sub("", text))).strip()
+
+
+def _final(text: str) -> str | None:
+    """What follows the last `answer is`, or `answer:`, up to the end of the sentence; one in doubt ends up as ``."""
+    found = None
+    for sentence in sentences(text):
+        for match in _ANSWER.finditer(sentence):
+            doubted = _DOUBTED.search(asserted(sentence[: match.start()]) + match.group())
+            tail = sentence[match.end() :].strip()
+            found = "?" if doubted or re.match(r"(?:not|n't|neither)\b", tail, re.IGNORECASE) else tail
+    return found or None
+
+
+_UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+SMALL = {word: number for number, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
+_LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
+_TOO_MUCH = 10**15
+WORDS = frozenset({*SMALL, *_LARGE})
+"""Words that are numbers or parts of them."""
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[a-z]+(?:'[a-z]+)?|[^\s\w]|\w+")
+_WHOLE = re.compile(r"(\d+|\d{1,3}(?:,\d{3})+)(?:\.0+)?")
+_POINTS_OF_THOUSANDS = re.compile(r"\d{1,3}(?:\.000)+")
+_SIGNS = ("-", "−", "–", "—")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word, number or mark of a lower-case text, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that a text names: tokens `first` to `last`. `value` is None where it is no plain whole number."""
+
+    first: int
+    last: int
+    value: int | None
+
+
+def tokens(text: str) -> list[Token]:
+    """Words, numbers and marks of a lower-case text."""
+    return [Token(found.group(), *found.span()) for found in _TOKEN.finditer(text)]
+
+
+def numbers(of: list[Token]) -> Iterator[Number]:
+    """The numbers in a text, from left to right, signs included (`-3`, `minus three`)."""
+    place = 0
+    while place < len(of):
+        found = _digits(of, place) or _spelled(of, place)
+        if found:
+            yield _signed(of, found)
+        place = found.last + 1 if found else place + 1
+
+
+def _digits(of: list[Token], place: int) -> Number | None:
+    text = of[place].text
+    if not (text[0].isascii() and text[0].isdigit()):
+        return None
+    whole = None if _POINTS_OF_THOUSANDS.fullmatch(text) else _WHOLE.fullmatch(text)
+    glued = place + 1 < len(of) and of[place + 1].start == of[place].end and of[place + 1].text[0].isalnum()
+    short = whole is not None and len(whole.group(1)) <= 18 and not glued
+    value = int(whole.group(1).replace(",", "")) if whole and short else None
+    return Number(place, place, value)
+
+
+def _spelled(of: list[Token], place: int) -> Number | None:
+    """The longest run of number words from here on: `one hundred and twenty-one`; `a dozen`."""
+    value, part, last, least = 0, 0, -1, 10**9
+    at = place + 1 if of[place].text == "a" else place
+    if at > place and not (at < len(of) and of[at].text in _LARGE):
+        return None
+    while at < len(of) and part < _TOO_MUCH:
+        word = of[at].text
+        if word in SMALL and SMALL[word] < least:
+            part, least = part + SMALL[word], 10 if SMALL[word] >= 20 else 0
+        elif word in _LARGE:
+            part, least = max(part, 1) * _LARGE[word], 100
+            value, part = (value + part, 0) if word != "hundred" else (value, part)
+        elif not (word in ("-", "and") and last == at - 1 and _goes_on(of, at, least)):
+            break
+        last = at if word in WORDS else last
+        at += 1
+    return None if last < 0 else Number(place, last, value + part if value + part < _TOO_MUCH else None)
+
+
+def _goes_on(of: list[Token], at: int, least: int) -> bool:
+    """Whether `-` or `and` here joins two parts of one number: `twenty-one`, `hundred and one`."""
+    following = of[at + 1].text if at + 1 < len(of) else ""
+    wanted = 100 if of[at].text == "and" else 10
+    return following in SMALL and SMALL[following] < least and least == wanted
+
+
+def _signed(of: list[Token], number: Number) -> Number:
+    """With what stands before it: a sign makes it negative, unless it joins two numbers."""
+    before = of[number.first - 1] if number.first else None
+    if before is None or number.value is None:
+        return number
+    close = before.end == of[number.first].start
+    if before.text in ("minus", "negative") or (before.text in _SIGNS and close):
+        earlier = of[number.first - 2] if number.first > 1 else None
+        joined = earlier is not None and (earlier.text[0].isalnum() if before.text == "minus" else False)
+        joined = joined or (before.text in _SIGNS and earlier is not None and earlier.end == before.start)
+        return Number(number.first - 1, number.last, None if joined else -number.value)
+    return number

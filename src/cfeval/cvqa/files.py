@@ -1,0 +1,74 @@
+"""What the verbs of the study share: options, opening the pictures that the stages pass on."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from cfeval.core import images
+from cfeval.core.cli_options import writable
+from cfeval.core.csv_files import CsvFile
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture
+from cfeval.core.records import ImageRef
+
+R = TypeVar("R")
+QuestionsFile = Annotated[
+    Path,
+    typer.Option("--questions", help="Pairs of questions (JSONL); their pictures lie in the folder or archive beside."),
+]
+AnswersFile = Annotated[Path, typer.Option("--answers", help="Answers (JSONL).")]
+DraftsFile = Annotated[
+    Path,
+    typer.Option("--drafts", help="Drafted questions (JSONL); their pictures lie in the folder or archive beside."),
+]
+DraftsFiles = Annotated[
+    list[Path],
+    typer.Option("--drafts", help="Drafted questions (JSONL) with all their shards, pictures beside; may be repeated."),
+]
+ReviewsFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--reviews", help="Reviews of the drafts (JSONL) with all their shards; may be repeated."),
+]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        callback=lambda out: writable(out) if out else None,
+        help="Table to write as well, without ending: OUT.csv, OUT.md and OUT.tex.",
+    ),
+]
+_SHOWN = 20
+"""Rows that are left out and named one by one; of more, the rest is counted."""
+
+
+def opener(records: Path) -> Callable[[ImageRef], Picture]:
+    """How to open the pictures of a record file."""
+    folder = images.folder_of(records)
+    return lambda ref: images.load(folder, ref)
+
+
+def name_unusable(lines: Sequence[str]) -> None:
+    """Say on stderr which rows of a file were left out, a line each, and how many."""
+    for line in lines[:_SHOWN]:
+        print(f"left out: {line}", file=sys.stderr)
+    if lines:
+        print(f"{len(lines)} row{'s' * (len(lines) > 1)} left out", file=sys.stderr)
+
+
+def usable(found: CsvFile[R]) -> Iterator[R]:
+    """The rows of a file that can be used; behind the last the others are named on stderr.
+
+    Raises:
+        InputError: there is no row that can be used.
+    """
+    none = True
+    for row in found:
+        none = False
+        yield row
+    if none:
+        first = f"; the first unusable row: {found.faults[0]}" if found.faults else ""
+        raise InputError(f"{found.path}: no row that can be used{first}")
+    name_unusable(found.faults)

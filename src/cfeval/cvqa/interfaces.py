@@ -1,0 +1,198 @@
+"""What everyone offers who answers questions about images: a model that is asked, a program, chance.
+
+What everyone offers who turns a question into a counterfactual one, in the paper's steps (C-VQA, Appendix B).
+
+What everyone offers who checks a drafted question against its image (C-VQA, Section 3.2).
+
+What everyone offers who writes a program that answers a question. It sees the question, not the image.
+
+What every set of question pairs offers.
+
+Vision operations for programs; the protocol and its types stand in `cfeval.cvqa.programs.vision`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from cfeval.core.images import Picture
+from cfeval.core.records import Metadata, Status
+from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
+from cfeval.cvqa.records import Language, PairType, ProgramRun, Question, Side
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """A question about an image, asked in a fresh turn; `type` says what kind of answer is due."""
+
+    item: str
+    side: Side
+    type: PairType
+    picture: Picture
+    question: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class AnswerReply:
+    """What was asked and said, or why nothing was; `program` is the program that said it, where it was one."""
+
+    asked: str
+    text: str = ""
+    model: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+    program: ProgramRun | None = None
+
+
+class Answerer(Protocol):
+    """Answers questions. A reply depends on its own request only."""
+
+    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
+        """Answer every request, in order."""
+        ...
+
+
+Wanted = Literal["direct", "boolean"]
+"""The groups that can be built from the text alone; indirect questions need a person who sees the image."""
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """An original question with its answer, and the group of the counterfactual one that is wanted."""
+
+    item: str
+    question: str
+    answer: str
+    type: Wanted
+    seed: int
+
+
+@dataclass(frozen=True)
+class BuildReply:
+    """The four fields of the step format, or why there are none; `raw` is the reply as it came."""
+
+    step1: str = ""
+    step2: str = ""
+    question: str = ""
+    answer: str = ""
+    raw: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Builder(Protocol):
+    """Builds counterfactual questions. A reply depends on its own request only."""
+
+    def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
+        """Build a question for every request, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """A draft beside its image; `metadata` is what the source keeps beside it, for checkers that know the truth."""
+
+    item: str
+    picture: Picture
+    original: Question
+    counterfactual: Question
+    type: PairType
+    seed: int
+    metadata: Metadata | None = None
+
+
+@dataclass(frozen=True)
+class CheckReply:
+    """Whether the new question is about the image, and whether its answer is right; or why neither is known."""
+
+    related: Literal[0, 1] | None = None
+    reasonable: Literal[0, 1] | None = None
+    reason_given: str = ""
+    raw: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Checker(Protocol):
+    """Checks drafts. A reply depends on its own request only."""
+
+    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
+        """Check every request, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class ProgramRequest:
+    """A question, and the language its program is wanted in."""
+
+    item: str
+    question: str
+    type: PairType
+    language: Language
+    seed: int
+
+
+@dataclass(frozen=True)
+class ProgramReply:
+    """The program, cut from the reply, or why there is none; `raw` is the reply as it came."""
+
+    code: str = ""
+    raw: str = ""
+    model: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Programmer(Protocol):
+    """Writes programs. A reply depends on its own request only."""
+
+    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
+        """Write a program for every request, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class RawPair:
+    """A pair before it is filed: see `cfeval.cvqa.records.Pair` for the fields."""
+
+    id: str
+    picture: Picture
+    original: Question
+    counterfactual: Question
+    type: PairType
+    img_path: str
+    coco: int | None = None
+    metadata: Metadata | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class QuestionSet(Protocol):
+    """A set of question pairs."""
+
+    def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
+        """At most `items` pairs, all of them where it is None; the same arguments give the same pairs.
+
+        Rows that cannot be used (no image, malformed) are left out, and `skipped` says which and why.
+        """
+        ...
+
+    def count(self, items: int | None) -> int:
+        """How many pairs `pairs` gives at most; no image is opened or drawn."""
+        ...
+
+    def with_options(self, items: int | None) -> int:
+        """How many of these have questions with options, which can be asked in several orders; of a draw about."""
+        ...
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """One line for each row that `pairs` left out, after it is exhausted."""
+        ...
+
+
+__all__ = ["Box", "Found", "View", "Vision", "VisionError"]

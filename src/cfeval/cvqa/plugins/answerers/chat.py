@@ -1,0 +1,111 @@
+"""A chat model that is asked directly: the question in its family's template, in a fresh turn with the image.
+
+C-VQA, Section 4: every question, original and counterfactual, is a conversation of its own.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import model_validator
+
+from cfeval.core import registry
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOptions
+from cfeval.core.sampling import derive
+from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
+from cfeval.cvqa.prompt_templates import FAMILIES, put
+from cfeval.inference.batching import together
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
+from cfeval.inference.prompts import fill, load_prompt
+
+OWN_NAME = "answer"
+"""The name of an own template: answer.md in the folder `prompts`."""
+TYPICAL_QUESTION = 60
+"""Characters of a question, for estimates; with options about twice as many."""
+
+
+class Options(PluginOptions):
+    """Which model is asked, and how."""
+
+    model: dict[str, Any]
+    """The chat model: its backend and options."""
+    family: str = "plain"
+    """Whose template: see `cfeval.cvqa.prompt_templates`."""
+    cot: bool = False
+    """Whether the question ends with the chain-of-thought suffix (Table 4)."""
+    prompts: str = ""
+    """Folder with an own template, answer.md, that names {question}; it takes the place of the family's."""
+
+    @model_validator(mode="after")
+    def _family_is_known(self) -> "Options":
+        if self.family not in FAMILIES:
+            raise ValueError(f"no template of family '{self.family}'; {nearest(self.family, FAMILIES)}")
+        return self
+
+
+def parts(options: Options) -> tuple[Component, ...]:
+    """The chat model."""
+    return (("chat", options.model),)
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The own template."""
+    return (str(Path(options.prompts) / f"{OWN_NAME}.md"),) if options.prompts else ()
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """A template of one's own that cannot be filled."""
+    try:
+        asked(options, "?")
+    except InputError as error:
+        yield Diagnostic(False, str(error))
+
+
+def calls(options: Options) -> tuple[CallEstimate, ...]:
+    """One for each question."""
+    return registry.estimate_calls("chat", options.model)
+
+
+def build(options: Options) -> Answerer:
+    """The answerer."""
+    return Chat(registry.build("chat", options.model), options)
+
+
+def asked(options: Options, question: str) -> str:
+    """The question as it is put.
+
+    Raises:
+        InputError: the own template is missing, empty, or names something else than {question}.
+    """
+    if not options.prompts:
+        return put(question, options.family, options.cot)
+    template = load_prompt(OWN_NAME, protocol="answer", study="cvqa", folder=Path(options.prompts))
+    return fill(template, question=put(question, "plain", options.cot))
+
+
+class Chat:
+    """Asks a chat model."""
+
+    def __init__(self, model: ChatModel, options: Options) -> None:
+        self.model = model
+        self.side_by_side = together(model)
+        self.options = options
+
+    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
+        """Put every question to the model."""
+        texts = [asked(self.options, request.question) for request in requests]
+        pairs = zip(requests, texts, strict=True)
+        replies = hold(self.model, [one_request(_request(request, text)) for request, text in pairs])
+        return [_reply(text, reply) for text, reply in zip(texts, replies, strict=True)]
+
+
+def _request(request: AnswerRequest, text: str) -> ChatRequest:
+    return ChatRequest(request.item, (Turn("user", text, request.picture),), derive(request.seed, "answer"))
+
+
+def _reply(text: str, reply: ChatReply) -> AnswerReply:
+    if reply.status == Status.OK and not reply.text.strip():
+        return AnswerReply(text, "", reply.model, Status.UNPARSABLE, "empty reply", reply.calls)
+    return AnswerReply(text, reply.text.strip(), reply.model, reply.status, reply.reason, reply.calls)

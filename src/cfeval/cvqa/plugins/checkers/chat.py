@@ -1,0 +1,109 @@
+"""A checker that is any chat model with eyes: it sees the image, both questions and both answers.
+
+What a second model says of a draft (C-VQA, Section 3.2): is the new question about the image, its answer right?
+"""
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from cfeval.core import registry
+from cfeval.core.registry import CallEstimate, Component, Diagnostic
+from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
+from cfeval.cvqa.prompt_templates import with_templates
+from cfeval.inference.batching import together
+from cfeval.inference.chat import ChatModel, Dialogue, hold
+from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
+from cfeval.inference.prompts import (
+    AskingOptions,
+    Form,
+    Heard,
+    Question,
+    ask,
+    expected,
+    model_of,
+    question,
+    template_faults,
+    template_files,
+)
+
+SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
+"""A reply; the analysis comes first, so that the verdict follows from it."""
+
+
+class Verdict(BaseModel):
+    """Whether the new question is about the image, and whether its answer is right."""
+
+    model_config = ConfigDict(frozen=True)
+
+    related: Bit
+    reasonable: Bit
+
+
+def read_verdict(text: str) -> Verdict | None:
+    """The last well-formed verdict of a reply, or None: JSON, or two lines `RELATED:`, `REASONABLE:`."""
+    return last_verdict(text, Verdict, "01")
+
+
+PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")
+FORM = Form("build", "check", PLACEHOLDERS, SCHEMA, read_verdict, seen=True)
+_REASON = 300
+"""Characters that are kept of what was said before the verdict."""
+
+
+class Options(AskingOptions):
+    """Which model, and how it is asked. Templates in an own folder: check.md, check_repair.md."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The templates."""
+    return template_files(with_templates(options), FORM)
+
+
+def parts(options: Options) -> tuple[Component, ...]:
+    """The chat model."""
+    return model_of(options)
+
+
+def calls(options: Options) -> tuple[CallEstimate, ...]:
+    """One with a picture, and one where the reply must be repaired."""
+    return expected(with_templates(options), FORM)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Templates that cannot be filled."""
+    yield from template_faults(with_templates(options), FORM)
+
+
+def build(options: Options) -> Checker:
+    """The checker."""
+    return Chat(registry.build("chat", options.model), question(with_templates(options), FORM))
+
+
+class Chat:
+    """Asks a chat model about every draft; see `cfeval.inference.prompts`."""
+
+    def __init__(self, model: ChatModel, asked: Question[Verdict]) -> None:
+        self.model, self.asked = model, asked
+        self.side_by_side = together(model)
+
+    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
+        """Have every draft looked at; a reply without a verdict is no review."""
+        return [_reply(heard) for heard in hold(self.model, [self._dialogue(request) for request in requests])]
+
+    def _dialogue(self, request: CheckRequest) -> Dialogue[Heard[Verdict]]:
+        values = {
+            "question": request.original.question,
+            "answer": request.original.answer,
+            "new_question": request.counterfactual.question,
+            "new_answer": request.counterfactual.answer,
+        }
+        return ask(self.asked, request.item, values, request.seed, request.picture)
+
+
+def _reply(heard: Heard[Verdict]) -> CheckReply:
+    said = heard.value
+    if said is None:
+        return CheckReply(raw=heard.raw, status=heard.status, reason=heard.reason, calls=heard.calls)
+    reason = " ".join(heard.raw.split())[:_REASON]
+    return CheckReply(said.related, said.reasonable, reason, heard.raw, calls=heard.calls)

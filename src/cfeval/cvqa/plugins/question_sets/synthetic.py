@@ -1,0 +1,93 @@
+"""Synthetic puzzles of known truth, made on the spot (C-VQA-Synthetic; C-VQA, Section 3.3)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from cfeval.core.errors import CfevalError
+from cfeval.core.images import Picture
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.cvqa.interfaces import QuestionSet, RawPair
+from cfeval.cvqa.synthetic.icons import icons_of
+from cfeval.cvqa.synthetic.puzzles import make_puzzle
+from cfeval.cvqa.synthetic.records import GREATEST_SIZE, LEAST_SIZE, PUZZLE_TYPES, SIZE, PuzzleType
+from cfeval.cvqa.synthetic.release import row_of
+from cfeval.cvqa.synthetic.render import png_of
+
+
+class Options(PluginOptions):
+    """Which puzzles."""
+
+    items: int = Field(3000, ge=1)
+    """How many there are where all of them are wanted: as many as are published."""
+    types: tuple[PuzzleType, ...] = Field(PUZZLE_TYPES, min_length=1)
+    """The templates; they take turns."""
+    size: int = Field(SIZE, ge=LEAST_SIZE, le=GREATEST_SIZE)
+    """Width and height of the pictures, pixels."""
+    icons: str | None = None
+    """A folder of flowers (PNG or JPEG, in folders or not), such as those of Icons-50; else the project's own."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The user's flowers, which the pictures depend on."""
+    if not options.icons or not Path(options.icons).is_dir():
+        return ()
+    return tuple(str(Path(options.icons) / name) for name in icons_of(_folder(options)).names)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Whether the user's flowers can be used."""
+    if options.icons:
+        try:
+            yield Diagnostic(True, f"{options.icons}: {len(icons_of(_folder(options)).names)} flowers")
+        except CfevalError as error:
+            yield Diagnostic(False, str(error))
+
+
+def _folder(options: Options) -> Path | None:
+    return Path(options.icons) if options.icons else None
+
+
+def build(options: Options) -> QuestionSet:
+    """The set.
+
+    Raises:
+        InputError: the icons cannot be used.
+    """
+    return Synthetic(options)
+
+
+class Synthetic:
+    """Draws as many puzzles as are wanted."""
+
+    skipped: tuple[str, ...] = ()
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.icons = icons_of(_folder(options))
+
+    def count(self, items: int | None) -> int:
+        """As many as are wanted."""
+        return self.options.items if items is None else items
+
+    def with_options(self, items: int | None) -> int:
+        """All of them."""
+        return self.count(items)
+
+    def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
+        """Puzzles that differ by seed; the first ones stay the same when more are wanted."""
+        options = self.options
+        for number in range(1, self.count(items) + 1):
+            kind = options.types[(number - 1) % len(options.types)]
+            puzzle = make_puzzle(seed, number, kind, options.size, self.icons.names)
+            row = row_of(puzzle)
+            yield RawPair(
+                id=Path(row.img_path).stem,
+                picture=Picture(png_of(puzzle, self.icons)),
+                original=row.original,
+                counterfactual=row.counterfactual,
+                type=row.type,
+                img_path=row.img_path,
+                counts=puzzle.scene.counts(),
+            )

@@ -1,0 +1,241 @@
+"""The functions that programs know from Python, on a program's own values; what costs more than a step takes more."""
+
+# ruff: noqa: ARG001 - all functions of a table are called alike
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from cfeval.cvqa.programs import text
+from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.limits import Exhausted, ProgramFault
+from cfeval.cvqa.programs.operators import binary
+from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Members, Native, collect, iterate, key, kind, weigh
+
+_PLUS = ast.Add()
+_DIGITS = 300
+"""Decimal places that `round` takes."""
+
+
+def sort_order(machine: Machine, items: Sequence[object], by: object, reverse: bool) -> list[int]:
+    """The numbers of the items in sorted order; stable, also in reverse, as in Python."""
+    keys: list[Any] = [item if by is None else call(by, [item], {}, machine) for item in items]
+    for one in keys:
+        weigh(one, machine.meter)
+    machine.meter.step(len(keys) * len(keys).bit_length())
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
+def _len(machine: Machine, value: Any, /) -> int:
+    if not isinstance(value, str | list | tuple | dict | Members | range):
+        raise ProgramFault(f"a value of type {kind(value)} has no length", kind="TypeError")
+    return len(value)
+
+
+def _int(machine: Machine, value: object = 0, /) -> int:
+    if not isinstance(value, str | int | float):
+        raise ProgramFault(f"int takes a number or a text, not {kind(value)}", kind="TypeError")
+    if isinstance(value, str) and len(value) > _DIGITS:
+        raise ProgramFault(f"int of a text of {len(value)} characters; at most {_DIGITS}", kind="ValueError")
+    return int(value)
+
+
+def _float(machine: Machine, value: object = 0.0, /) -> float:
+    if not isinstance(value, str | int | float):
+        raise ProgramFault(f"float takes a number or a text, not {kind(value)}", kind="TypeError")
+    return float(value)
+
+
+def _str(machine: Machine, value: object = "", /) -> str:
+    return text.text_of(value, machine.meter)
+
+
+def _bool(machine: Machine, value: object = False, /) -> bool:
+    return bool(value)
+
+
+def _abs(machine: Machine, value: Any, /) -> object:
+    if not isinstance(value, NUMBERS):
+        raise ProgramFault(f"abs takes a number, not {kind(value)}", kind="TypeError")
+    return abs(value)
+
+
+def _round(machine: Machine, number: Any, ndigits: int | None = None) -> object:
+    if not isinstance(number, NUMBERS):
+        raise ProgramFault(f"round takes a number, not {kind(number)}", kind="TypeError")
+    if ndigits is not None and (not isinstance(ndigits, int) or abs(ndigits) > _DIGITS):
+        raise ProgramFault(f"round takes at most {_DIGITS} decimal places", kind="ValueError")
+    return round(number, ndigits)
+
+
+def _range(machine: Machine, /, *bounds: Any) -> range:
+    if not 1 <= len(bounds) <= 3 or not all(isinstance(bound, int) for bound in bounds):
+        raise ProgramFault("range takes one to three integers", kind="TypeError")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if step == 0:
+        raise ProgramFault("range: the step is zero", kind="ValueError")
+    count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
+    if count > machine.meter.budget.container:
+        shown = str(count) if count < 10**15 else "very many"
+        raise Exhausted(f"a range of {shown} values; at most {machine.meter.budget.container} are allowed")
+    return range(start, stop, step)
+
+
+def _best(better: Callable[[list[int], Any], int], name: str) -> Callable[..., object]:
+    """`min` and `max`: the first of the best, by a key; a default where there is none."""
+
+    def run(machine: Machine, /, *values: object, key: object = None, **default: object) -> object:
+        if default.keys() - {"default"} or not values:
+            raise ProgramFault(f"{name} takes values or one list, `key` and `default`", kind="TypeError")
+        items = collect(values[0], machine.meter) if len(values) == 1 else list(values)
+        if not items and default:
+            return default["default"]
+        if not items:
+            raise ProgramFault(f"{name} of no values", kind="ValueError")
+        keys: list[Any] = [item if key is None else call(key, [item], {}, machine) for item in items]
+        for one in keys:
+            weigh(one, machine.meter)
+        return items[better(list(range(len(keys))), keys.__getitem__)]
+
+    return run
+
+
+def _sum(machine: Machine, values: object, start: object = 0) -> object:
+    """From left to right, on every version of Python."""
+    if isinstance(start, str):
+        raise ProgramFault("sum cannot add texts; use join", kind="TypeError")
+
+    for value in iterate(values, machine.meter):
+        start = binary(_PLUS, start, value, machine.meter)
+    return start
+
+
+def _sorted(machine: Machine, values: object, /, *, key: object = None, reverse: object = False) -> list[object]:
+    items = collect(values, machine.meter)
+    return [items[number] for number in sort_order(machine, items, key, bool(reverse))]
+
+
+def _any(machine: Machine, values: object, /) -> bool:
+    return any(iterate(values, machine.meter))
+
+
+def _all(machine: Machine, values: object, /) -> bool:
+    return all(iterate(values, machine.meter))
+
+
+def _enumerate(machine: Machine, iterable: object, start: int = 0) -> Lazy:
+    if not isinstance(start, int):
+        raise ProgramFault("enumerate starts at an integer", kind="TypeError")
+    return Lazy(enumerate(iterate(iterable, machine.meter), start))
+
+
+def _zip(machine: Machine, /, *iterables: object, strict: object = False) -> Lazy:
+    return Lazy(zip(*(iterate(iterable, machine.meter) for iterable in iterables), strict=bool(strict)))
+
+
+def _map(machine: Machine, function: object, /, *iterables: object) -> Lazy:
+    if not iterables:
+        raise ProgramFault("map takes a function and at least one list", kind="TypeError")
+    rows = zip(*(iterate(iterable, machine.meter) for iterable in iterables), strict=False)
+    return Lazy(call(function, row, {}, machine) for row in rows)
+
+
+def _filter(machine: Machine, function: object, iterable: object, /) -> Lazy:
+    items = iterate(iterable, machine.meter)
+    return Lazy(item for item in items if (item if function is None else call(function, [item], {}, machine)))
+
+
+def _reversed(machine: Machine, value: Any, /) -> Lazy:
+    if not isinstance(value, list | tuple | str | range | dict):
+        raise ProgramFault(f"reversed cannot take {kind(value)}", kind="TypeError")
+    return Lazy(iter(reversed(collect(value, machine.meter))))
+
+
+def _next(machine: Machine, iterator: object, /, *default: object) -> object:
+    if not isinstance(iterator, Lazy) or len(default) > 1:
+        raise ProgramFault("next takes an iterator, such as a generator expression, and a default", kind="TypeError")
+    missing: list[object] = []
+    item = next(iterate(iterator, machine.meter), missing)
+    if item is not missing:
+        return item
+    if not default:
+        raise ProgramFault("next: nothing is left, and there is no default", kind="StopIteration")
+    return default[0]
+
+
+def _list(machine: Machine, values: object = (), /) -> list[object]:
+    return collect(values, machine.meter)
+
+
+def _tuple(machine: Machine, values: object = (), /) -> tuple[object, ...]:
+    return tuple(collect(values, machine.meter))
+
+
+def _set(machine: Machine, values: object = (), /) -> Members:
+    return Members(key(item, machine.meter) for item in collect(values, machine.meter))
+
+
+def _dict(machine: Machine, values: object = (), /, **named: object) -> dict[object, object]:
+    if isinstance(values, dict):
+        machine.meter.step(len(values))
+        return values | named
+    items: dict[object, object] = {}
+    for pair in iterate(values, machine.meter):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ProgramFault("dict takes pairs", kind="ValueError")
+        items[key(pair[0], machine.meter)] = pair[1]
+        machine.meter.grow(len(items))
+    return items | named
+
+
+def _isinstance(machine: Machine, value: object, types: object, /) -> bool:
+    """Of the types that have a name here; a function that makes no type is refused."""
+    wanted = types if isinstance(types, tuple) else (types,)
+    if not all(isinstance(one, Native) and one.type for one in wanted):
+        raise ProgramFault(
+            "isinstance takes int, float, str, bool, list, tuple, dict, set or ImagePatch", kind="TypeError"
+        )
+    return any(isinstance(value, one.type) for one in wanted)
+
+
+def _print(machine: Machine, /, *values: object, **named: object) -> None:
+    """Printed nowhere: a program has no output but its answer."""
+
+
+def _types() -> Iterator[Native]:
+    """The functions that are also types."""
+    yield Native("int", _int, type=(int,))
+    yield Native("float", _float, type=(float,))
+    yield Native("str", _str, type=(str,))
+    yield Native("bool", _bool, type=(bool,))
+    yield Native("list", _list, type=(list,))
+    yield Native("tuple", _tuple, type=(tuple,))
+    yield Native("dict", _dict, type=(dict,))
+    yield Native("set", _set, type=(Members,))
+
+
+_OTHERS: dict[str, Callable[..., object]] = {
+    "len": _len,
+    "abs": _abs,
+    "round": _round,
+    "range": _range,
+    "min": _best(lambda numbers, by: min(numbers, key=by), "min"),
+    "max": _best(lambda numbers, by: max(numbers, key=by), "max"),
+    "sum": _sum,
+    "sorted": _sorted,
+    "any": _any,
+    "all": _all,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": _filter,
+    "reversed": _reversed,
+    "next": _next,
+    "isinstance": _isinstance,
+    "print": _print,
+}
+FUNCTIONS: dict[str, object] = {
+    **{native.name: native for native in _types()},
+    **{name: Native(name, run) for name, run in _OTHERS.items()},
+}
+"""Every function by its name."""

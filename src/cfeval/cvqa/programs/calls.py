@@ -1,0 +1,63 @@
+"""Calling functions: those that are offered, which are recorded where they are traced, and the program's own."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from cfeval.cvqa.programs import text
+from cfeval.cvqa.programs.limits import Exhausted, ProgramFault
+from cfeval.cvqa.programs.values import Frame, Function, Machine, Native, kind
+
+
+def call(function: object, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> Any:
+    """Call a function: one that is offered, or one of the program's own."""
+    if isinstance(function, Native):
+        return _native(function, arguments, named, machine)
+    if not isinstance(function, Function):
+        raise ProgramFault(f"a value of type {kind(function)} cannot be called", kind="TypeError")
+    if machine.level >= machine.meter.budget.depth:
+        raise Exhausted(f"functions called within each other more than {machine.meter.budget.depth} deep")
+    inner = Frame(machine, function.outer, _bound(function, arguments, named), function.local)
+    machine.level += 1
+    try:
+        return function.body(inner)
+    finally:
+        machine.level -= 1
+
+
+def _bound(function: Function, arguments: Sequence[object], named: dict[str, object]) -> dict[str, object]:
+    """The parameters of a call by name."""
+    names, defaults = function.names, function.defaults
+    bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    given = dict(zip(names, arguments, strict=False))
+    missing = [name for name in names if name not in bound | given | named]
+    extra = [name for name in named if name in given or name not in names]
+    if len(arguments) > len(names) or missing or extra:
+        raise ProgramFault(f"{function.name} takes ({', '.join(names)}) and was called otherwise", kind="TypeError")
+    return bound | given | named
+
+
+def _native(function: Native, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> object:
+    line = machine.line
+    try:
+        result = function.run(machine, *function.receiver, *arguments, **named)
+    except TypeError:
+        _check_signature(function, arguments, named)
+        raise
+    if function.traced:
+        shown = [text.glimpse(value) for value in (*function.receiver, *arguments)]
+        shown += [f"{name}={text.glimpse(value)}" for name, value in named.items()]
+        machine.trace.add(line, function.name, ", ".join(shown), text.glimpse(result))
+    return machine.meter.keep(result)
+
+
+def _check_signature(function: Native, arguments: Sequence[object], named: dict[str, object]) -> None:
+    """Say so where a call failed because it does not fit what the function takes."""
+    signature = inspect.signature(function.run)
+    try:
+        signature.bind(None, *function.receiver, *arguments, **named)
+    except TypeError:
+        taken = [str(name) for name in signature.parameters][1 + len(function.receiver) :]
+        raise ProgramFault(
+            f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError"
+        ) from None

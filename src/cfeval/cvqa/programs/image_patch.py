@@ -1,0 +1,293 @@
+"""ViperGPT's `ImagePatch` and its functions (ICCV 2023), on an injected vision.
+
+Coordinates are whole pixels with the y axis pointing up, as there. Methods take their coordinates relative to the patch
+(its left and lower edge are 0), attributes are those of the whole image. `crop` and what `find` returns reach 10 pixels
+farther on each side, within the patch, as there. Kept as published: those 10 pixels, truncation to whole pixels,
+`exists` asking about each finding, `distance` of overlapping boxes being minus their IoU.
+
+Departures. `verify_property` tells `red car` from `blue car` and so on where the attribute is of a known kind, else
+from plain `car`; the published list of options is not used. `best_image_match` scores each content against `something
+else`, as our vision's scores sum to one. `exists` stops at the first finding that is confirmed. `ImagePatch(image,
+left, …)` stops at the image's edges. `llm_query` works as a method and as a function, and so does `simple_query`.
+`patch.inside(other)` is an EXTENSION of this project: whether what was found in one patch lies within the OUTLINE, not
+the box, of what was found in the other.
+
+ViperGPT's functions, beside the methods of `ImagePatch`; departures are listed in `cfeval.cvqa.programs.image_patch`.
+
+Which other attributes an attribute is told from, where a model compares descriptions of a part.
+"""
+
+# ruff: noqa: ARG001
+import math
+from collections.abc import Callable, Sequence
+
+from cfeval.cvqa.programs.coercion import coerce
+from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, collect, kind
+from cfeval.cvqa.programs.vision import Found
+
+_FAMILIES = (
+    ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray"),
+    ("wooden", "metal", "plastic", "glass", "stone", "leather", "paper"),
+    ("round", "square", "triangular", "rectangular"),
+    ("small", "large"),
+    ("open", "closed"),
+    ("wet", "dry"),
+    ("old", "young"),
+    ("empty", "full"),
+)
+_SAME = {"grey": "gray", "violet": "purple", "wood": "wooden", "metallic": "metal", "big": "large", "circular": "round"}
+
+
+def alternatives(attribute: str) -> tuple[str, ...]:
+    """The other attributes of its kind; empty where the attribute is of no kind that is listed."""
+    name = attribute.strip().lower()
+    name = _SAME.get(name, name)
+    family = next((family for family in _FAMILIES if name in family), ())
+    return tuple(other for other in family if other != name)
+
+
+MARGIN = 10
+"""Pixels by which a crop is grown on each side."""
+VERIFIED = 0.6
+"""The score above which an attribute is taken to be there."""
+DEFAULT_QUESTION = "What is this?"
+
+
+def patch_of(image: Image) -> ImagePatch:
+    """The patch that covers an image; its lower left corner is (0, 0)."""
+    left, top, right, bottom = image.view.box
+    return ImagePatch(0, 0, int(right - left), int(bottom - top), left, bottom, image.view, image.view.found)
+
+
+def part_of(patch: ImagePatch, edges: Sequence[object], margin: int, found: Found | None = None) -> ImagePatch:
+    """A part of a patch by left, lower, right, upper relative to it, grown by a margin and kept within it.
+
+    Raises:
+        ProgramFault: nothing is left, as upstream refuses a patch without an area.
+    """
+    left, lower, right, upper = (pixel(edge) for edge in edges)
+    width, height = patch.right - patch.left, patch.upper - patch.lower
+    left, lower = max(0, left - margin), max(0, lower - margin)
+    right, upper = min(width, right + margin), min(height, upper + margin)
+    if left >= right or lower >= upper:
+        raise ProgramFault(
+            f"a crop without an area: left {left}, lower {lower}, right {right}, upper {upper} "
+            f"of a patch of {width} × {height}",
+            kind="ValueError",
+        )
+    x, y = patch.left, patch.lower
+    return ImagePatch(x + left, y + lower, x + right, y + upper, patch.x, patch.y, patch.source, found)
+
+
+def pixel(edge: object) -> int:
+    """A coordinate as a whole pixel, cut off towards zero; a fault where it is none."""
+    if not isinstance(edge, NUMBERS) or not math.isfinite(edge):
+        raise ProgramFault(f"a coordinate is a finite number, not {kind(edge)}", kind="TypeError")
+    return int(edge)
+
+
+def a_patch(value: object, where: str) -> ImagePatch:
+    """A value that must be a patch, or a fault that names the function."""
+    if not isinstance(value, ImagePatch):
+        raise ProgramFault(f"{where} takes an ImagePatch, not {kind(value)}", kind="TypeError")
+    return value
+
+
+def size(image: Image) -> tuple[int, int]:
+    """Width and height of a bare image."""
+    left, top, right, bottom = image.view.box
+    return int(right - left), int(bottom - top)
+
+
+ATTRIBUTES: dict[str, Callable[..., object]] = {
+    "left": lambda patch: patch.left,
+    "lower": lambda patch: patch.lower,
+    "right": lambda patch: patch.right,
+    "upper": lambda patch: patch.upper,
+    "width": lambda patch: patch.right - patch.left,
+    "height": lambda patch: patch.upper - patch.lower,
+    "horizontal_center": lambda patch: (patch.left + patch.right) / 2,
+    "vertical_center": lambda patch: (patch.lower + patch.upper) / 2,
+    "cropped_image": lambda patch: Image(patch.view()),
+}
+"""Of a patch."""
+IMAGE_ATTRIBUTES: dict[str, Callable[..., object]] = {
+    "width": lambda image: size(image)[0],
+    "height": lambda image: size(image)[1],
+    "size": size,
+}
+"""Of a bare image."""
+
+
+def _find(machine: Machine, self: ImagePatch, /, object_name: object) -> list[ImagePatch]:
+    patches = []
+    for found in machine.eyes.find(self.view(), object_name):
+        left, top, right, bottom = found.box
+        x, y = self.x + self.left, self.y - self.lower
+        patches.append(part_of(self, (left - x, y - bottom, right - x, y - top), MARGIN, found))
+    return patches
+
+
+def _exists(machine: Machine, self: ImagePatch, /, object_name: str) -> bool:
+    name = str(object_name).strip().lower()
+    if name.isdigit() or name.startswith("number"):
+        wanted = coerce(name.removeprefix("number").strip())
+        return coerce(machine.eyes.ask(self.view(), "What number is written here, in digits?")) == wanted
+    question = f"Is this a {object_name}?"
+    patches = _find(machine, self, object_name)
+    return any("yes" in machine.eyes.ask(patch.view(), question).lower() for patch in patches)
+
+
+def _verify_property(machine: Machine, self: ImagePatch, /, object_name: str, visual_property: str) -> bool:
+    others = [f"{other} {object_name}" for other in alternatives(str(visual_property))] or [object_name]
+    return machine.eyes.match(self.view(), [f"{visual_property} {object_name}", *others])[0] > VERIFIED
+
+
+def _best_text_match(machine: Machine, self: ImagePatch, /, option_list: object, prefix: object = None) -> object:
+    options = collect(option_list, machine.meter)
+    if not options:
+        raise ProgramFault("best_text_match of no options", kind="ValueError")
+    texts = options if prefix is None else [f"{prefix} {option}" for option in options]
+    scores = machine.eyes.match(self.view(), texts)
+    return options[max(range(len(options)), key=scores.__getitem__)]
+
+
+def _simple_query(machine: Machine, self: ImagePatch, /, question: object = None) -> str:
+    return machine.eyes.ask(self.view(), DEFAULT_QUESTION if question is None else question)
+
+
+def _llm_query(machine: Machine, self: ImagePatch, /, question: object, long_answer: object = True) -> str:
+    return machine.eyes.tell(question, bool(long_answer))
+
+
+def _compute_depth(machine: Machine, self: ImagePatch, /) -> float:
+    return machine.eyes.depth(self.view())
+
+
+def _crop(
+    machine: Machine, self: ImagePatch, /, left: object, lower: object, right: object, upper: object
+) -> ImagePatch:
+    return part_of(self, (left, lower, right, upper), MARGIN)
+
+
+def _overlaps_with(
+    machine: Machine, self: ImagePatch, /, left: object, lower: object, right: object, upper: object
+) -> bool:
+    edges = [pixel(edge) for edge in (left, lower, right, upper)]
+    apart = self.left > edges[2] or self.right < edges[0] or self.lower > edges[3] or self.upper < edges[1]
+    return not apart
+
+
+def _inside(machine: Machine, self: ImagePatch, /, other: object) -> bool:
+    return machine.eyes.inside(self.view(), a_patch(other, "inside").view())
+
+
+METHODS: dict[str, Callable[..., object]] = {
+    "find": _find,
+    "exists": _exists,
+    "verify_property": _verify_property,
+    "best_text_match": _best_text_match,
+    "simple_query": _simple_query,
+    "llm_query": _llm_query,
+    "compute_depth": _compute_depth,
+    "crop": _crop,
+    "overlaps_with": _overlaps_with,
+    "inside": _inside,
+}
+"""Of a patch; names and parameters are ViperGPT's."""
+
+
+_NEUTRAL = "something else"
+
+
+def _image_patch(
+    machine: Machine,
+    /,
+    image: object,
+    left: object = None,
+    lower: object = None,
+    right: object = None,
+    upper: object = None,
+) -> ImagePatch:
+    if not isinstance(image, Image):
+        raise ProgramFault(f"ImagePatch takes an image, not {kind(image)}", kind="TypeError")
+    whole = patch_of(image)
+    given = (left, lower, right, upper)
+    if all(edge is None for edge in given):
+        return whole
+    if any(edge is None for edge in given):
+        raise ProgramFault("ImagePatch takes all of left, lower, right, upper, or none", kind="TypeError")
+    return part_of(whole, given, 0)
+
+
+def _best_image_match(
+    machine: Machine, /, list_patches: object, content: object, return_index: object = False
+) -> object:
+    patches = [a_patch(patch, "best_image_match") for patch in collect(list_patches, machine.meter)]
+    contents = [content] if isinstance(content, str) else collect(content, machine.meter)
+    if not patches or not contents:
+        return None
+    scores = [
+        sum(machine.eyes.match(patch.view(), [text, _NEUTRAL])[0] for text in contents) / len(contents)
+        for patch in patches
+    ]
+    best = max(range(len(patches)), key=scores.__getitem__)
+    return best if return_index else patches[best]
+
+
+def _apart(machine: Machine, one: object, other: object, /) -> object:
+    if isinstance(one, NUMBERS) and isinstance(other, NUMBERS):
+        return abs(one - other)
+    return _between(a_patch(one, "distance"), a_patch(other, "distance"))
+
+
+def _bool_to_yesno(machine: Machine, /, bool_answer: object) -> str:
+    return "yes" if bool_answer else "no"
+
+
+def _coerce_to_numeric(machine: Machine, /, string: object) -> object:
+    if isinstance(string, NUMBERS):
+        return string
+    if not isinstance(string, str):
+        raise ProgramFault(f"coerce_to_numeric takes a text, not {kind(string)}", kind="TypeError")
+    return coerce(string)
+
+
+def _call_llm_query(machine: Machine, /, question: object, long_answer: object = True) -> str:
+    return machine.eyes.tell(question, bool(long_answer))
+
+
+def _call_simple_query(machine: Machine, /, question: object = None) -> str:
+    return machine.eyes.ask(machine.eyes.root, DEFAULT_QUESTION if question is None else question)
+
+
+def _between(one: ImagePatch, other: ImagePatch) -> float:
+    """Between the nearest edges, in pixels; minus the IoU where the boxes overlap."""
+    across = max(0, one.left - other.right, other.left - one.right)
+    along = max(0, one.lower - other.upper, other.lower - one.upper)
+    if across or along:
+        return math.hypot(across, along)
+    width = min(one.right, other.right) - max(one.left, other.left)
+    height = min(one.upper, other.upper) - max(one.lower, other.lower)
+    shared = width * height
+    return -shared / (_area(one) + _area(other) - shared)
+
+
+def _area(patch: ImagePatch) -> int:
+    return (patch.right - patch.left) * (patch.upper - patch.lower)
+
+
+_OFFERED: dict[str, Callable[..., object]] = {
+    "best_image_match": _best_image_match,
+    "distance": _apart,
+    "bool_to_yesno": _bool_to_yesno,
+    "coerce_to_numeric": _coerce_to_numeric,
+    "llm_query": _call_llm_query,
+    "simple_query": _call_simple_query,
+}
+SURFACE: dict[str, object] = {
+    **{name: Native(name, run, traced=True) for name, run in _OFFERED.items()},
+    "ImagePatch": Native("ImagePatch", _image_patch, traced=True, type=(ImagePatch,)),
+}
+"""By name; `ImagePatch` is also a type for `isinstance`."""

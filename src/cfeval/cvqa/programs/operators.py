@@ -1,0 +1,172 @@
+"""Operators on a program's values: what Python gives, with the size of a result checked before it is made."""
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from cfeval.cvqa.programs.limits import Meter, ProgramFault
+from cfeval.cvqa.programs.values import NUMBERS, Members, collect, key, kind, weigh
+
+_NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.LShift: ("<<", operator.lshift),
+    ast.RShift: (">>", operator.rshift),
+    ast.BitOr: ("|", operator.or_),
+    ast.BitAnd: ("&", operator.and_),
+    ast.BitXor: ("^", operator.xor),
+}
+_CHECKED = {ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitAnd, ast.BitXor}
+_SETS = (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)
+_UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
+    ast.USub: ("-", operator.neg),
+    ast.UAdd: ("+", operator.pos),
+    ast.Invert: ("~", operator.invert),
+}
+_ORDER: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+}
+_SEQUENCES = (str, list, tuple)
+_CONTAINERS = (list, tuple, dict, Members)
+
+
+def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
+    """`left op right` as a new value."""
+    if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        return _number(op, left, right, meter)
+    if isinstance(op, ast.Add) and isinstance(left, _SEQUENCES) and type(left) is type(right):
+        _new(left, len(left) + len(right), meter)
+        return operator.add(left, right)
+    if isinstance(op, ast.Mult) and isinstance(right, _SEQUENCES):
+        left, right = right, left
+    if isinstance(op, ast.Mult) and isinstance(left, _SEQUENCES) and isinstance(right, int):
+        _new(left, len(left) * max(right, 0), meter)
+        return left * right
+    if isinstance(op, _SETS) and isinstance(left, Members) and isinstance(right, Members):
+        meter.length(len(left) + len(right))
+        meter.step(len(left) + len(right))
+        return _NUMERIC[type(op)][1](left, right)
+    if isinstance(op, ast.BitOr) and isinstance(left, dict) and isinstance(right, dict):
+        meter.length(len(left) + len(right))
+        meter.step(len(left) + len(right))
+        return left | right
+    if isinstance(op, ast.Mod) and isinstance(left, str):
+        raise ProgramFault("formatting with % is not allowed; use an f-string or str()", kind="TypeError")
+    sign = _NUMERIC[type(op)][0]
+    raise ProgramFault(f"{sign} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
+
+
+def _number(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
+    if type(op) in _CHECKED:
+        _check_numbers(op, left, right, meter)
+    return meter.keep(_NUMERIC[type(op)][1](left, right))
+
+
+def _check_numbers(op: ast.operator, left: Any, right: Any, meter: Meter) -> None:
+    """What must be known of two numbers before the operators that can make huge ones, or no real number, are used."""
+    whole = isinstance(left, int) and isinstance(right, int)
+    if isinstance(op, ast.Pow):
+        if whole and right > 0:
+            meter.bits(int(left).bit_length() * int(right))
+        elif left < 0 and not float(right).is_integer():
+            raise ProgramFault("the power is a complex number, which is not allowed", kind="ValueError")
+    elif not whole:
+        raise ProgramFault(f"{_NUMERIC[type(op)][0]} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
+    elif isinstance(op, ast.LShift) and left and right > 0:
+        meter.bits(int(left).bit_length() + int(right))
+
+
+def _new(like: object, count: int, meter: Meter) -> None:
+    """Count a sequence that is about to be made."""
+    if isinstance(like, str):
+        meter.text(count)
+    else:
+        meter.length(count)
+    meter.step(1 + count // 256)
+
+
+def extended(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:
+    """`left op= right`: a list or set grows in place, as in Python; anything else is a new value."""
+    if isinstance(left, list) and isinstance(op, ast.Add):
+        items = right if isinstance(right, list) else collect(right, meter)
+        _new(left, len(left) + len(items), meter)
+        left.extend(items)
+        return left
+    if isinstance(left, Members) and isinstance(right, Members) and isinstance(op, ast.BitOr):
+        meter.length(len(left) + len(right))
+        meter.step(len(right))
+        left |= right
+        return left
+    result = binary(op, left, right, meter)
+    if isinstance(left, list) and isinstance(result, list):
+        left[:] = result
+        return left
+    return result
+
+
+def unary(op: ast.unaryop, value: Any, meter: Meter) -> object:
+    """`op value`."""
+    if isinstance(op, ast.Not):
+        return not value
+    sign, function = _UNARY[type(op)]
+    if not isinstance(value, NUMBERS) or (isinstance(op, ast.Invert) and isinstance(value, float)):
+        raise ProgramFault(f"{sign} cannot take {kind(value)}", kind="TypeError")
+    return meter.keep(int(value).__invert__() if isinstance(op, ast.Invert) else function(value))
+
+
+def compare(op: ast.cmpop, left: Any, right: Any, meter: Meter) -> bool:
+    """`left op right` of a comparison."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        return (left is right) == isinstance(op, ast.Is)
+    if isinstance(op, ast.Eq | ast.NotEq):
+        return equal(left, right, meter) == isinstance(op, ast.Eq)
+    if isinstance(op, ast.In | ast.NotIn):
+        return contains(right, left, meter) == isinstance(op, ast.In)
+    return ordered(op, left, right, meter)
+
+
+def equal(left: object, right: object, meter: Meter) -> bool:
+    """Whether two values are equal."""
+    if isinstance(left, _CONTAINERS) and isinstance(right, _CONTAINERS):
+        weigh(left, meter)
+        weigh(right, meter)
+    return bool(left == right)
+
+
+def ordered(op: ast.cmpop, left: Any, right: Any, meter: Meter) -> bool:
+    """Whether one value is before or after another."""
+    sign, function = _ORDER[type(op)]
+    numbers = isinstance(left, NUMBERS) and isinstance(right, NUMBERS)
+    if not numbers and not (type(left) is type(right) and isinstance(left, (*_SEQUENCES, Members))):
+        raise ProgramFault(f"{sign} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
+    if not numbers:
+        weigh(left, meter)
+        weigh(right, meter)
+    return bool(function(left, right))
+
+
+def contains(container: Any, item: Any, meter: Meter) -> bool:
+    """`item in container`."""
+    if isinstance(container, str):
+        if not isinstance(item, str):
+            raise ProgramFault(f"`in` a text takes a text, not {kind(item)}", kind="TypeError")
+        meter.step(1 + len(container) // 64)
+        return item in container
+    if isinstance(container, dict | Members):
+        return key(item, meter) in container
+    if isinstance(container, list | tuple):
+        weigh(container, meter)
+        return item in container
+    if isinstance(container, range):
+        meter.step(1 if isinstance(item, int) else 1 + len(container) // 16)
+        return item in container
+    raise ProgramFault(f"`in` cannot take {kind(container)}", kind="TypeError")

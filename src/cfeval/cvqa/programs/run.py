@@ -1,0 +1,59 @@
+"""Running a program in either language, with the paper's fall-back: the question put to the whole image."""
+
+from cfeval.cvqa.programs import vipergpt, visprog
+from cfeval.cvqa.programs.coercion import normalise
+from cfeval.cvqa.programs.limits import Budget, clean, cut
+from cfeval.cvqa.programs.vision import View, Vision, VisionError
+from cfeval.cvqa.records import Language, ProgramRun, TraceStep
+
+_RUNNERS = {"vipergpt": vipergpt.run, "visprog": visprog.run}
+DEFAULT = Budget()
+
+
+def run_program(
+    language: Language,
+    code: str,
+    root: View,
+    vision: Vision,
+    budget: Budget = DEFAULT,
+    question: str = "",
+    fallback: bool = True,
+) -> ProgramRun:
+    """Run a program on an image; where it fails and there is a question, ask that of the whole image instead.
+
+    The same program on the same vision gives the same record. Where the fall-back fails too, `result` is empty.
+
+    Raises:
+        VisionError: a call to a model failed (its status is not `ok`).
+    """
+    done = _RUNNERS[language](code, root, vision, budget)
+    run = ProgramRun(
+        language=language,
+        code=clean(code),
+        result=done.result,
+        fault=clean(done.fault),
+        steps=done.steps,
+        calls=done.calls,
+        trace=tuple(done.trace),
+    )
+    return _fallen_back(run, root, vision, question) if run.fault and fallback and question else run
+
+
+def _fallen_back(run: ProgramRun, root: View, vision: Vision, question: str) -> ProgramRun:
+    """The run with the answer to the question about the whole image; its step in the trace has line 0."""
+    try:
+        answer = vision.ask(root, question)
+    except VisionError as error:
+        if error.status != "ok":
+            raise
+        fault = clean(f"{run.fault}; the fall-back failed too: {' '.join(str(error).split())}")
+        return run.model_copy(update={"fault": fault, "fallback": True})
+    step = TraceStep(line=0, call="fallback", arguments=cut(repr(question)), result=cut(repr(answer)))
+    return run.model_copy(
+        update={
+            "result": normalise(answer),
+            "fallback": True,
+            "calls": run.calls + 1,
+            "trace": (*run.trace, step),
+        }
+    )

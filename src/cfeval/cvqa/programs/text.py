@@ -1,0 +1,113 @@
+"""Values as text: `str()`, f-strings and traces. Written by hand, so that its length is bounded as it grows."""
+
+import re
+from typing import Any
+
+from cfeval.cvqa.programs.limits import SHOWN, Exhausted, Meter, ProgramFault
+from cfeval.cvqa.programs.values import Function, Image, ImagePatch, Lazy, Members, Module, Native
+from cfeval.cvqa.programs.vision import Found, View
+
+_SPEC = re.compile(r"[<>^]?[0-9]{0,2},?(\.[0-9]{1,2})?[dfeg%s]?")
+"""Format specifications that are allowed: a width and precision of at most two digits."""
+
+
+def text_of(value: object, meter: Meter) -> str:
+    """`str(value)`."""
+    return meter.keep(value if isinstance(value, str) else written(value, meter.budget.string, meter))
+
+
+def quoted(value: object, meter: Meter) -> str:
+    """`repr(value)`."""
+    return meter.keep(written(value, meter.budget.string, meter))
+
+
+def formatted(value: object, spec: str, meter: Meter) -> str:
+    """A value in an f-string, by a short numeric specification."""
+    if not spec:
+        return text_of(value, meter)
+    if not _SPEC.fullmatch(spec):
+        raise ProgramFault(f"format {spec[:40]!r} is not allowed; use a width and precision of at most two digits")
+    if not isinstance(value, str | int | float):
+        raise ProgramFault(f"format {spec!r} needs a number or a text", kind="TypeError")
+    return meter.keep(format(value, spec))
+
+
+def glimpse(value: object, limit: int = SHOWN) -> str:
+    """A value as a trace shows it: no longer than that, whatever it holds."""
+    pieces: list[str] = []
+    left = limit + 1
+    for piece in _pieces(value, 0):
+        pieces.append(piece[:left])
+        left -= len(piece)
+        if left <= 0:
+            break
+    return "".join(pieces)
+
+
+def written(value: object, limit: int, meter: Meter) -> str:
+    """`repr` of a value, stopped where it grows too long."""
+    pieces: list[str] = []
+    total = 0
+    for piece in _pieces(value, 0):
+        meter.step()
+        total += len(piece)
+        if total > limit:
+            raise Exhausted(f"a text of more than {limit} characters")
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+_BRACKETS: tuple[tuple[type[Any], str, str], ...] = ((list, "[", "]"), (tuple, "(", ")"), (Members, "{", "}"))
+
+
+def _pieces(value: Any, level: int) -> Any:
+    """The pieces of a value's text, one after another; lists within themselves end in dots."""
+    if level > 20:
+        yield "…"
+        return
+    for of, start, end in _BRACKETS:
+        if isinstance(value, of):
+            yield from _listed(list(value), start, end if of is not tuple or len(value) != 1 else ",)", level)
+            return
+    if isinstance(value, dict):
+        yield "{"
+        for number, (name, item) in enumerate(value.items()):
+            yield ", " if number else ""
+            yield from _pieces(name, level + 1)
+            yield ": "
+            yield from _pieces(item, level + 1)
+        yield "}"
+        return
+    yield _plain(value)
+
+
+def _listed(items: list[object], start: str, end: str, level: int) -> Any:
+    if not items and start == "{":
+        yield "set()"
+        return
+    yield start
+    for number, item in enumerate(items):
+        yield ", " if number else ""
+        yield from _pieces(item, level + 1)
+    yield end
+
+
+def _plain(value: object) -> str:
+    """The text of a value that holds no others; never an address."""
+    if isinstance(value, ImagePatch):
+        return f"ImagePatch({value.left}, {value.lower}, {value.right}, {value.upper})"
+    if isinstance(value, Image):
+        return _box("image", value.view.box)
+    if isinstance(value, View):
+        return _box("image", value.box)
+    if isinstance(value, Found):
+        return _box("box", value.box)
+    if isinstance(value, Native | Function | Module):
+        return f"<{value.name}>"
+    if isinstance(value, Lazy):
+        return "<iterator>"
+    return repr(value)
+
+
+def _box(name: str, box: tuple[float, ...]) -> str:
+    return f"{name}({', '.join(f'{edge:g}' for edge in box)})"

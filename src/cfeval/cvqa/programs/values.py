@@ -1,0 +1,252 @@
+"""What a program's variables can hold, beside None, booleans, numbers, texts, lists, tuples and dictionaries.
+
+Every value is of one of these classes, so an operation can name what it takes. Nothing in them depends on addresses or
+on the order of hashes: the same program gives the same trace.
+"""
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSet
+from dataclasses import dataclass, field
+from typing import Any
+
+from cfeval.cvqa.programs.limits import Meter, ProgramFault, Trace
+from cfeval.cvqa.programs.vision import Eyes, Found, View
+
+_LARGEST_KEY = 2**61 - 1
+"""From here on many numbers have one hash, and a dictionary of them takes seconds between two looks at the clock."""
+NUMBERS = (int, float)
+"""Booleans are integers, as in Python."""
+
+
+class Members(MutableSet[Hashable]):
+    """A set that remembers the order in which things came in."""
+
+    def __init__(self, items: Iterable[Hashable] = ()) -> None:
+        self._items = dict.fromkeys(items)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether something is in it."""
+        return item in self._items
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """In the order in which things came in."""
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._items)
+
+    def add(self, value: Hashable) -> None:
+        """Put in."""
+        self._items[value] = None
+
+    def discard(self, value: Hashable) -> None:
+        """Take out, where it is in."""
+        self._items.pop(value, None)
+
+
+@dataclass(eq=False)
+class Lazy:
+    """An iterator: of a generator expression, `enumerate`, `zip`, `map`, `filter` or `reversed`."""
+
+    items: Iterator[object]
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """Pixels without a place of their own: the whole image, or `cropped_image` of a patch. `view` shows them."""
+
+    view: View
+
+
+@dataclass(frozen=True, eq=False)
+class ImagePatch:
+    """A part of an image as ViperGPT's programs see it: whole pixels, the y axis points UP, `upper` > `lower`.
+
+    (`x`, `y`) is the pixel of `View`'s coordinates, whose y points down, at which the patch's own coordinates are zero.
+    """
+
+    left: int
+    lower: int
+    right: int
+    upper: int
+    x: float
+    y: float
+    source: View
+    found: Found | None = None
+
+    def view(self) -> View:
+        """The part, for vision operations."""
+        box = (self.x + self.left, self.y - self.upper, self.x + self.right, self.y - self.lower)
+        return View(self.source.picture, box, self.found, self.source.item, self.source.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """A function offered to programs. `run` takes the machine first, then the program's arguments.
+
+    `receiver` is the value whose method it is; `type` is what `isinstance` takes it for; a `traced` call is recorded.
+    """
+
+    name: str
+    run: Callable[..., object]
+    traced: bool = False
+    receiver: tuple[object, ...] = ()
+    type: tuple[type, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function or lambda that a program defines; `body` runs it in the frame of a call."""
+
+    name: str
+    names: tuple[str, ...]
+    defaults: tuple[object, ...]
+    body: Callable[["Frame"], object]
+    outer: "Frame"
+    local: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """The module `math`: functions and constants by name."""
+
+    name: str
+    members: dict[str, object]
+
+
+@dataclass
+class Machine:
+    """The state of one run: what was used, what was called, how deep functions are in each other, at which line."""
+
+    meter: Meter
+    trace: Trace
+    eyes: Eyes
+    level: int = 0
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Frame:
+    """The variables of a call, and the frame in which its function was defined.
+
+    `local` are the names that the function assigns somewhere: as in Python, they are its own from its first line on.
+    """
+
+    machine: Machine
+    outer: "Frame | None" = None
+    names: dict[str, object] = field(default_factory=dict)
+    local: frozenset[str] = frozenset()
+
+    def find(self, name: str) -> object:
+        """The value of a name, or a fault."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.names:
+                return frame.names[name]
+            if name in frame.local:
+                raise ProgramFault(f"{name!r} is used before it has a value", kind="UnboundLocalError")
+            frame = frame.outer
+        raise ProgramFault(f"{name!r} is neither defined nor offered to programs", kind="NameError")
+
+
+KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "bool"),
+    (int, "int"),
+    (float, "float"),
+    (str, "str"),
+    (list, "list"),
+    (tuple, "tuple"),
+    (dict, "dict"),
+    (Members, "set"),
+    (range, "range"),
+    (type(None), "None"),
+    (ImagePatch, "ImagePatch"),
+    (Image, "image"),
+    (View, "image"),
+    (Found, "box"),
+    (Lazy, "iterator"),
+    (Native, "function"),
+    (Function, "function"),
+    (Module, "module"),
+)
+
+
+def kind(value: object) -> str:
+    """What a value is called in a fault."""
+    return next((name for of, name in KINDS if isinstance(value, of)), "value")
+
+
+def iterate(value: object, meter: Meter) -> Iterator[Any]:
+    """Go through a value, a step for each item."""
+    if isinstance(value, Lazy):
+        items = value.items
+    elif isinstance(value, str | list | tuple | dict | Members | range):
+        items = iter(value)
+    else:
+        raise ProgramFault(f"a value of type {kind(value)} cannot be iterated over", kind="TypeError")
+    return _counted(items, meter)
+
+
+def _counted(items: Iterator[object], meter: Meter) -> Iterator[object]:
+    for item in items:
+        meter.step()
+        yield item
+
+
+def collect(value: object, meter: Meter) -> list[Any]:
+    """The items of a value as a new list, stopped at the longest that is allowed."""
+    items: list[object] = []
+    for item in iterate(value, meter):
+        items.append(item)
+        meter.grow(len(items))
+    return items
+
+
+def weigh(value: object, meter: Meter, level: int = 0) -> None:
+    """Take the steps that comparing, hashing or writing out a value costs, before Python does it in one go.
+
+    Values can hold one list many times over, or themselves; what is nested too deeply is refused.
+    """
+    if isinstance(value, str):
+        meter.step(1 + len(value) // 256)
+        return
+    meter.step()
+    if isinstance(value, list | tuple | Members | dict):
+        if level > meter.budget.depth:
+            raise ProgramFault(f"values nested more than {meter.budget.depth} deep", kind="RecursionError")
+        for item in value:
+            weigh(item, meter, level + 1)
+        if isinstance(value, dict):
+            for item in value.values():
+                weigh(item, meter, level + 1)
+
+
+def key(value: object, meter: Meter) -> Hashable:
+    """A value that can be a key of a dictionary or a member of a set."""
+    if isinstance(value, tuple):
+        weigh(value, meter)
+        for item in value:
+            key(item, meter)
+    elif isinstance(value, int | float) and abs(value) >= _LARGEST_KEY:
+        raise ProgramFault("a number of 2**61 or more cannot be a key", kind="TypeError")
+    elif not isinstance(value, str | int | float | ImagePatch | Native | Function | None):
+        raise ProgramFault(f"a value of type {kind(value)} cannot be a key", kind="TypeError")
+    return value
+
+
+def stored_names(body: list[ast.stmt]) -> frozenset[str]:
+    """The names that statements assign, outside of functions, lambdas and comprehensions within them."""
+    names: set[str] = set()
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+            continue
+        elif isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+    return frozenset(names)

@@ -1,0 +1,84 @@
+"""Running ViperGPT's programs (ICCV 2023): `def execute_command(image)` and what it may use.
+
+A subset of Python, walked as a syntax tree: nothing is compiled or executed, and no name leads anywhere but to the
+functions in `cfeval.cvqa.programs.builtins`, `mathematics`, `surface` and the methods in `methods`.
+
+How a program ended, before its result is made into an answer.
+"""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cfeval.cvqa.programs.builtins import FUNCTIONS
+from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.coercion import normalise
+from cfeval.cvqa.programs.image_patch import SURFACE
+from cfeval.cvqa.programs.limits import Broken, Budget, Meter, ProgramFault, Trace
+from cfeval.cvqa.programs.math_module import MATH
+from cfeval.cvqa.programs.parser import parse
+from cfeval.cvqa.programs.statements import run_statement
+from cfeval.cvqa.programs.values import Frame, Function, Image, Machine
+from cfeval.cvqa.programs.vision import Eyes, View, Vision
+from cfeval.cvqa.records import TraceStep
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer's text, or why there is none; what was used and called either way."""
+
+    result: str
+    fault: str
+    steps: int
+    calls: int
+    trace: Sequence[TraceStep]
+
+
+def outcome(result: str, fault: str, meter: Meter, trace: Trace) -> Outcome:
+    """With what was used and called."""
+    return Outcome(result, fault, meter.steps, meter.calls, tuple(trace.steps))
+
+
+ENTRY = "execute_command"
+_TOP = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+
+
+def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
+    """Run a program on an image. What it does wrong is the outcome's `fault`, one line.
+
+    Raises:
+        VisionError: a call to a model failed (its status is not `ok`); that is no fault of the program.
+    """
+    meter, trace = Meter(budget), Trace()
+    machine = Machine(meter, trace, Eyes(vision, meter, root))
+    try:
+        return outcome(_answer(parse(code, budget), machine, root), "", meter, trace)
+    except ProgramFault as fault:
+        return outcome("", str(fault), meter, trace)
+    except Broken as broken:
+        raise broken.error from None
+
+
+def _answer(tree: ast.Module, machine: Machine, root: View) -> str:
+    frame = Frame(machine, Frame(machine, names=FUNCTIONS | SURFACE | {MATH.name: MATH}))
+    for node in tree.body:
+        if not isinstance(node, _TOP) and not _is_text(node):
+            raise ProgramFault("only functions, constants and `import math` stand outside of functions", node.lineno)
+    for node in tree.body:
+        run_statement(node, frame)
+    function = frame.names.get(ENTRY)
+    if not isinstance(function, Function):
+        raise ProgramFault(f"there is no function {ENTRY}(image)")
+    return _returned(function, frame, machine, root)
+
+
+def _returned(function: Function, frame: Frame, machine: Machine, root: View) -> str:
+    """The function's answer; parameters beyond the first are what the surface calls by that name, as upstream."""
+    extra = function.names[1 : len(function.names) - len(function.defaults)]
+    named = {name: frame.find(name) for name in extra}
+    return normalise(call(function, [Image(root)], named, machine))
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a text that does nothing, such as a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,241 @@
+"""Records of the cvqa study: pairs of questions, answers, scores; drafts of new questions and what was decided.
+
+Records of programs that answered a question: what was written, what ran, what came of it.
+"""
+
+import re
+from typing import Literal
+
+from pydantic import Field
+
+from cfeval.core.records import ImageRef, ItemId, Metadata, Outcome, Record, Sha256
+
+Language = Literal["vipergpt", "visprog"]
+"""Whose surface a program is written for (specs: ViperGPT, ICCV 2023; VisProg, CVPR 2023)."""
+
+
+class TraceStep(Record):
+    """One call of a program: the line it stands in (from 1), what was called, its arguments and result, as text.
+
+    Texts are cut to a length that a reader can take in.
+    """
+
+    line: int = Field(ge=0)
+    call: str
+    arguments: str
+    result: str
+
+
+class ProgramRun(Record):
+    """A program and how it ran.
+
+    `result` is what it returned, normalised to text (ViperGPT's rules: the first of a list, or `no`; yes and no for
+    booleans; lower case). Where it failed, `fault` says why in one line, and `fallback` that the answer came from the
+    question put to the whole image instead, as in ViperGPT.
+    """
+
+    language: Language
+    code: str
+    result: str = ""
+    fault: str = ""
+    fallback: bool = False
+    steps: int = Field(0, ge=0)
+    """Interpreter steps taken."""
+    calls: int = Field(0, ge=0)
+    """Calls of vision operations."""
+    trace: tuple[TraceStep, ...] = ()
+
+
+Side = Literal["original", "counterfactual"]
+SIDES: tuple[Side, Side] = ("original", "counterfactual")
+PairType = Literal[
+    "direct",
+    "indirect",
+    "boolean",
+    "abs_counting_1",
+    "abs_counting_2",
+    "abs_counting_3",
+    "abs_counting_4",
+    "abs_counting_5",
+    "abs_counting_6",
+]
+"""Groups of C-VQA-Real (numerical direct, numerical indirect, boolean) and templates of C-VQA-Synthetic (Section 3)."""
+REAL: tuple[PairType, ...] = ("direct", "indirect", "boolean")
+SYNTHETIC: tuple[PairType, ...] = (
+    "abs_counting_1",
+    "abs_counting_2",
+    "abs_counting_3",
+    "abs_counting_4",
+    "abs_counting_5",
+    "abs_counting_6",
+)
+Form = Literal["number", "boolean", "choice"]
+"""What an answer is: decimal digits, `yes` or `no`, or the letter of an option."""
+ReaderName = Literal["reference", "robust"]
+READERS: tuple[ReaderName, ReaderName] = ("reference", "robust")
+
+
+def form_of(kind: PairType) -> Form:
+    """What the answers of a type are."""
+    if kind == "boolean":
+        return "boolean"
+    return "number" if kind in REAL else "choice"
+
+
+def supposes(question: str) -> bool:
+    """Whether a question is under a supposition: it has an *if*."""
+    return re.search(r"\bif\b", question, re.IGNORECASE) is not None
+
+
+class CvqaArm(Record):
+    """One way through the study; its parts are names from params.yaml."""
+
+    set: str
+    answerer: str
+
+
+class Question(Record):
+    """A question and its right answer: digits, `yes` or `no`, or a letter."""
+
+    question: str = Field(min_length=1, pattern=r"\S")
+    answer: str = Field(pattern=r"^([0-9]+|yes|no|[A-D])$")
+
+
+class Pair(Record):
+    """An image, a question about it, and the same question under a counterfactual presupposition.
+
+    `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it has one.
+    `metadata` is what the set keeps beside the image, such as the record of a drawn scene; `counts` is what is in a
+    synthetic puzzle, by name.
+    """
+
+    id: ItemId
+    image: ImageRef
+    original: Question
+    counterfactual: Question
+    type: PairType
+    img_path: str
+    coco: int | None = None
+    metadata: Metadata | None = None
+    counts: dict[str, int] = {}
+
+    def side(self, side: Side) -> Question:
+        """The question of a side."""
+        return self.original if side == "original" else self.counterfactual
+
+
+class Said(Outcome):
+    """What an answerer said to one question, in a fresh turn.
+
+    `asked` is the question as it was put, without the image. `order` is, for options, their letters in the order in
+    which they were shown (`BCDA`: what was B stood first); empty where the question was asked as it stands.
+    """
+
+    id: ItemId
+    side: Side
+    order: str = ""
+    asked: str
+    text: str = ""
+    model: str = ""
+    calls: tuple[str, ...] = ()
+    program: ProgramRun | None = None
+
+
+class CvqaScore(Outcome):
+    """One reply, read by both readers and compared with the right answer.
+
+    `image` is the image's hash: items about one image share it. `gold` is the right answer as the question stands;
+    `read` what a reader read, None where it read nothing; of options both are letters of the question as it stands, and
+    `shown` is the letter as it was shown. `correct` is 1 or 0 by reader; what is not read is not correct, as in the
+    released scorer. A reply whose status is not `ok` has neither.
+    """
+
+    id: ItemId
+    side: Side
+    type: PairType
+    order: str = ""
+    image: Sha256
+    coco: int | None = None
+    gold: str
+    read: dict[ReaderName, str | None] = {}
+    shown: dict[ReaderName, str | None] = {}
+    correct: dict[ReaderName, Literal[0, 1]] = {}
+    fault: str = ""
+    """Why the program failed, where the answer is a program's and it did."""
+    fallback: bool = False
+    """Whether the question was put to the whole image instead."""
+
+
+class Draft(Outcome):
+    """A counterfactual question that was written from an original one, before anyone checked it.
+
+    `step1`, `step2`, `question` and `answer` are what the writer said in the paper's step format (C-VQA, Appendix B);
+    `raw` is the reply as it came. `arithmetic` is the answer recomputed from step 2, None where it states no sum.
+    """
+
+    id: ItemId
+    image: ImageRef
+    original: Question
+    type: PairType
+    img_path: str
+    coco: int | None = None
+    metadata: Metadata | None = None
+    step1: str = ""
+    step2: str = ""
+    question: str = ""
+    answer: str = ""
+    arithmetic: int | None = None
+    raw: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Review(Outcome):
+    """What a second model says of a draft (C-VQA, Section 3.2): is it about the image, is its answer right?"""
+
+    id: ItemId
+    related: Literal[0, 1] | None = None
+    reasonable: Literal[0, 1] | None = None
+    reason_given: str = ""
+    raw: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Decision(Record):
+    """What a person decided about a draft (a CSV to be filled in); `answer` and `question` correct the draft's."""
+
+    id: ItemId
+    accept: Literal["", "yes", "no"] = ""
+    question: str = ""
+    answer: str = ""
+    comment: str = ""
+
+
+Fate = Literal[
+    "accepted",
+    "not written",
+    "rejected",
+    "wrong sum",
+    "no sum",
+    "inconsistent",
+    "not reviewed",
+    "not related",
+    "not reasonable",
+    "undecided",
+]
+"""What becomes of a draft: it enters the set, or why not; of several reasons the first.
+
+rejected: a person said no. no sum: a number was worked out in words alone, so that nobody can recompute it.
+inconsistent: its steps name other numbers, or another answer, than the question. undecided: a person must accept it and
+has not.
+"""
+
+
+class CvqaBuild(Record):
+    """What came of a draft (builds): `by` says who verified what entered the set, `corrected` whether a person did."""
+
+    id: ItemId
+    type: PairType
+    fate: Fate
+    reason: str = ""
+    by: Literal["", "model", "person"] = ""
+    corrected: Literal[0, 1] = 0

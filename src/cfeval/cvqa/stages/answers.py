@@ -1,0 +1,114 @@
+"""Answers: every question, original and counterfactual, in a fresh turn (C-VQA, Section 4)."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Out, Seed, build
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import ended
+from cfeval.core.sampling import derive
+from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.files import QuestionsFile, opener
+from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
+from cfeval.cvqa.records import SIDES, Pair, Said, Side
+from cfeval.inference.batching import served
+from cfeval.inference.remote.settings import Offline, heed
+
+BATCH = 64
+"""Pairs whose pictures are held at a time."""
+
+
+@dataclass(frozen=True)
+class _Put:
+    pair: Pair
+    side: Side
+    order: str
+    question: str
+
+
+def answers(
+    pairs: Iterable[Pair], picture_of: Callable[[Pair], Picture], answerer: Answerer, orders: int, seed: int
+) -> Iterator[Said]:
+    """Ask both questions of every pair, in order; a question with options in `orders` of their orders.
+
+    Args:
+        pairs: the questions.
+        picture_of: how to open a pair's picture.
+        answerer: who is asked.
+        orders: 1 asks as the question stands; 2 to 4 also with the options rotated by one, two, three places. With 4
+            every value stands once at every letter.
+        seed: of the study; every question derives its own.
+    """
+
+    def requests(pair: Pair) -> list[AnswerRequest]:
+        picture = picture_of(pair)
+        return [_request(put, picture, seed) for put in _puts(pair, orders)]
+
+    def answer(some: list[list[AnswerRequest]]) -> list[list[AnswerReply]]:
+        replies = iter(answerer.answer([request for its in some for request in its]))
+        return [[next(replies) for _ in its] for its in some]
+
+    for pair, replies in served(answerer, pairs, requests, answer, BATCH):
+        yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
+
+
+def asked_in_all(pairs: Iterable[Pair], orders: int) -> int:
+    """How many questions are put about some pairs: only those with options are asked in several orders."""
+    asked = (pair.side(side).question for pair in pairs for side in SIDES)
+    return sum(orders if orders > 1 and read_choices(question) else 1 for question in asked)
+
+
+def _puts(pair: Pair, orders: int) -> Iterator[_Put]:
+    for side in SIDES:
+        question = pair.side(side).question
+        choices = read_choices(question)
+        yield _Put(pair, side, "", question)
+        for turn in range(1, orders if choices else 1):
+            order = LETTERS[turn:] + LETTERS[:turn]
+            assert choices is not None, "only options are turned"
+            yield _Put(pair, side, order, choices.reordered(order).text())
+
+
+def _request(put: _Put, picture: Picture, seed: int) -> AnswerRequest:
+    pair, side = put.pair, put.side
+    own = derive(seed, pair.id, side, put.order)
+    return AnswerRequest(pair.id, side, pair.type, picture, put.question, own)
+
+
+def _said(put: _Put, reply: AnswerReply) -> Said:
+    return Said(
+        id=put.pair.id,
+        side=put.side,
+        order=put.order,
+        asked=reply.asked,
+        text=reply.text,
+        model=reply.model,
+        calls=reply.calls,
+        program=reply.program,
+        **ended(reply.status, "answers", reply.reason),
+    )
+
+
+def run(
+    questions: QuestionsFile,
+    answerer: Annotated[str, typer.Option(help="Who answers, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+    orders: Annotated[
+        int, typer.Option(min=1, max=4, help="In how many orders of its options a question is asked.")
+    ] = 1,
+    offline: Offline = False,
+) -> None:
+    """Have every question of a set answered, original and counterfactual, each in a fresh turn."""
+    heed(offline)
+    open_picture = opener(questions)
+    total = asked_in_all(read_jsonl(questions, Pair), orders) if orders > 1 else len(SIDES) * count_records(questions)
+    pairs = read_jsonl(questions, Pair)
+    who = build("answerers", answerer, "--answerer")
+    said = answers(pairs, lambda pair: open_picture(pair.image), who, orders, seed)
+    write_jsonl(out, track(said, total, "answers"))

@@ -1,0 +1,214 @@
+"""From questions with known answers to drafts of counterfactual ones (C-VQA, Section 3.1 and Appendix B)."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.core.images import Picture
+from cfeval.core.progress import track
+from cfeval.core.records import Status, ended
+from cfeval.core.sampling import derive
+from cfeval.core.shards import file_pictured
+from cfeval.cvqa.building.arithmetic import check_sum
+from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest, Wanted
+from cfeval.cvqa.records import Draft, Question
+from cfeval.datasets.sample import RawSample, Sample, as_record
+from cfeval.datasets.vqa_format import read_questions
+from cfeval.inference.batching import served
+from cfeval.inference.remote.settings import Offline, heed
+
+BATCH = 256
+STAGE = "drafts"
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ANSWERS: dict[Wanted, str] = {"direct": "0|[1-9][0-9]{0,8}", "boolean": "yes|no"}
+NameOf = Callable[[Sample], tuple[str, int | None]]
+"""The name that a published set would give a sample's image, and its number in COCO."""
+
+
+class Skipped:
+    """Counts samples from which neither a direct nor a boolean question can be built."""
+
+    def __init__(self) -> None:
+        self.no_reference = 0
+        self.other_answer = 0
+
+    def lines(self) -> tuple[str, ...]:
+        """One line for each reason that occurred."""
+        reasons = {
+            "no right answer is known": self.no_reference,
+            "the answer is neither a number of `How many`, nor yes or no": self.other_answer,
+        }
+        return tuple(f"{count} of the source questions left out: {why}" for why, count in reasons.items() if count)
+
+
+def drafts(
+    samples: Iterable[Sample], builder: Builder, seed: int, skipped: Skipped, name_of: NameOf | None = None
+) -> Iterator[Draft]:
+    """Have a counterfactual question built from every sample that allows for one, in order.
+
+    Args:
+        samples: questions with their right answers.
+        builder: who writes.
+        seed: of the study.
+        skipped: where the other samples are counted.
+        name_of: see `NameOf`; without it the sample's id and no number.
+    """
+    sources = _sources(samples, skipped)
+    asked = served(builder, sources, lambda one: _request(*one, seed), builder.build, BATCH)
+    for (sample, original, kind), reply in asked:
+        yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
+
+
+def in_coco(split: str) -> NameOf:
+    """Names of COCO's images, such as those of val2014, from the ids of VQA's and OK-VQA's questions.
+
+    An id is the image's number and three digits (VQA v2) or one digit (OK-VQA) behind it.
+    """
+
+    def name(sample: Sample) -> tuple[str, int | None]:
+        if sample.scoring == "contains" or not sample.id.isdecimal():
+            return _by_id(sample)
+        image = int(sample.id) // (1000 if sample.scoring == "vqa" else 10)
+        return f"COCO_{split}_{image:012d}.jpg", image
+
+    return name
+
+
+def source(sample: Sample) -> tuple[Question, Wanted] | None:
+    """The original question with its answer in digits, `yes` or `no`, and the group it can be made one of."""
+    answer = sample.reference.strip().rstrip(".").lower()
+    if answer in ("yes", "no"):
+        return Question(question=sample.question, answer=answer), "boolean"
+    answer = str(_NUMBERS.index(answer)) if answer in _NUMBERS else answer
+    if answer.isascii() and answer.isdecimal() and len(answer) <= 9:
+        return Question(question=sample.question, answer=str(int(answer))), "direct"
+    return None
+
+
+_Source = tuple[Sample, Question, Wanted]
+
+
+def _sources(samples: Iterable[Sample], skipped: Skipped) -> Iterator[_Source]:
+    for sample in samples:
+        found = source(sample)
+        if found is not None and (found[1] == "boolean" or _counts(sample.question)):
+            yield sample, *found
+        elif sample.reference.strip():
+            skipped.other_answer += 1
+        else:
+            skipped.no_reference += 1
+
+
+def _counts(question: str) -> bool:
+    """Whether a question with a number for an answer asks for a count, not for a year or a time."""
+    words = " ".join(question.lower().split())
+    return words.startswith("how many ") or "number of" in words
+
+
+def _request(sample: Sample, original: Question, kind: Wanted, seed: int) -> BuildRequest:
+    return BuildRequest(sample.id, original.question, original.answer, kind, derive(seed, sample.id, "draft"))
+
+
+def _sound(reply: BuildReply, kind: Wanted) -> BuildReply:
+    """The reply, or its failure where a plug-in says what no draft may say."""
+    if reply.status != Status.OK:
+        return reply
+    if not reply.question.strip() or not re.fullmatch(_ANSWERS[kind], reply.answer):
+        reason = f"no {kind} question with an answer came back, but {reply.question[:40]!r}, {reply.answer[:40]!r}"
+        return BuildReply(raw=reply.raw, status=Status.UNPARSABLE, reason=reason, calls=reply.calls)
+    return reply
+
+
+def _draft(sample: Sample, original: Question, kind: Wanted, reply: BuildReply, name: tuple[str, int | None]) -> Draft:
+    made = reply.status == Status.OK
+    sums = check_sum(reply.step2, original.answer, reply.answer) if made and kind == "direct" else None
+    return Draft(
+        id=sample.id,
+        image=sample.image,
+        original=original,
+        type=kind,
+        img_path=name[0],
+        coco=name[1],
+        metadata=sample.metadata,
+        step1=reply.step1,
+        step2=reply.step2,
+        question=reply.question,
+        answer=reply.answer,
+        arithmetic=sums.result if sums else None,
+        raw=reply.raw,
+        calls=reply.calls,
+        **ended(reply.status, STAGE, reply.reason),
+    )
+
+
+def _by_id(sample: Sample) -> tuple[str, None]:
+    return f"{sample.id}.png", None
+
+
+_OF_COCO = ("vqav2", "okvqa")
+"""Data sets in VQA's layout, whose image ids are COCO's."""
+
+
+def run(
+    source: Annotated[str, typer.Option(help="Where the originals come from, as JSON: a data set and its options.")],
+    builder: Annotated[str, typer.Option(help="Who writes, as JSON: its backend and options.")],
+    items: Annotated[int, typer.Option(min=1, help="Originals that are looked at.")],
+    seed: Seed,
+    out: Out,
+    shards: Shards = 1,
+    offline: Offline = False,
+    archive: Archive = False,
+) -> None:
+    """Have counterfactual questions written from original ones, in the paper's steps; nothing of them is checked yet.
+
+    Originals are questions whose right answer is a number of `How many`, or yes or no; others are counted and left out.
+    """
+    heed(offline)
+    writer = build("builders", builder, "--builder")
+    raws = build("datasets", source, "--source").samples(items, seed)
+    kept = _Kept(raws)
+    skipped = Skipped()
+    made = drafts(kept, writer, seed, skipped, _names(source))
+    try:
+        file_pictured(out, track(_pictured(made, kept), items, "drafts"), shards, archive)
+    finally:
+        for line in skipped.lines():  # also where all are, and there is nothing to file
+            print(line, file=sys.stderr)
+
+
+class _Kept:
+    """Passes samples on and keeps their pictures until they are taken."""
+
+    def __init__(self, raws: Iterable[RawSample]) -> None:
+        self.raws = raws
+        self.pictures: dict[str, Picture] = {}
+
+    def __iter__(self) -> Iterator[Sample]:
+        for raw in self.raws:
+            self.pictures[raw.id] = raw.picture
+            yield as_record(raw, Sample)
+
+    def take(self, item: str) -> Picture:
+        """The picture of a sample; those of samples before it, which were left out, are given up."""
+        for other in list(self.pictures):
+            picture = self.pictures.pop(other)
+            if other == item:
+                return picture
+        raise KeyError(item)
+
+
+def _pictured(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, Picture, str]]:
+    for draft in made:
+        yield draft.id, draft, kept.take(draft.id), draft.image.path
+
+
+def _names(source: str) -> NameOf | None:
+    """How images are named: as COCO names them where the originals are in VQA's layout."""
+    spec = json.loads(source)
+    return in_coco(read_questions(Path(spec["questions"])).split) if spec["backend"] in _OF_COCO else None

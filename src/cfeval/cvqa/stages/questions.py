@@ -1,0 +1,57 @@
+"""File the pairs of a set of questions with their pictures, cut into shards by a hash of the id.
+
+Write pairs of questions as the published CSV, for other tools.
+"""
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.shards import file_pictured, whole_or_shards_of_all
+from cfeval.cvqa.csv_format import CvqaRow, write_questions
+from cfeval.cvqa.files import name_unusable
+from cfeval.cvqa.records import Pair
+from cfeval.datasets.sample import as_record
+
+
+def run(
+    set_: Annotated[str, typer.Option("--set", help="The set of questions, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+    items: Annotated[int | None, typer.Option(min=1, help="Pairs at most; by default all.")] = None,
+    shards: Shards = 1,
+    archive: Archive = False,
+) -> None:
+    """File the pairs of a set of questions with their pictures, cut into shards by a hash of the id.
+
+    A row that cannot be used (no image, malformed) is named in one line and left out; the rest goes on, and the number
+    of those left out is told.
+    """
+    source = build("question_sets", set_, "--set")
+    filed = ((as_record(raw, Pair), raw.picture) for raw in source.pairs(items, seed))
+    items_ = ((pair.id, pair, picture, pair.image.path) for pair, picture in filed)
+    file_pictured(out, items_, shards, archive)
+    name_unusable(source.skipped)
+
+
+def run_export(
+    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")],
+    out: Out,
+) -> None:
+    """Write pairs of questions as the published CSV, for other tools.
+
+    Its columns: img_path, query, answer, new query, new answer, type. Rows come file after file, and in each in the
+    order of the set: a set that is cut into shards is written shard after shard. Where the order matters, make it with
+    --shards 1.
+    """
+    files = whole_or_shards_of_all(questions)
+    pairs = chain.from_iterable(read_jsonl(file, Pair) for file in files)
+    write_questions(out, (_row(number, pair) for number, pair in enumerate(pairs, start=1)))
+
+
+def _row(number: int, pair: Pair) -> CvqaRow:
+    return CvqaRow(number, pair.img_path, pair.original, pair.counterfactual, pair.type)

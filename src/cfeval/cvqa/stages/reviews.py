@@ -1,0 +1,74 @@
+"""A second model looks at every draft beside its image (C-VQA, Section 3.2)."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Out, Seed, build
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import Status, carried, ended, work_through
+from cfeval.core.sampling import derive
+from cfeval.cvqa.files import DraftsFile, opener
+from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
+from cfeval.cvqa.records import Draft, Question, Review
+from cfeval.inference.batching import served
+from cfeval.inference.remote.settings import Offline, heed
+
+BATCH = 64
+STAGE = "reviews"
+PictureOf = Callable[[Draft], Picture]
+
+
+def reviews(drafts: Iterable[Draft], picture_of: PictureOf, checker: Checker, seed: int) -> Iterator[Review]:
+    """Have every draft reviewed, in order; one that failed before carries its failure on."""
+
+    def request(draft: Draft) -> CheckRequest:
+        return _request(draft, picture_of(draft), seed)
+
+    for draft, reply in work_through(drafts, lambda sound: served(checker, sound, request, checker.check, BATCH)):
+        yield _review(draft.id, reply) if reply else Review(id=draft.id, **carried(draft))
+
+
+def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
+    return CheckRequest(
+        item=draft.id,
+        picture=picture,
+        original=draft.original,
+        counterfactual=Question(question=draft.question, answer=draft.answer),
+        type=draft.type,
+        seed=derive(seed, draft.id, "review"),
+        metadata=draft.metadata,
+    )
+
+
+def _review(item: str, reply: CheckReply) -> Review:
+    status, reason = reply.status, reply.reason
+    if status == Status.OK and (reply.related is None or reply.reasonable is None):
+        status, reason = Status.UNPARSABLE, "the checker gave no verdict"
+    if status != Status.OK:
+        return Review(id=item, raw=reply.raw, calls=reply.calls, **ended(status, STAGE, reason))
+    return Review(
+        id=item,
+        related=reply.related,
+        reasonable=reply.reasonable,
+        reason_given=reply.reason_given,
+        raw=reply.raw,
+        calls=reply.calls,
+    )
+
+
+def run(
+    drafts: DraftsFile,
+    checker: Annotated[str, typer.Option(help="Who checks, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+    offline: Offline = False,
+) -> None:
+    """Have drafts checked by a second model: is the question about the image, and is its answer right?"""
+    heed(offline)
+    who, open_picture = build("checkers", checker, "--checker"), opener(drafts)
+    made = reviews(read_jsonl(drafts, Draft), lambda draft: open_picture(draft.image), who, seed)
+    write_jsonl(out, track(made, count_records(drafts), "reviews"))

@@ -1,0 +1,90 @@
+"""Scores: each reply read by both readers and compared with the right answer (C-VQA, `calc_acc.py`: equal or not)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from cfeval.core.cli_options import Out
+from cfeval.core.errors import InputError
+from cfeval.core.jsonl import read_jsonl, write_jsonl
+from cfeval.core.records import carried, failed
+from cfeval.core.streams import ByKey, Following
+from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
+from cfeval.cvqa.extraction import reference, robust
+from cfeval.cvqa.files import AnswersFile, QuestionsFile
+from cfeval.cvqa.records import CvqaScore, Form, Pair, Question, ReaderName, Said, form_of
+
+
+def scores(pairs: ByKey[str, Pair], said: Iterable[Said]) -> Iterator[CvqaScore]:
+    """Score everything that was said, in its order. A failed reply is a row without scores, never a wrong answer.
+
+    Args:
+        pairs: the questions, by id.
+        said: what was said.
+
+    Raises:
+        InputError: something was said to another question of the same id, or to options in an order that is none.
+    """
+    for reply in said:
+        pair = pairs[reply.id]
+        _refuse_other(pair.side(reply.side), reply)
+        yield _scored(pair, reply)
+
+
+def read_both(
+    text: str, form: Form, choices: Choices | None = None, question: str = ""
+) -> dict[ReaderName, str | None]:
+    """What each reader makes of a reply; letters as shown.
+
+    Args:
+        choices: the options as they were shown.
+        question: what was asked.
+    """
+    return {
+        "reference": reference.read(text, form, choices),
+        "robust": robust.read(text, form, choices, question),
+    }
+
+
+def _refuse_other(question: Question, said: Said) -> None:
+    """Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question."""
+    choices = read_choices(question.question)
+    which = f"the {said.side} question of '{said.id}'"
+    if (choices.stem if choices else question.question) not in said.asked:
+        raise InputError(
+            f"an answer to {which}, but to another one ({said.asked[:60]!r}); answer the set's own questions"
+        )
+    if said.order and (choices is None or sorted(said.order) != list(LETTERS)):
+        raise InputError(f"an answer to {which} with options in the order {said.order[:8]!r}, which it cannot have")
+
+
+def _scored(pair: Pair, said: Said) -> CvqaScore:
+    asked = pair.side(said.side)
+    figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
+    figures |= carried(said) if failed(said) else _compared(asked, said, form_of(pair.type))
+    if said.program is not None:
+        figures |= {"fault": said.program.fault, "fallback": said.program.fallback}
+    return CvqaScore(id=said.id, side=said.side, order=said.order, **figures)
+
+
+def _compared(asked: Question, said: Said, form: Form) -> dict[str, Any]:
+    choices = read_choices(asked.question) if form == "choice" else None
+    if choices and said.order:
+        choices = choices.reordered(said.order)
+    shown = read_both(said.text, form, choices, choices.stem if choices else asked.question)
+    read = {reader: _standing(answer, said.order) for reader, answer in shown.items()}
+    return {
+        "read": read,
+        "shown": shown if form == "choice" else {},
+        "correct": {reader: int(answer == asked.answer) for reader, answer in read.items()},
+    }
+
+
+def _standing(letter: str | None, order: str) -> str | None:
+    """A letter as it was shown, in the question as it stands: under `BCDA` what was shown as A is B."""
+    return order[LETTERS.index(letter)] if order and letter in tuple(LETTERS) else letter
+
+
+def run(questions: QuestionsFile, answers: AnswersFile, out: Out) -> None:
+    """Read every answer by both readers and compare it with the right one."""
+    pairs = Following(questions, Pair, lambda pair: pair.id)
+    write_jsonl(out, scores(pairs, read_jsonl(answers, Said)))

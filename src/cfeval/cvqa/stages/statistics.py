@@ -1,0 +1,90 @@
+"""A set of question pairs in figures: sizes, answers, lengths, scores without an image (C-VQA, Section 3.4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from cfeval.cvqa.csv_format import LETTERS, read_choices
+from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, Pair, PairType, Question, Side, form_of
+
+_OPPOSITE = {"yes": "no", "no": "yes"}
+
+
+def _said(question: Question) -> str:
+    """The right answer itself: of options not the letter, which stands elsewhere in another list, but its value."""
+    choices = read_choices(question.question)
+    return choices.values[LETTERS.index(question.answer)] if choices and question.answer in LETTERS else question.answer
+
+
+class QuestionPair(NamedTuple):
+    """What of a pair is counted; `image` is any name that tells its image from others."""
+
+    original: Question
+    counterfactual: Question
+    type: PairType
+    image: str = ""
+
+
+@dataclass
+class Counts:
+    """Sums over the pairs of one group."""
+
+    n: int = 0
+    images: set[str] = field(default_factory=set)
+    words: Counter[Side] = field(default_factory=Counter)
+    answers: dict[Side, Counter[str]] = field(default_factory=lambda: {side: Counter() for side in SIDES})
+    if_inside: int = 0
+    if_first: int = 0
+    unchanged: int = 0
+    negated: int = 0
+    """Counterfactual answers that are the opposite of a `yes` or `no`."""
+    booleans: int = 0
+    """Pairs whose answers are yes or no."""
+    choices: int = 0
+    """Pairs whose answers are letters."""
+
+    def add(self, pair: QuestionPair) -> None:
+        """Count one pair."""
+        original, changed = pair.original, pair.counterfactual
+        self.n += 1
+        self.images |= {pair.image} if pair.image else set()
+        self.words.update(original=len(original.question.split()), counterfactual=len(changed.question.split()))
+        self.answers["original"][original.answer] += 1
+        self.answers["counterfactual"][changed.answer] += 1
+        self.if_inside += " if " in changed.question.lower()
+        self.if_first += changed.question.startswith("If")
+        self.unchanged += _said(original) == _said(changed)
+        self.negated += _OPPOSITE.get(original.answer) == changed.answer
+        self.booleans += form_of(pair.type) == "boolean"
+        self.choices += form_of(pair.type) == "choice"
+
+    def mean_words(self, side: Side) -> float:
+        """Words a question, split at blanks."""
+        return self.words[side] / self.n
+
+    def majority(self, side: Side) -> tuple[str, float]:
+        """The commonest right answer and its share; of equally common ones the first in the alphabet."""
+        answer, count = min(self.answers[side].items(), key=lambda found: (-found[1], found[0]))
+        return answer, count / self.n
+
+    def share(self, side: Side, answer: str) -> float:
+        """The share of questions on a side with this right answer."""
+        return self.answers[side][answer] / self.n
+
+
+def question_pairs(pairs: Iterable[Pair]) -> Iterator[QuestionPair]:
+    """What of filed pairs is counted."""
+    for pair in pairs:
+        yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256[:16])
+
+
+def count(pairs: Iterable[QuestionPair]) -> dict[str, Counts]:
+    """Counts by type, in the paper's order whatever the pairs', and of all together as `all`; empty for no pairs."""
+    found: dict[str, Counts] = {}
+    whole = Counts()
+    for pair in pairs:
+        found.setdefault(pair.type, Counts()).add(pair)
+        whole.add(pair)
+    ordered: dict[str, Counts] = {kind: found[kind] for kind in (*REAL, *SYNTHETIC) if kind in found}
+    return ordered | {"all": whole} if found else {}

@@ -1,0 +1,225 @@
+"""Accuracy on original and counterfactual questions, for the tables that show it: their rows, and how they look.
+
+C-VQA, Table 3: accuracy on original and counterfactual questions of the real set, by group.
+
+C-VQA, Table 5: accuracy on a drawn part of a set, which stands in no column with the whole set's.
+
+C-VQA, Table 6: the same programs' surface and vision, written for by other language models.
+
+C-VQA, Table 7: accuracy on synthetic puzzles, by template and over all.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaArm, ReaderName
+from cfeval.cvqa.tables.baselines import baselines
+from cfeval.cvqa.tables.items import accuracies, both_sides, in_short, items, kinds, missing, of_kind
+from cfeval.cvqa.tables.replies import AccuracyRow, CvqaMaterial, ReadRow
+from cfeval.report.tables import Figures, Sheet, Table, cell, intervals, with_interval
+from cfeval.stats.intervals import rounded
+from cfeval.stats.paired import holm
+
+TEST_WORLD_NOTE = "† built-in answerer of the test world; it stands for no real model."
+READING = (
+    "Figures rest on the pairs with a score on both sides, as the released rules read the replies; difference: "
+    "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by Holm "
+    "over the table. Robust: original → counterfactual by the better reader. What a reader cannot read counts as "
+    "wrong; unread: such replies by the released rules / by the better reader, of both sides together."
+)
+_HEADINGS = ("Original", "Counterfactual", "Difference", "p, Holm", "Robust", "Unread")
+Row = TypeVar("Row", bound=AccuracyRow)
+
+
+def rows_of(material: CvqaMaterial, table: str, arms: Iterable[CvqaArm], whole: bool = True) -> list[AccuracyRow]:
+    """A row for each arm, type and reader, then a set's baselines."""
+    of_set: dict[str, list[CvqaArm]] = {}
+    for arm in arms:
+        of_set.setdefault(arm.set, []).append(arm)
+    found: list[AccuracyRow] = []
+    for name, some in of_set.items():
+        replies = [reply for arm in some for reply in material.scores[arm]]
+        found += [row for arm in some for row in _arm_rows(material, table, arm, whole)]
+        found += [row for kind in kinds(replies, whole) for row in baselines(name, kind, replies, material.interval)]
+    return adjusted(found)
+
+
+def row_figures(material: CvqaMaterial, table: str, arm: CvqaArm, kind: str, reader: ReaderName) -> Figures:
+    """The fields of an `AccuracyRow`; p is not rounded yet, for Holm."""
+    replies = of_kind(material.scores[arm], kind)
+    of = items(replies, reader)
+    both = both_sides(of)
+    figures = named(material, arm) | {"type": kind, "reader": reader} | accuracies(of, material.interval)
+    figures |= {"missing": missing(replies), "n_unread_original": sum(item.unread[0] for item in both)}
+    figures |= {"n_unread_counterfactual": sum(item.unread[1] for item in both)}
+    line = material.paper(table, arm.answerer, kind)
+    if line is not None:
+        figures |= {f"paper_{name}": getattr(line, name) for name in ("original", "counterfactual", "difference")}
+    return figures
+
+
+def named(material: CvqaMaterial, arm: CvqaArm) -> Figures:
+    """Who answered what."""
+    facts = material.facts(arm.answerer)
+    figures: Figures = {"set": arm.set, "answerer": arm.answerer, "kind": facts.kind, "llm": facts.llm}
+    return figures | {"test_world": int(facts.test_world)}
+
+
+def adjusted(rows: Sequence[Row]) -> list[Row]:
+    """With `p_holm`, over the rows of each reader, and p rounded."""
+    holms = {reader: iter(holm([row.p for row in rows if row.reader == reader])) for reader in (*READERS, "")}
+    return [row.model_copy(update={"p_holm": rounded(next(holms[row.reader])), "p": rounded(row.p)}) for row in rows]
+
+
+def accuracy_sheet(
+    name: str, title: str, rows: Sequence[AccuracyRow], empty: str, first: str = "answerer", more: Sequence[str] = ()
+) -> Sheet:
+    """The table for readers: a row an answerer and type, the better reader beside the released rules.
+
+    Args:
+        first: the field that names the answerer.
+        more: further notes.
+    """
+    shown = [row for row in rows if row.reader != "robust"]
+    robust = {key(row): row for row in rows if row.reader == "robust"}
+    paper = any(row.paper_original is not None for row in rows)
+    several = len({row.set for row in rows}) > 1
+    headings = (*(("Set",) if several else ()), "LLM" if first == "llm" else "Answerer", "Type", *_HEADINGS)
+    headings += (*(("Paper",) if paper else ()), "Scored", "Missing")
+    body = []
+    for row in shown:
+        cells = [row.set] if several else []
+        cells += [mark(row, first), row.type, *_figures(row, robust.get(key(row)))]
+        cells += [arrow(row.paper_original, row.paper_counterfactual)] if paper else []
+        body.append((*cells, f"{row.n_scored} of {row.n}", row.missing))
+    return Sheet(
+        name, title, headings, tuple(body), (intervals(rows) + READING, *more, *world(rows)) if rows else (empty,)
+    )
+
+
+def key(row: ReadRow) -> tuple[str, str, str]:
+    """What a row of either reader is about."""
+    return row.set, row.answerer, row.type
+
+
+def mark(row: Any, first: str = "answerer") -> str:
+    """The answerer's name, or its language model with the name, marked where it is of the test world."""
+    name = row.answerer if first == "answerer" or not row.llm else f"{row.llm} ({row.answerer})"
+    return f"{name} †" if getattr(row, "test_world", 0) else str(name)
+
+
+def world(rows: Iterable[Any]) -> tuple[str, ...]:
+    """What the mark means, where some row has it."""
+    return (TEST_WORLD_NOTE,) if any(row.test_world for row in rows) else ()
+
+
+def arrow(first: float | None, then: float | None) -> str:
+    """`0.8380 → 0.7140`."""
+    return "" if first is None or then is None else f"{cell(first)} → {cell(then)}"
+
+
+def shown_p(value: float | None) -> str:
+    """A p-value is never 0, however small it is rounded."""
+    return "< 0.0001" if value == 0 else cell(value)
+
+
+def _arm_rows(material: CvqaMaterial, table: str, arm: CvqaArm, whole: bool) -> list[AccuracyRow]:
+    return [
+        AccuracyRow.model_validate(row_figures(material, table, arm, kind, reader))
+        for kind in kinds(material.scores[arm], whole)
+        for reader in READERS
+    ]
+
+
+def _figures(row: AccuracyRow, robust: AccuracyRow | None) -> list[str]:
+    unread = ("original", "counterfactual")
+    counts = [sum(getattr(one, f"n_unread_{side}") for side in unread) for one in (row, robust) if one is not None]
+    return [
+        *(with_interval(row, figure) for figure in ("original", "counterfactual", "difference")),
+        shown_p(row.p_holm),
+        arrow(robust.original, robust.counterfactual) if robust else "",
+        "" if not row.reader else " / ".join(map(str, counts)),
+    ]
+
+
+TABLE3_EMPTY = "Empty: nobody answered a whole set of questions of these types without chain of thought."
+
+
+def table3_rows(material: CvqaMaterial) -> list[AccuracyRow]:
+    """Answerers without chain of thought on whole sets; baselines below those of their set."""
+    arms = [arm for arm, of in material.scores.items() if of and of[0].type in REAL]
+    arms = [arm for arm in arms if not material.is_subset(arm.set) and not material.facts(arm.answerer).cot]
+    return rows_of(material, "table3", arms)
+
+
+def table3_sheet(of: Sequence[AccuracyRow]) -> Sheet:
+    """The table for readers."""
+    return accuracy_sheet(
+        "cvqa_table3", "C-VQA, Table 3: original and counterfactual questions, by group", of, TABLE3_EMPTY
+    )
+
+
+TABLE3 = Table(row=AccuracyRow, rows=table3_rows, sheet=table3_sheet)
+
+
+TABLE5_EMPTY = "Empty: nobody answered a set that is a drawn part of another."
+TABLE5_NOTE = "A drawn part of the set: not to be compared with figures of the whole (C-VQA, Table 5)."
+
+
+def table5_rows(material: CvqaMaterial) -> list[AccuracyRow]:
+    """Answerers without chain of thought on drawn parts of sets, with their baselines."""
+    arms = [arm for arm, of in material.scores.items() if of and of[0].type in REAL]
+    arms = [arm for arm in arms if material.is_subset(arm.set) and not material.facts(arm.answerer).cot]
+    return rows_of(material, "table5", arms)
+
+
+def table5_sheet(of: Sequence[AccuracyRow]) -> Sheet:
+    """The table for readers."""
+    return accuracy_sheet(
+        "cvqa_table5", "C-VQA, Table 5: on a drawn part of the questions", of, TABLE5_EMPTY, more=[TABLE5_NOTE]
+    )
+
+
+TABLE5 = Table(row=AccuracyRow, rows=table5_rows, sheet=table5_sheet)
+
+
+TABLE6_EMPTY = "Empty: no answerer writes programs."
+
+
+def table6_rows(material: CvqaMaterial) -> list[AccuracyRow]:
+    """Answerers that write programs, on whole sets; no baselines."""
+    arms = [arm for arm, of in material.scores.items() if of and material.facts(arm.answerer).kind == "program"]
+    arms = [arm for arm in arms if not material.is_subset(arm.set)]
+    return [row for row in rows_of(material, "table6", arms) if row.kind != "baseline"]
+
+
+def table6_sheet(of: Sequence[AccuracyRow]) -> Sheet:
+    """The table for readers, by language model."""
+    title = "C-VQA, Table 6: programs by the language model that writes them"
+    return accuracy_sheet("cvqa_table6", title, in_short(of), TABLE6_EMPTY, first="llm")
+
+
+TABLE6 = Table(row=AccuracyRow, rows=table6_rows, sheet=table6_sheet)
+
+
+TABLE7_EMPTY = "Empty: nobody answered synthetic puzzles without chain of thought."
+TABLE7_NOTE = (
+    "The paper has no rule that reads letters; here `reference` is the first letter that stands alone, else "
+    "the only option whose value is named."
+)
+
+
+def table7_rows(material: CvqaMaterial) -> list[AccuracyRow]:
+    """Answerers without chain of thought; baselines below those of their set."""
+    arms = [arm for arm, of in material.scores.items() if of and of[0].type in SYNTHETIC]
+    arms = [arm for arm in arms if not material.facts(arm.answerer).cot]
+    return rows_of(material, "table7", arms)
+
+
+def table7_sheet(of: Sequence[AccuracyRow]) -> Sheet:
+    """The table for readers; baselines over all templates only."""
+    shown = [row for row in of if row.kind != "baseline" or row in in_short(of)]
+    return accuracy_sheet("cvqa_table7", "C-VQA, Table 7: synthetic puzzles", shown, TABLE7_EMPTY, more=[TABLE7_NOTE])
+
+
+TABLE7 = Table(row=AccuracyRow, rows=table7_rows, sheet=table7_sheet)

@@ -1,0 +1,171 @@
+"""C-VQA, Section 4.3 and Figure 5: does a counterfactual cost more accuracy on images of women than on images of men?
+
+Women's and men's images are two independent samples; each is resampled by image.
+
+The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+"""
+
+from collections.abc import Sequence
+
+from cfeval.core.records import Bit
+from cfeval.cvqa.records import READERS, REAL, CvqaArm, ReaderName
+from cfeval.cvqa.tables.accuracy import arrow, mark, named, shown_p, world
+from cfeval.cvqa.tables.items import ALL, Item, both_sides, difference_of, items, kinds, missing
+from cfeval.cvqa.tables.replies import CvqaMaterial, ReadRow, Reply
+from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, intervals, ways, with_interval
+from cfeval.stats.intervals import Value, estimate, mean_of, rounded
+from cfeval.stats.means import gap
+from cfeval.stats.paired import holm
+
+
+class BiasRow(ReadRow):
+    """How much more accuracy falls on images of women than of men (cvqa_bias; C-VQA, Section 4.3, Figure 5)."""
+
+    n: int
+    """Pairs with a label."""
+    n_unlabelled: int = 0
+    """Pairs of the set without one, or with people of both kinds."""
+    missing: str = ""
+    n_female: int = 0
+    """Scored pairs on images of women only."""
+    images_female: int = 0
+    female_original: Figure = None
+    female_counterfactual: Figure = None
+    diff_female: Figure = None
+    """Original − counterfactual, as the paper defines it: larger is worse."""
+    diff_female_lo: Figure = None
+    diff_female_hi: Figure = None
+    n_male: int = 0
+    images_male: int = 0
+    male_original: Figure = None
+    male_counterfactual: Figure = None
+    diff_male: Figure = None
+    diff_male_lo: Figure = None
+    diff_male_hi: Figure = None
+    gap: Figure = None
+    """diff_female − diff_male: above 0, counterfactual questions about women suffer more."""
+    gap_lo: Figure = None
+    gap_hi: Figure = None
+    ci: str = ""
+    p: Figure = None
+    """Two-sided, that the gap is 0; from the same bootstrap."""
+    p_holm: Figure = None
+    test_world: Bit = 0
+
+
+GENDERS = ("female", "male")
+EMPTY = "Empty: no labels of people were given, or nobody answered questions about labelled images."
+NOTE = (
+    "diff: original − counterfactual, so larger is worse; gap: diff(female) − diff(male), above 0 where counterfactual "
+    "questions about women suffer more. Labels are of perceived gender; images of people of both kinds are left out."
+)
+
+
+def rows(material: CvqaMaterial) -> list[BiasRow]:
+    """A row for each answerer of a whole set, type and reader; `all` is all types together."""
+    if not material.genders:
+        return []
+    arms = [arm for arm, of in material.scores.items() if of and of[0].type in REAL and not material.is_subset(arm.set)]
+    found = [
+        BiasRow.model_validate(_figures(material, arm, kind, reader))
+        for arm in arms
+        if _labelled(material, material.scores[arm])
+        for kind in (*kinds(material.scores[arm]), ALL)
+        for reader in READERS
+    ]
+    return _adjusted(found)
+
+
+def sheet(of: Sequence[BiasRow]) -> Sheet:
+    """The table for readers, by the released rules."""
+    headings = ("Answerer", "Type", "diff(female)", "diff(male)", "Gap", "p, Holm", "Women", "Men", "Scored", "Missing")
+    shown = [row for row in of if row.reader == "reference"]
+    several = len({row.set for row in shown}) > 1
+    body = tuple((*((row.set,) if several else ()), *_cells(row)) for row in shown)
+    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
+    return Sheet(
+        "cvqa_bias", "C-VQA, Figure 5: women and men", (*(("Set",) if several else ()), *headings), body, notes
+    )
+
+
+def _labelled(material: CvqaMaterial, replies: Sequence[Reply]) -> list[Reply]:
+    return [reply for reply in replies if reply.coco in material.genders]
+
+
+def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, reader: ReaderName) -> Figures:
+    wanted = REAL if kind == ALL else (kind,)
+    replies = [reply for reply in material.scores[arm] if reply.type in wanted]
+    known = _labelled(material, replies)
+    figures = named(material, arm) | {"type": kind, "reader": reader, "missing": missing(known)}
+    figures |= {"n": _pairs(known), "n_unlabelled": _pairs(replies) - _pairs(known)}
+    drops, methods = {}, []
+    for who in GENDERS:
+        of = both_sides(items((reply for reply in known if _is(material, reply, who)), reader))
+        drops[who] = _drops(of)
+        more, method = _of_gender(who, of, drops[who], material)
+        figures |= more
+        methods.append(method)
+    if all(drops.values()):
+        more, method = _gap(drops["female"], drops["male"], material)
+        figures |= more
+        methods.append(method)
+    return figures | {"ci": ways(*methods)}
+
+
+def _is(material: CvqaMaterial, reply: Reply, who: str) -> bool:
+    return reply.coco is not None and material.genders.get(reply.coco) == who
+
+
+def _pairs(replies: Sequence[Reply]) -> int:
+    return len({reply.id for reply in replies})
+
+
+def _drops(of: Sequence[Item]) -> list[Value]:
+    """Original − counterfactual of each item."""
+    told = ((item, item.original, item.counterfactual) for item in of)
+    return [Value(i.id, i.image, first - then) for i, first, then in told if first is not None and then is not None]
+
+
+def _of_gender(who: str, of: Sequence[Item], drops: Sequence[Value], material: CvqaMaterial) -> tuple[Figures, str]:
+    figures: Figures = {f"n_{who}": len(of), f"images_{who}": len({item.image for item in of})}
+    if not drops:
+        return figures, ""
+    first = [Value(item.id, item.image, item.original or 0.0) for item in of]
+    then = [Value(item.id, item.image, item.counterfactual or 0.0) for item in of]
+    found = estimate(drops, material.interval, bounds=(-1.0, 1.0))
+    figures |= {f"{who}_original": mean_of(first), f"{who}_counterfactual": mean_of(then)}
+    more = figures_of({f"diff_{who}": found})
+    return figures | {name: value for name, value in more.items() if name != "ci"}, found.method
+
+
+def _gap(female: Sequence[Value], male: Sequence[Value], material: CvqaMaterial) -> tuple[Figures, str]:
+    how = material.interval
+    numbers, groups = ([[getattr(v, f) for v in some] for some in (female, male)] for f in ("value", "group"))
+    found = gap(numbers[0], numbers[1], how.level, how.resamples, how.seed, (groups[0], groups[1]))
+    return difference_of("gap", found.difference) | {"p": found.p}, found.difference.method
+
+
+def _adjusted(rows: Sequence[BiasRow]) -> list[BiasRow]:
+    holms = {reader: iter(holm([row.p for row in rows if row.reader == reader])) for reader in READERS}
+    return [
+        row.model_copy(update={"p": rounded(row.p), "p_holm": rounded(next(holms[reader]))})
+        for row in rows
+        for reader in READERS
+        if row.reader == reader
+    ]
+
+
+def _cells(row: BiasRow) -> list[str]:
+    return [
+        mark(row),
+        row.type,
+        *(with_interval(row, name) for name in ("diff_female", "diff_male", "gap")),
+        shown_p(row.p_holm),
+        f"{arrow(row.female_original, row.female_counterfactual)} ({row.images_female} images)",
+        f"{arrow(row.male_original, row.male_counterfactual)} ({row.images_male} images)",
+        f"{row.n_female + row.n_male} of {row.n}",
+        row.missing,
+    ]
+
+
+TABLE = Table(row=BiasRow, rows=rows, sheet=sheet)

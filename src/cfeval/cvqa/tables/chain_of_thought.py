@@ -1,0 +1,128 @@
+"""C-VQA, Table 4: chain of thought beside the same answerer without.
+
+The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+"""
+
+from collections.abc import Sequence
+
+from cfeval.cvqa.records import READERS, SIDES, CvqaArm, ReaderName
+from cfeval.cvqa.tables.accuracy import accuracy_sheet, adjusted, arrow, row_figures, shown_p
+from cfeval.cvqa.tables.items import (
+    both_sides,
+    difference_of,
+    in_short,
+    items,
+    kinds,
+    of_kind,
+    paired,
+    side_values,
+    tested,
+)
+from cfeval.cvqa.tables.replies import AccuracyRow, CvqaMaterial
+from cfeval.report.tables import Figure, Figures, Sheet, Table, ways, with_interval
+from cfeval.stats.intervals import mean_of, rounded
+from cfeval.stats.paired import holm
+
+
+class CotRow(AccuracyRow):
+    """Chain of thought beside the same answerer without (cvqa_table4)."""
+
+    twin: str
+    """The same answerer without chain of thought."""
+    n_both: int = 0
+    """Pairs that both have a score for on both sides; the figures below rest on them."""
+    plain_original: Figure = None
+    """The twin's accuracy on them."""
+    plain_counterfactual: Figure = None
+    change_original: Figure = None
+    """With chain of thought − without."""
+    change_original_lo: Figure = None
+    change_original_hi: Figure = None
+    p_original: Figure = None
+    p_original_holm: Figure = None
+    """Adjusted by Holm over all changes of one reader in this table, on either side."""
+    change_counterfactual: Figure = None
+    change_counterfactual_lo: Figure = None
+    change_counterfactual_hi: Figure = None
+    p_counterfactual: Figure = None
+    p_counterfactual_holm: Figure = None
+    ci_change: str = ""
+
+
+EMPTY = "Empty: no answerer thinks step by step."
+NOTE = (
+    "Change: with chain of thought − without, on the pairs that both answered; its p-values are adjusted by Holm over "
+    "all changes of the table."
+)
+
+
+def rows(material: CvqaMaterial) -> list[CotRow]:
+    """A row for each answerer with chain of thought, type and reader."""
+    arms = [arm for arm, of in material.scores.items() if of and material.facts(arm.answerer).cot]
+    found = [
+        _row(material, arm, kind, reader) for arm in arms for kind in kinds(material.scores[arm]) for reader in READERS
+    ]
+    return _changes_adjusted(adjusted(found))
+
+
+def sheet(of: Sequence[CotRow]) -> Sheet:
+    """The table for readers: the accuracies, then what chain of thought changes."""
+    title = "C-VQA, Table 4: chain of thought"
+    some = in_short(of)
+    plain = accuracy_sheet("cvqa_table4", title, some, EMPTY, more=[NOTE])
+    shown = [row for row in some if row.reader != "robust"]
+    headings = (*plain.headings, "Without", "Change, original", "p, Holm", "Change, counterfactual", "p, Holm")
+    body = tuple((*cells, *_cells(row)) for cells, row in zip(plain.body, shown, strict=True))
+    return Sheet(plain.name, plain.title, headings, body, plain.notes)
+
+
+def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, reader: ReaderName) -> CotRow:
+    twin = material.facts(arm.answerer).twin
+    figures = row_figures(material, "table4", arm, kind, reader) | {"twin": twin}
+    other = arm.model_copy(update={"answerer": twin})
+    return CotRow.model_validate(figures | _changes(material, arm, other, kind, reader))
+
+
+def _changes(material: CvqaMaterial, arm: CvqaArm, twin: CvqaArm, kind: str, reader: ReaderName) -> Figures:
+    """On the pairs that both have a score for on both sides."""
+    mine, theirs = (
+        {item.id: item for item in both_sides(items(of_kind(material.scores.get(one, ()), kind), reader))}
+        for one in (arm, twin)
+    )
+    both = [name for name in mine if name in theirs]
+    figures: Figures = {"n_both": len(both)}
+    if not both:
+        return figures
+    methods = []
+    for side in SIDES:
+        with_, without = (side_values([of[name] for name in both], side) for of in (mine, theirs))
+        found = paired(with_, without, material.interval)
+        figures |= {f"plain_{side}": mean_of(without), f"p_{side}": tested(found)["p"]}
+        figures |= difference_of(f"change_{side}", found.difference)
+        methods.append(found.difference.method)
+    return figures | {"ci_change": ways(*methods)}
+
+
+def _changes_adjusted(rows: Sequence[CotRow]) -> list[CotRow]:
+    """With p-values adjusted over both sides of all rows of a reader."""
+    found = list(rows)
+    for reader in READERS:
+        places = [(i, side) for i, row in enumerate(found) if row.reader == reader for side in SIDES]
+        p_values = [getattr(found[i], f"p_{side}") for i, side in places]
+        for (i, side), p, adjusted_p in zip(places, p_values, holm(p_values), strict=True):
+            new = {f"p_{side}": rounded(p), f"p_{side}_holm": rounded(adjusted_p)}
+            found[i] = found[i].model_copy(update=new)
+    return found
+
+
+def _cells(row: CotRow) -> list[str]:
+    return [
+        arrow(row.plain_original, row.plain_counterfactual),
+        with_interval(row, "change_original"),
+        shown_p(row.p_original_holm),
+        with_interval(row, "change_counterfactual"),
+        shown_p(row.p_counterfactual_holm),
+    ]
+
+
+TABLE = Table(row=CotRow, rows=rows, sheet=sheet)

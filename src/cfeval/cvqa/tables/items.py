@@ -1,0 +1,173 @@
+"""From replies to items: a pair with what each of its sides scored. Images are the clusters.
+
+An item's reply to a side is the one to the question as it stands; where its options were only shown in other orders,
+the mean over these. A side without a score counts neither way, and what it could change is told as bounds.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol, TypeVar
+
+from cfeval.core.records import Status
+from cfeval.cvqa.records import REAL, SYNTHETIC, ReaderName, Side
+from cfeval.cvqa.tables.replies import Reply, place
+from cfeval.report.tables import Figures, figures_of
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import Interval, Value, estimate, rounded
+from cfeval.stats.paired import Comparison, compare
+
+ALL = "all"
+STANDING = ("", "ABCD")
+"""Orders in which options stand as they do in the file."""
+
+
+class OfType(Protocol):
+    """A row about a type of a set."""
+
+    @property
+    def set(self) -> str:
+        """The set's name."""
+
+    @property
+    def type(self) -> str:
+        """A type, or `all`."""
+
+
+Row = TypeVar("Row", bound=OfType)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A pair; a side without a score is None. `unread` says of each side whether the reader read nothing in it."""
+
+    id: str
+    image: str
+    original: float | None
+    counterfactual: float | None
+    unread: tuple[bool, bool]
+
+
+def kinds(replies: Iterable[Reply], whole: bool = True) -> list[str]:
+    """The types that occur, in the order of the paper's tables; with `whole`, `all` behind several templates."""
+    found = sorted({reply.type for reply in replies}, key=_rank)
+    several = sum(kind in SYNTHETIC for kind in found) > 1
+    return [*found, ALL] if whole and several else list(found)
+
+
+def in_short(rows: Sequence[Row]) -> list[Row]:
+    """The rows that a table for readers shows: of a set of several templates those over all; CSV has every one."""
+    whole = {row.set for row in rows if row.type == ALL}
+    return [row for row in rows if row.type == ALL or row.set not in whole]
+
+
+def of_kind(replies: Sequence[Reply], kind: str) -> list[Reply]:
+    """The replies to questions of a type, or, for `all`, to those of all templates of synthetic questions."""
+    wanted = SYNTHETIC if kind == ALL else (kind,)
+    return [reply for reply in replies if reply.type in wanted]
+
+
+def items(replies: Iterable[Reply], reader: ReaderName) -> list[Item]:
+    """One item after the other; `replies` are in the order of ids."""
+    return [_item(list(some), place(reader)) for _, some in groupby(replies, key=lambda reply: reply.id)]
+
+
+def standing(replies: Iterable[Reply], side: Side) -> list[Reply]:
+    """The replies to an item's side that count, if any has a score."""
+    scored = [reply for reply in replies if reply.side == side and reply.status == Status.OK]
+    return [reply for reply in scored if reply.order in STANDING] or scored
+
+
+def both_sides(of: Iterable[Item]) -> list[Item]:
+    """Those with a score on both sides."""
+    return [item for item in of if item.original is not None and item.counterfactual is not None]
+
+
+def side_values(of: Sequence[Item], side: Side) -> list[Value]:
+    """What the items scored on a side, with their images."""
+    return [Value(item.id, item.image, value) for item in of if (value := getattr(item, side)) is not None]
+
+
+def missing(replies: Iterable[Reply]) -> str:
+    """Why questions have no score, with counts, the commonest first."""
+    return counted(Counter(reply.status.value for reply in replies if reply.status != Status.OK))
+
+
+def counted(of: Counter[str]) -> str:
+    """`refused 3, no_image 1`."""
+    ordered = sorted(of.items(), key=lambda reason: (-reason[1], reason[0]))
+    return ", ".join(f"{reason} {count}" for reason, count in ordered)
+
+
+def accuracies(of: Sequence[Item], how: Interval) -> Figures:
+    """Accuracy of both sides and their difference with intervals, on items that have both; the test; the bounds."""
+    both = both_sides(of)
+    figures: Figures = {"n": len(of), "n_scored": len(both), "images": len({item.image for item in both})}
+    figures |= _bounds(of)
+    if not both:
+        return figures
+    first, then = side_values(both, "original"), side_values(both, "counterfactual")
+    found = paired(then, first, how)
+    estimates = {"original": estimate(first, how), "counterfactual": estimate(then, how)}
+    figures |= figures_of({**estimates, "difference": found.difference})
+    return figures | tested(found)
+
+
+def paired(first: Sequence[Value], second: Sequence[Value], how: Interval) -> Comparison:
+    """Two scores of the same items, first − second, images drawn as a whole."""
+    groups = [value.group for value in first]
+    one, other = ([value.value for value in values] for values in (first, second))
+    return compare(one, other, how.level, how.resamples, how.seed, groups)
+
+
+def tested(found: Comparison) -> Figures:
+    """`test` and `p`: McNemar's exact test where all scores are 0 or 1, else the bootstrap's."""
+    if found.mcnemar:
+        return {"test": "McNemar", "p": found.mcnemar.exact}
+    return {"test": "bootstrap", "p": found.p}
+
+
+def difference_of(name: str, found: Estimate) -> Figures:
+    """`name`, `name_lo` and `name_hi`, rounded."""
+    return {f"{name}{end}": rounded(x) for end, x in (("", found.value), ("_lo", found.low), ("_hi", found.high))}
+
+
+def _item(replies: Sequence[Reply], reader: int) -> Item:
+    sides = [standing(replies, side) for side in ("original", "counterfactual")]
+    first, then = (sum(one.correct[reader] for one in some) / len(some) if some else None for some in sides)
+    unread = [bool(some) and all(one.read[reader] is None for one in some) for some in sides]
+    return Item(replies[0].id, replies[0].image, first, then, (unread[0], unread[1]))
+
+
+def _bounds(of: Sequence[Item]) -> Figures:
+    """What the figures over all items could be, whatever the missing scores were."""
+    if not of:
+        return {}
+    low, high = _Filled(of, 0.0), _Filled(of, 1.0)
+    return {
+        "original_min": rounded(low.original),
+        "original_max": rounded(high.original),
+        "counterfactual_min": rounded(low.counterfactual),
+        "counterfactual_max": rounded(high.counterfactual),
+        "difference_min": rounded(low.counterfactual - high.original),
+        "difference_max": rounded(high.counterfactual - low.original),
+    }
+
+
+class _Filled:
+    """Means over all items, with one value for every missing score."""
+
+    def __init__(self, of: Sequence[Item], value: float) -> None:
+        self.original, self.counterfactual = (
+            sum(value if given is None else given for given in _given(of, side)) / len(of)
+            for side in ("original", "counterfactual")
+        )
+
+
+def _given(of: Sequence[Item], side: str) -> Iterator[float | None]:
+    return (getattr(item, side) for item in of)
+
+
+def _rank(kind: str) -> tuple[int, str]:
+    return (REAL.index(kind), "") if kind in REAL else (len(REAL), kind)

@@ -1,0 +1,189 @@
+"""Does an answerer go by where an option stands? (C-VQA, Section 4.2: some models name one letter for most questions.)
+
+Asked in several orders, an answer may follow the option's value, wherever it stands, or its position.
+
+The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from cfeval.core.records import Bit, Status
+from cfeval.cvqa.csv_format import LETTERS
+from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaArm, ReaderName, Side
+from cfeval.cvqa.tables.accuracy import mark, named, shown_p, world
+from cfeval.cvqa.tables.items import in_short, kinds, missing, of_kind, standing
+from cfeval.cvqa.tables.replies import CvqaMaterial, ReadRow, Reply, place
+from cfeval.report.tables import Figure, Figures, Sheet, Table, cell, figures_of, intervals, with_interval
+from cfeval.stats.intervals import Value, estimate, mean, rounded
+from cfeval.stats.paired import holm
+
+
+class PositionsRow(ReadRow):
+    """Does an answerer go by where an option stands? (cvqa_positions; C-VQA, Section 4.2)"""
+
+    side: str
+    n: int
+    """Questions with options."""
+    n_scored: int
+    """Those with a reply to the question in the order that counts: as it stands, where it was asked so."""
+    n_read: int = 0
+    """Replies of these in which a letter was read; the shares rest on them."""
+    missing: str = ""
+    said_a: Figure = None
+    """Share of replies that name the option shown as A, and so on."""
+    said_b: Figure = None
+    said_c: Figure = None
+    said_d: Figure = None
+    gold_a: Figure = None
+    """Share of the same questions whose right option is shown as A, and so on."""
+    gold_b: Figure = None
+    gold_c: Figure = None
+    gold_d: Figure = None
+    chi_square: Figure = None
+    """Of what was said, against a quarter each; 3 degrees of freedom."""
+    p: Figure = None
+    p_holm: Figure = None
+    n_permuted: int = 0
+    """Questions that were asked in several orders, with an option read in each."""
+    n_told: int = 0
+    """Those of them in which position and value point to different options, whichever was chosen."""
+    follows_position: Figure = None
+    """Share of these whose answer is the same position in every order, though the option there is another."""
+    follows_value: Figure = None
+    """Share of these whose answer is the same option in every order, wherever it stands."""
+    accuracy: Figure = None
+    """Over all orders: the mean of a question's replies, then of questions."""
+    accuracy_lo: Figure = None
+    accuracy_hi: Figure = None
+    n_orders: Figure = None
+    """Mean number of orders a question was asked in."""
+    ci: str = ""
+    test_world: Bit = 0
+
+
+EMPTY = "Empty: nobody answered questions with options."
+NOTE = (
+    "Said, right: shares of A, B, C and D as shown, in one reply a question. p: chi-square of what was said against a "
+    "quarter each, adjusted by Holm over the table. Follows position: of the questions asked in several orders, where "
+    "position and value point to different options, the share answered with the same position every time; follows "
+    "value: with the same option every time. Accuracy: over all orders."
+)
+
+
+def rows(material: CvqaMaterial) -> list[PositionsRow]:
+    """A row for each arm with options, type, side and reader."""
+    found = [
+        PositionsRow.model_validate(_figures(material, arm, kind, side, reader))
+        for arm, replies in material.scores.items()
+        if replies and replies[0].type in SYNTHETIC
+        for kind in kinds(replies)
+        for side in SIDES
+        for reader in READERS
+    ]
+    holms = {reader: iter(holm([row.p for row in found if row.reader == reader])) for reader in READERS}
+    return [
+        row.model_copy(update={"p": rounded(row.p), "p_holm": rounded(next(holms[reader]))})
+        for row in found
+        for reader in READERS
+        if row.reader == reader
+    ]
+
+
+def sheet(of: Sequence[PositionsRow]) -> Sheet:
+    """The table for readers, by the better reader."""
+    headings = (
+        *("Set", "Answerer", "Type", "Side", "Said A B C D", "Right A B C D", "p, Holm", "Follows position"),
+        *("Follows value", "Told apart", "Accuracy", "Orders", "Read", "Missing"),
+    )
+    body = tuple(_cells(row) for row in in_short(of) if row.reader == "robust")
+    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
+    return Sheet("cvqa_positions", "Positions of options", headings, body, notes)
+
+
+def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, side: Side, reader: ReaderName) -> Figures:
+    replies = [reply for reply in of_kind(material.scores[arm], kind) if reply.side == side]
+    questions = [list(some) for _, some in groupby(replies, key=lambda reply: reply.id)]
+    figures = named(material, arm) | {"type": kind, "side": side, "reader": reader, "n": len(questions)}
+    one_each = [some[0] for question in questions if (some := standing(question, side))]
+    figures |= {"n_scored": len(one_each), "missing": missing(replies)} | _letters(one_each, place(reader))
+    return figures | _orders(questions, place(reader)) | _accuracy(questions, place(reader), material)
+
+
+def _letters(of: Sequence[Reply], reader: int) -> Figures:
+    """What was said and what was right, as shown, among the replies that were read."""
+    from scipy.stats import chisquare  # slow to load, and most commands need none of it
+
+    read = [reply for reply in of if reply.shown[reader] in tuple(LETTERS)]
+    if not read:
+        return {"n_read": 0}
+    said, right = Counter(reply.shown[reader] for reply in read), Counter(map(_right, read))
+    counts = [said[letter] for letter in LETTERS]
+    figures: Figures = {"n_read": len(read), "chi_square": rounded(float(chisquare(counts).statistic))}
+    figures["p"] = float(chisquare(counts).pvalue)
+    for letter in LETTERS:
+        figures |= {f"said_{letter.lower()}": rounded(said[letter] / len(read))}
+        figures |= {f"gold_{letter.lower()}": rounded(right[letter] / len(read))}
+    return figures
+
+
+def _right(reply: Reply) -> str:
+    """The letter under which the right option was shown."""
+    return LETTERS[reply.order.index(reply.gold)] if reply.order else reply.gold
+
+
+def _orders(questions: Sequence[Sequence[Reply]], reader: int) -> Figures:
+    """Which the answers follow where a question was asked in several orders and read in each."""
+    permuted = [question for question in questions if len(question) > 1 and _all_read(question, reader)]
+    followed = [one for question in permuted if (one := _followed(question, reader)) is not None]
+    figures: Figures = {"n_permuted": len(permuted), "n_told": len(followed)}
+    if followed:
+        figures |= {f"follows_{what}": mean(float(one == what) for one in followed) for what in ("position", "value")}
+    return figures
+
+
+def _all_read(question: Sequence[Reply], reader: int) -> bool:
+    return all(reply.status == Status.OK and reply.shown[reader] in tuple(LETTERS) for reply in question)
+
+
+def _followed(question: Sequence[Reply], reader: int) -> str | None:
+    """`position`, `value` or `` for neither; None where the two cannot be told apart."""
+    shown, read = ({getattr(reply, field)[reader] for reply in question} for field in ("shown", "read"))
+    if len(shown) == len(read) == 1:
+        return None
+    return "position" if len(shown) == 1 else "value" if len(read) == 1 else ""
+
+
+def _accuracy(questions: Sequence[Sequence[Reply]], reader: int, material: CvqaMaterial) -> Figures:
+    """Over all orders of a question, then over questions."""
+    values = list(_means(questions, reader))
+    if not values:
+        return {}
+    asked = mean(len(question) for question in questions)
+    return figures_of({"accuracy": estimate(values, material.interval)}) | {"n_orders": asked}
+
+
+def _means(questions: Sequence[Sequence[Reply]], reader: int) -> Iterator[Value]:
+    for question in questions:
+        told = [reply.correct[reader] for reply in question if reply.status == Status.OK]
+        if told:
+            yield Value(question[0].id, question[0].image, sum(told) / len(told))
+
+
+def _cells(row: PositionsRow) -> tuple[str, ...]:
+    return (
+        *(row.set, mark(row), row.type, row.side, _shares(row, "said"), _shares(row, "gold"), shown_p(row.p_holm)),
+        *(cell(row.follows_position), cell(row.follows_value), f"{row.n_told} of {row.n_permuted}"),
+        *(with_interval(row, "accuracy"), "" if row.n_orders is None else f"{row.n_orders:g}"),
+        *(f"{row.n_read} of {row.n}", row.missing),
+    )
+
+
+def _shares(row: PositionsRow, what: str) -> str:
+    """`.25 .25 .24 .26`."""
+    shares = [getattr(row, f"{what}_{letter.lower()}") for letter in LETTERS]
+    return "" if None in shares else " ".join(f"{share:.2f}".removeprefix("0") for share in shares)
+
+
+TABLE = Table(row=PositionsRow, rows=rows, sheet=sheet)

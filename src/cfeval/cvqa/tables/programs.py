@@ -1,0 +1,165 @@
+"""Programs that answered questions: how many ran, why others did not, what they cost (C-VQA, Section 4.1).
+
+The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cfeval.core.records import Bit, Record, Status
+from cfeval.cvqa.records import SIDES, CvqaArm, ProgramRun, Said
+from cfeval.cvqa.tables.accuracy import mark, named, world
+from cfeval.cvqa.tables.items import ALL, counted, kinds
+from cfeval.cvqa.tables.replies import CvqaMaterial
+from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, intervals, with_interval
+from cfeval.stats.intervals import Value, estimate, rounded
+
+
+class ProgramsRow(Record):
+    """Programs that answered questions (cvqa_programs; C-VQA, Section 4.1)."""
+
+    set: str
+    answerer: str
+    llm: str = ""
+    language: str = ""
+    type: str
+    side: str
+    n: int
+    """Questions."""
+    n_written: int
+    """Those for which there is a program."""
+    missing: str = ""
+    """Why others have none, or no answer, with counts."""
+    n_ran: int = 0
+    """Programs that ran to their end."""
+    ran: Figure = None
+    """Share of the written ones."""
+    ran_lo: Figure = None
+    ran_hi: Figure = None
+    ci: str = ""
+    faults: str = ""
+    """Why others did not, by kind, with counts."""
+    n_fallback: int = 0
+    """Questions that were put to the whole image instead."""
+    mean_calls: Figure = None
+    """Calls of vision operations a written program."""
+    mean_steps: Figure = None
+    """Interpreter steps a written program."""
+    test_world: Bit = 0
+
+
+EMPTY = "Empty: no answerer writes programs."
+NOTE = (
+    "Ran: to their end, of the written ones. Fallback: the question was then put to the whole image. Calls of vision "
+    "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
+    "without line, names and numbers."
+)
+
+
+_SHOWN = 4
+"""Kinds of faults that the sheet names; the CSV has them all."""
+
+
+@dataclass
+class _Runs:
+    """Sums over the programs of one row."""
+
+    n: int = 0
+    ran: list[Value] = field(default_factory=list)
+    faults: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    languages: set[str] = field(default_factory=set)
+    fallbacks: int = 0
+    calls: int = 0
+    steps: int = 0
+
+    def add(self, said: Said, image: str) -> None:
+        """Count what was said to one question."""
+        self.n += 1
+        if said.status != Status.OK:
+            self.failed[said.status.value] += 1
+        run = said.program
+        if run is None or not run.code.strip():
+            return
+        self.ran.append(Value(said.id, image, float(not run.fault)))
+        self._add_run(run)
+
+    def _add_run(self, run: ProgramRun) -> None:
+        self.languages.add(run.language)
+        self.fallbacks += run.fallback
+        self.calls += run.calls
+        self.steps += run.steps
+        if run.fault:
+            self.faults[kind_of(run.fault)] += 1
+
+
+def rows(material: CvqaMaterial) -> list[ProgramsRow]:
+    """A row for each arm whose replies are given, type and side; `all` is all types of the arm."""
+    return [row for arm, said in material.said.items() for row in _arm_rows(material, arm, said)]
+
+
+def sheet(of: Sequence[ProgramsRow]) -> Sheet:
+    """The table for readers."""
+    headings = (
+        *("Set", "Answerer", "LLM", "Language", "Type", "Side", "Ran", "Written", "Faults", "Fallbacks"),
+        *("Calls", "Steps", "Missing"),
+    )
+    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
+    return Sheet("cvqa_programs", "Programs", headings, tuple(map(_cells, of)), notes)
+
+
+def kind_of(fault: str) -> str:
+    """What a fault's line says up to its first colon or semicolon, without line, names in quotes and numbers."""
+    text = re.split(r"[:;](?:\s|$)", re.sub(r"^line \d+: ", "", fault.strip()))[0]
+    text = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "…", text)
+    return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
+
+
+def _arm_rows(material: CvqaMaterial, arm: CvqaArm, said: Iterable[Said]) -> list[ProgramsRow]:
+    replies = material.scores.get(arm, ())
+    about = {reply.id: (str(reply.type), reply.image) for reply in replies}
+    order = kinds(replies, whole=False)
+    found: dict[tuple[str, str], _Runs] = {}
+    for one in said:
+        if one.program is None and one.status == Status.OK:  # a response that was recorded without its program
+            continue
+        kind, image = about.get(one.id, (ALL, one.id))
+        for name in dict.fromkeys((kind, ALL)):
+            found.setdefault((name, one.side), _Runs()).add(one, image)
+    shown = [ALL] if len(order) < 1 else order if len(order) == 1 else [*order, ALL]
+    return [
+        _row(material, arm, kind, side, found[kind, side]) for kind in shown for side in SIDES if (kind, side) in found
+    ]
+
+
+def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, side: str, of: _Runs) -> ProgramsRow:
+    figures: Figures = {name: value for name, value in named(material, arm).items() if name != "kind"}
+    figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
+    figures |= {"n_written": len(of.ran), "missing": counted(of.failed), "faults": counted(of.faults)}
+    figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
+    if of.ran:
+        written = len(of.ran)
+        in_order = sorted(of.ran, key=lambda value: value.item)
+        figures |= figures_of({"ran": estimate(in_order, material.interval)})
+        figures |= {"mean_calls": rounded(of.calls / written), "mean_steps": rounded(of.steps / written)}
+    return ProgramsRow.model_validate(figures)
+
+
+def _cells(row: ProgramsRow) -> tuple[str, ...]:
+    means = ("" if value is None else f"{value:.1f}" for value in (row.mean_calls, row.mean_steps))
+    return (
+        *(row.set, mark(row), row.llm, row.language, row.type, row.side, with_interval(row, "ran")),
+        *(f"{row.n_written} of {row.n}", _commonest(row.faults), str(row.n_fallback), *means, row.missing),
+    )
+
+
+def _commonest(faults: str) -> str:
+    """The first few kinds of a cell that may name many."""
+    kinds = re.findall(r".+?\s\d+(?=, |$)", faults)
+    more = len(kinds) - _SHOWN
+    return faults if more <= 0 else "".join(kinds[:_SHOWN]) + f", {more} other kinds"
+
+
+TABLE = Table(row=ProgramsRow, rows=rows, sheet=sheet)

@@ -1,0 +1,237 @@
+"""What the cvqa study's tables are made from: scores of arms in little memory, and what is known beside them.
+
+The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar, cast
+
+from cfeval.core.errors import InputError
+from cfeval.core.records import Bit, Record, Status
+from cfeval.cvqa.records import CvqaArm, CvqaBuild, CvqaScore, PairType, ReaderName, Said, Side
+from cfeval.cvqa.stages.statistics import QuestionPair
+from cfeval.report.tables import Figure
+from cfeval.stats.intervals import Interval
+
+
+class ReadRow(Record):
+    """What every table of accuracies begins with: whose answers, to what, read by whom."""
+
+    set: str
+    answerer: str
+    kind: str = ""
+    """`chat`, `program`, `random`; `baseline` for what needs no answerer."""
+    llm: str = ""
+    """The language model that writes the programs."""
+    type: str
+    reader: str = ""
+    """Who read the answers: `reference` (the released rules) or `robust`; empty for baselines."""
+
+
+class AccuracyRow(ReadRow):
+    """Accuracy on original and counterfactual questions (cvqa_table3, table5, table6, table7)."""
+
+    n: int
+    """Pairs."""
+    n_scored: int
+    """Those with a score on both sides; all figures but the bounds rest on them."""
+    images: int = 0
+    """Their images."""
+    missing: str = ""
+    """Why questions have no score, with counts of questions."""
+    n_unread_original: int = 0
+    """Replies, among the scored pairs, that the reader could not read: they count as wrong."""
+    n_unread_counterfactual: int = 0
+    original: Figure = None
+    original_lo: Figure = None
+    original_hi: Figure = None
+    original_min: Figure = None
+    """Over all pairs, if every question without a score had been answered wrong."""
+    original_max: Figure = None
+    """The same if all of them had been answered right."""
+    counterfactual: Figure = None
+    counterfactual_lo: Figure = None
+    counterfactual_hi: Figure = None
+    counterfactual_min: Figure = None
+    counterfactual_max: Figure = None
+    difference: Figure = None
+    """Counterfactual − original."""
+    difference_lo: Figure = None
+    difference_hi: Figure = None
+    difference_min: Figure = None
+    difference_max: Figure = None
+    ci: str = ""
+    """How the intervals were computed, and their nominal coverage."""
+    test: str = ""
+    """What `p` is from: `McNemar`, over images where they have several pairs, or `bootstrap`."""
+    p: Figure = None
+    """Two-sided, that the difference is 0."""
+    p_holm: Figure = None
+    """Adjusted by Holm over the rows of one reader in this table."""
+    paper_original: Figure = None
+    """What the paper printed in this very cell."""
+    paper_counterfactual: Figure = None
+    paper_difference: Figure = None
+    test_world: Bit = 0
+    """1: a built-in test answerer, which stands for no real model."""
+
+
+class PublishedAnswer(Record):
+    """Accuracies of one model and group as the paper printed them (data/reference/cvqa.csv), in [0, 1]."""
+
+    source: str
+    table: str
+    model: str
+    """As Table 3 calls it; an answerer's `paper` names it so."""
+    printed: str = ""
+    """As this very table calls it, where that differs."""
+    llm: str = ""
+    """The language model inside, in Table 6."""
+    type: str
+    """`direct`, `indirect`, `boolean`; `all` in Table 7."""
+    original: float
+    counterfactual: float
+    difference: float
+    """Counterfactual − original, as printed."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class AnswererFacts:
+    """What an answerer is.
+
+    `cot`: it is asked to think step by step; `twin` is then the same answerer without. `llm` writes its programs.
+    `paper` is what the paper calls it (`model` of data/reference/cvqa.csv), where it stands for one of the paper's.
+    `test_world`: it is built in and stands for no real model.
+    """
+
+    kind: Literal["chat", "program", "random"] = "chat"
+    cot: bool = False
+    twin: str = ""
+    llm: str = ""
+    paper: str = ""
+    test_world: bool = False
+
+
+@dataclass(frozen=True)
+class SetFacts:
+    """What a set is; `subset`: drawn from another, so that its figures stand in no column with a whole set's."""
+
+    subset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The little of a `CvqaScore` that tables need; `read`, `shown` and `correct` are of both readers, in order."""
+
+    id: str
+    side: Side
+    type: PairType
+    order: str
+    image: str
+    """The first 16 hexadecimal digits of its hash."""
+    coco: int | None
+    gold: str
+    status: Status
+    read: tuple[str | None, str | None]
+    shown: tuple[str | None, str | None]
+    correct: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class CvqaMaterial:
+    """Replies by arm, and the settings.
+
+    `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what answerers that write programs
+    said (`programs`), `built` what became of the drafts of built sets (`builds`): each is read once, by that table
+    alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
+    """
+
+    scores: Mapping[CvqaArm, Sequence[Reply]]
+    answerers: Mapping[str, AnswererFacts] = field(default_factory=dict)
+    sets: Mapping[str, SetFacts] = field(default_factory=dict)
+    interval: Interval = field(default_factory=Interval)
+    published: Sequence[PublishedAnswer] = ()
+    genders: Mapping[int, str] = field(default_factory=dict)
+    pairs: Mapping[str, Iterable[QuestionPair]] = field(default_factory=dict)
+    said: Mapping[CvqaArm, Iterable[Said]] = field(default_factory=dict)
+    built: Mapping[str, Iterable[CvqaBuild]] = field(default_factory=dict)
+
+    def facts(self, answerer: str) -> AnswererFacts:
+        """What is known of an answerer; one that nothing is said of is a model that is asked."""
+        return self.answerers.get(answerer, AnswererFacts())
+
+    def is_subset(self, name: str) -> bool:
+        """Whether a set is drawn from another."""
+        return self.sets.get(name, SetFacts()).subset
+
+    def paper(self, table: str, answerer: str, kind: str) -> PublishedAnswer | None:
+        """The paper's line for an answerer and a type, where it has one.
+
+        Names are compared without letter case and without marks; where a line names a language model, the answerer's
+        must be that one.
+        """
+        facts = self.facts(answerer)
+        for line in self.published:
+            if (line.table, line.type, _plain(line.model)) != (table, kind, _plain(facts.paper)):
+                continue
+            if not line.llm or _plain(line.llm) == _plain(facts.llm):
+                return line
+        return None
+
+
+def cvqa_material(scores: Mapping[CvqaArm, Iterable[CvqaScore]], /, **settings: object) -> CvqaMaterial:
+    """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `CvqaMaterial`.
+
+    Raises:
+        InputError: a question of an arm appears twice in the same order of options.
+    """
+    same: dict[object, object] = {}
+    kept = {arm: _gathered(arm, of, same) for arm, of in scores.items()}
+    return CvqaMaterial(kept, **settings)  # type: ignore[arg-type]
+
+
+def _gathered(arm: CvqaArm, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
+    found: dict[tuple[str, Side, str], Reply] = {}
+    for score in scores:
+        reply = _reply(score, same)
+        key = (reply.id, reply.side, reply.order)
+        if key in found:
+            where = f"the {score.side} question of '{score.id}'" + (f", order {score.order}" if score.order else "")
+            raise InputError(f"two scores of {where}, of {arm.set}/{arm.answerer}; give each file once")
+        found[key] = reply
+    return [found[key] for key in sorted(found)]
+
+
+def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
+    """`same` keeps one copy of equal values."""
+
+    def once(value: T) -> T:
+        return cast(T, same.setdefault(value, value))
+
+    return Reply(
+        id=once(score.id),
+        side=score.side,
+        type=once(score.type),
+        order=once(score.order),
+        image=once(score.image[:16]),
+        coco=score.coco,
+        gold=once(score.gold),
+        status=score.status,
+        read=once((score.read.get("reference"), score.read.get("robust"))),
+        shown=once((score.shown.get("reference"), score.shown.get("robust"))),
+        correct=once((int(score.correct.get("reference", 0)), int(score.correct.get("robust", 0)))),
+    )
+
+
+def place(reader: ReaderName) -> Literal[0, 1]:
+    """Where a reader stands in the fields of a `Reply`."""
+    return 0 if reader == "reference" else 1
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.casefold())

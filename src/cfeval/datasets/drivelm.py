@@ -1,0 +1,198 @@
+"""DriveLM-nuScenes: questions about driving, asked about what the front camera sees at a key frame.
+
+- Data: versions 1.0 and 1.1 (v1_1_train_nus.json and others of that layout); key frames of nuScenes, six cameras each.
+- Paper: Sima et al., DriveLM: Driving with Graph Visual Question Answering, ECCV 2024 (arXiv:2312.14150).
+- License: questions and answers CC BY-NC-SA 4.0; images under the terms of nuScenes (not for commercial use).
+- Where: github.com/OpenDriveLab/DriveLM, docs/data_prep_nus.md; the images there suffice.
+
+An item here has one image. Therefore, by rule:
+
+1. A reference to an object such as <c1,CAM_FRONT,714.3,503.6> is put into words, in the question and in the answer: its
+   description in the data set and the third of the image that it is in, "the red car in the middle of the image".
+2. A question is left out where it or its answer refers to an object of another camera, to one without a description,
+   or to one of two that would be called the same; where it asks about a direction that another camera looks in (back,
+   front left, front right); and where it wants bounding boxes.
+
+The right answers are whole sentences: accuracy says something only where they are yes or no.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from cfeval.core.errors import InputError
+from cfeval.core.images import import_image
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.sampling import chosen
+from cfeval.datasets.sample import Dataset, RawSample, as_frozen
+
+Category = Literal["perception", "prediction", "planning", "behavior"]
+PREAMBLE = (
+    "This is the view straight ahead from a moving or waiting car. You are its driver; "
+    "'ego vehicle' and 'ego car' mean your car."
+)
+"""Put before every question: the questions speak of a car that the image does not show."""
+WIDTH = 1600
+"""Pixels across an image of nuScenes; coordinates refer to it."""
+_OBJECT = re.compile(r"<c[0-9]+, *CAM_FRONT, *(-?[0-9]+(?:\.[0-9]+)?), *-?[0-9.]+>")
+_LEFT_OUT = re.compile(r"\b(?:back|behind|rear|front[ -](?:left|right)|bounding box(?:es)?)\b", re.IGNORECASE)
+
+
+class Options(PluginOptions):
+    """Where the files are, and which questions."""
+
+    questions: str
+    """The file of questions and answers, as released (JSON)."""
+    images: str
+    """The folder of images: CAM_FRONT/*.jpg, directly or in a folder samples/."""
+    categories: tuple[Category, ...] = ("perception", "prediction", "planning", "behavior")
+    """Which categories; an item's is its kind."""
+    preamble: str = PREAMBLE
+    """What is put before every question; empty: nothing."""
+    ids: str | None = None
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+
+class _Pair(BaseModel):
+    Q: str
+    A: str | None = None
+
+
+class _Object(BaseModel):
+    Visual_description: str | None = None
+
+
+class _Cameras(BaseModel):
+    CAM_FRONT: str
+
+
+class _Frame(BaseModel):
+    key_object_infos: dict[str, _Object] = {}
+    QA: dict[str, list[_Pair]]
+    image_paths: _Cameras
+
+
+class _Scene(BaseModel):
+    key_frames: dict[str, _Frame]
+
+
+class _Item(NamedTuple):
+    question: str
+    reference: str
+    kind: str
+    image: str
+    """The name of the front camera's file."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The questions, the list of ids, and the folder of images."""
+    folder = next((path for path in _folders(options.images) if path.is_dir()), options.images.rstrip("/"))
+    return (*(path for path in (options.questions, options.ids) if path), f"{folder}/")
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Whether the images are where they should be."""
+    there = any(folder.is_dir() for folder in _folders(options.images))
+    yield Diagnostic(there, f"{options.images}: " + ("images" if there else "no folder CAM_FRONT; unpack the images"))
+
+
+def build(options: Options) -> Dataset:
+    """The data set."""
+    return DriveLM(options)
+
+
+class DriveLM:
+    """Reads the file once, images as they come."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` questions with the front camera's image: the listed ones, else a draw by seed.
+
+        Raises:
+            InputError: one line: the file is no such file, or an image is missing.
+        """
+        source, ids = Path(self.options.questions), self.options.ids
+        known = _items(_read(source), self.options.categories)
+        wanted = chosen(known, items, seed, Path(ids) if ids else None, source)
+        taken = [(item, known[item], _image(self.options.images, known[item].image)) for item in wanted]
+        del known
+        yield from as_frozen((self._sample(*one) for one in taken), ids)
+
+    def _sample(self, item: str, found: _Item, image: Path) -> RawSample:
+        question = f"{self.options.preamble} {found.question}".strip()
+        return RawSample(item, import_image(image), question, reference=found.reference, kind=found.kind)
+
+
+def _read(source: Path) -> dict[str, _Scene]:
+    try:
+        return TypeAdapter(dict[str, _Scene]).validate_json(source.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{source}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{source}: cannot be read as text ({error})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"{source}: not in DriveLM's layout ({place + ': ' if place else ''}{first['msg']}); "
+            "give a file such as v1_1_train_nus.json"
+        ) from None
+
+
+def _items(scenes: Mapping[str, _Scene], categories: tuple[Category, ...]) -> dict[str, _Item]:
+    """The questions that the rules above leave, by id: key frame, category, place in its list from 0."""
+    frames = [pair for scene in scenes.values() for pair in scene.key_frames.items()]
+    items: dict[str, _Item] = {}
+    for token, frame in frames:
+        names = _names(frame)
+        for category in categories:
+            for number, pair in enumerate(frame.QA.get(category, ())):
+                question, answer = _in_words(pair.Q, names), _in_words(pair.A or "", names)
+                if question and answer is not None and not _LEFT_OUT.search(pair.Q):
+                    image = Path(frame.image_paths.CAM_FRONT).name
+                    items[f"{token}-{category}-{number}"] = _Item(question, answer, category, image)
+    return items
+
+
+def _names(frame: _Frame) -> dict[str, str]:
+    """What the objects that the front camera sees are called; one of two with the same name has none."""
+    seen = {tag: match for tag in frame.key_object_infos if (match := _OBJECT.fullmatch(tag))}
+    said = {tag: (frame.key_object_infos[tag].Visual_description or "").strip(" .") for tag in seen}
+    names = {tag: f"the {_lower(said[tag])} {_where(float(seen[tag][1]))}" for tag in seen if said[tag]}
+    times = Counter(names.values())
+    return {tag: name for tag, name in names.items() if times[name] == 1}
+
+
+def _lower(description: str) -> str:
+    """Without the capital that a sentence begins with; an abbreviation keeps its own."""
+    return description if description[:2].isupper() else description[:1].lower() + description[1:]
+
+
+def _where(x: float) -> str:
+    if x < WIDTH / 3:
+        return "on the left of the image"
+    return "in the middle of the image" if x < WIDTH * 2 / 3 else "on the right of the image"
+
+
+def _in_words(text: str, names: Mapping[str, str]) -> str | None:
+    """A text with its references in words; None where one is left that has none."""
+    said = _OBJECT.sub(lambda match: names.get(match[0], match[0]), text)
+    return None if "CAM_" in said else " ".join(said.split())
+
+
+def _folders(images: str) -> tuple[Path, ...]:
+    return Path(images) / "CAM_FRONT", Path(images) / "samples" / "CAM_FRONT"
+
+
+def _image(images: str, name: str) -> Path:
+    for folder in _folders(images):
+        if (folder / name).is_file():
+            return folder / name
+    places = " or ".join(map(str, _folders(images)))
+    raise InputError(f"{name}: no such image in {places}; set the option 'images' to the folder of the images")

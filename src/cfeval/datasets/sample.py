@@ -1,0 +1,164 @@
+"""What every data set offers.
+
+Filing samples and pairs of questions: the record file or its shards, and their pictures named by content.
+
+Frozen sets: a list of ids, each with the SHA-256 of what its sample shows and asks, as `sha256sum` writes files.
+
+The records of the edct study, one class a file kind. Pictures of `X.jsonl` lie in the folder `X/` beside it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, Protocol, TypeVar
+
+import typer
+from pydantic import Field, ValidationError
+
+from cfeval.core import images
+from cfeval.core.cli_options import _file
+from cfeval.core.errors import InputError
+from cfeval.core.files import write_text
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import first_fault
+from cfeval.core.records import ImageRef, ItemId, Metadata, Record
+from cfeval.core.sampling import read_list
+from cfeval.core.shards import file_pictured
+from cfeval.core.streams import Following
+
+Scoring = Literal["contains", "vqa", "okvqa"]
+"""How an answer is compared with the right one: see `Sample.scoring`."""
+
+
+class Sample(Record):
+    """An image and a question about it (samples.jsonl)."""
+
+    id: ItemId
+    image: ImageRef
+    question: str = Field(min_length=1, pattern=r"\S")
+    reference: str = ""
+    """The right answer, where it is known; used for accuracy only."""
+    answers: tuple[str, ...] = ()
+    """What each of the people said who were asked; VQA and OK-VQA have ten a question."""
+    scoring: Scoring = "contains"
+    """What the accuracy of an answer rests on. contains: whether `reference` stands in it; vqa, okvqa: how many of
+    `answers` it equals (`cfeval.datasets.answer_scoring`)."""
+    kind: str = ""
+    """The kind of question, where the data set tells."""
+    metadata: Metadata | None = None
+    """What the data set keeps beside the image, such as the record of a drawn scene. Of editors, only those that
+    need it get it."""
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class RawSample:
+    """A sample before it is filed: see `cfeval.datasets.sample.Sample` for the fields."""
+
+    id: str
+    picture: Picture
+    question: str
+    reference: str = ""
+    answers: tuple[str, ...] = ()
+    scoring: Scoring = "contains"
+    kind: str = ""
+    metadata: Metadata | None = None
+
+
+class Raw(Protocol):
+    """What is filed with a picture, before it is: it has all fields of its record but the reference to the image."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def picture(self) -> Picture:
+        """Its picture."""
+
+
+def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1, archive: bool = False) -> None:
+    """File every sample and its picture; see `cfeval.core.shards.file_pictured`.
+
+    Raises:
+        InputError: two samples have the same id, one cannot be filed, or there is none.
+    """
+    filed = ((as_record(raw, Sample), raw.picture) for raw in raws)
+    items = ((sample.id, sample, picture, sample.image.path) for sample, picture in filed)
+    file_pictured(path, items, shards, archive)
+
+
+def as_record(raw: Raw, kind: type[R]) -> R:
+    """The record of what has a picture. The picture is named by its content, so that equal ones are one file.
+
+    Raises:
+        InputError: it cannot be one, such as where its id is no file name.
+    """
+    fields = {name: getattr(raw, name) for name in kind.model_fields if name != "image"}
+    try:
+        return kind.model_validate(fields | {"image": raw.picture.ref(f"{raw.picture.sha256[:32]}.png")})
+    except ValidationError as error:
+        raise InputError(f"{kind.__name__.lower()} {raw.id!r}: {first_fault(error)}") from None
+
+
+class Dataset(Protocol):
+    """A data set."""
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` samples; the same arguments give the same samples."""
+        ...
+
+
+def content_hash(sample: Sample | RawSample, picture: Picture) -> str:
+    """The SHA-256 of a sample's content: question, pixels, right answer, people's answers and how they are compared.
+
+    Pixels, not the file: how a PNG is packed differs from machine to machine.
+    """
+    pixels = picture.pixels
+    image = hashlib.sha256(pixels.tobytes()).hexdigest()
+    content = [sample.question, pixels.shape, image, sample.reference, sample.answers, sample.scoring]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def write_set(path: Path, hashes: Mapping[str, str]) -> None:
+    """Write a frozen set, an id and its hash a line, in the order given."""
+    write_text(path, "".join(f"{item}  {digest}\n" for item, digest in hashes.items()))
+
+
+def as_frozen(samples: Iterable[RawSample], ids: str | None) -> Iterator[RawSample]:
+    """Pass samples through that are what the list `ids` froze; a plain list of ids freezes nothing.
+
+    Raises:
+        InputError: one line that names the first that differs.
+    """
+    frozen = {item: line.sha256 for item, line in read_list(Path(ids)).items()} if ids else {}
+    for sample in samples:
+        if frozen.get(sample.id) and content_hash(sample, sample.picture) != frozen[sample.id]:
+            raise InputError(
+                f"{ids}: '{sample.id}' is not what was frozen (its question, image or right answer is another one); "
+                "bring the data back, or select and freeze again"
+            )
+        yield sample
+
+
+SamplesFile = Annotated[
+    Path,
+    typer.Option(
+        "--samples", callback=_file, help="Samples (JSONL); their pictures lie in the folder or archive beside."
+    ),
+]
+
+
+def samples_by_id(path: Path) -> Following[str, Sample]:
+    """The samples of a file."""
+    return Following(path, Sample, lambda record: record.id)
+
+
+def originals(samples: Path) -> Callable[[Sample], Picture]:
+    """How to open a sample's picture."""
+    folder = images.folder_of(samples)
+    return lambda sample: images.load(folder, sample.image)

@@ -1,0 +1,72 @@
+"""Samples that `cfeval edct import` filed: own images and questions."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from cfeval.core.archives import archive_of
+from cfeval.core.images import folder_of, in_archive, load
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.sampling import listed
+from cfeval.datasets.sample import RawSample, Sample, as_frozen
+
+
+class Options(PluginOptions):
+    """Where the samples are."""
+
+    path: str
+    """The record file that the import wrote, such as data/mine.jsonl."""
+    ids: str | None = None
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the file's first."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The record file, the folder or archive of its pictures, and the list of ids."""
+    folder = folder_of(Path(options.path))
+    pictures = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
+    return (options.path, pictures, *((options.ids,) if options.ids else ()))
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Whether records and ids can be read."""
+    if all(Path(file).is_file() for file in (options.path, options.ids) if file):  # a missing file is told as such
+        yield Diagnostic(True, f"items: {sum(1 for _ in build(options).known())}")
+
+
+def build(options: Options) -> "Filed":
+    """The data set in a record file."""
+    return Filed(Path(options.path), Path(options.ids) if options.ids else None)
+
+
+class Filed:
+    """Reads a record file; the seed changes nothing."""
+
+    def __init__(self, path: Path, ids: Path | None = None) -> None:
+        self.path, self.ids = path, ids
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` samples: the listed ones, else the first of the file, in its order."""
+        del seed
+        taken = islice(self.known(), items)
+        yield from as_frozen((self._opened(sample) for sample in taken), str(self.ids) if self.ids else None)
+
+    def known(self) -> Iterable[Sample]:
+        """The records of all that can be taken, in order; InputError where they or the ids cannot be read."""
+        samples = read_jsonl(self.path, Sample)
+        if self.ids is None:
+            return samples
+        known = {sample.id: sample for sample in samples}
+        return [known[item] for item in listed(self.ids, known, self.path)]
+
+    def _opened(self, sample: Sample) -> RawSample:
+        return RawSample(
+            id=sample.id,
+            picture=load(folder_of(self.path), sample.image),
+            question=sample.question,
+            reference=sample.reference,
+            answers=sample.answers,
+            scoring=sample.scoring,
+            kind=sample.kind,
+            metadata=sample.metadata,
+        )

@@ -1,0 +1,159 @@
+"""3DSRBench: where things are in space and which way they face, asked about photographs, with two to four options.
+
+- Data: version 1; 12 categories from height_higher to orientation_viewpoint; images of MS-COCO.
+- Paper: Ma et al., 3DSRBench: A Comprehensive 3D Spatial Reasoning Benchmark (2024, arXiv:2412.07825).
+- License: questions CC BY 4.0; images as COCO has them (Flickr's terms).
+- Where: data set ccvl/3DSRBench at Hugging Face. 3dsrbench_v1_vlmevalkit.tsv holds the images itself; the same table
+  without them needs the column image_url and coco_images.zip unpacked (option `images`).
+
+By rule:
+
+1. Each question is taken once, as it was written. The other rows about it, with mirrored images or options in another
+   order, have its id and a suffix (-flip, -1, -flip-1); they are left out.
+2. The options stand behind the question without their letters, and the right answer is the text of the right option: a
+   letter such as A is found in any answer.
+"""
+
+import base64
+import binascii
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture, import_encoded, import_image
+from cfeval.core.jsonl import read_lines
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.sampling import chosen
+from cfeval.datasets.sample import Dataset, RawSample, as_frozen
+
+LETTERS = "ABCD"
+COLUMNS = ("question", *LETTERS, "answer", "category")
+
+
+class Options(PluginOptions):
+    """Where the files are."""
+
+    path: str
+    """The table of questions (.tsv or .csv)."""
+    images: str | None = None
+    """The folder of images, where the table has only their addresses."""
+    ids: str | None = None
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+
+class _Item(NamedTuple):
+    question: str
+    reference: str
+    kind: str
+    image: str
+    """The last part of the image's address, where the table has one."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The table, the list of ids, and the folder of images."""
+    images = (f"{options.images.rstrip('/')}/",) if options.images else ()
+    return (*(path for path in (options.path, options.ids) if path), *images)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Whether the images are where they should be."""
+    if options.images:
+        there = Path(options.images).is_dir()
+        yield Diagnostic(
+            there, f"{options.images}: " + ("images" if there else "no such folder; unpack the images there")
+        )
+
+
+def build(options: Options) -> Dataset:
+    """The data set."""
+    return ThreeDSRBench(options)
+
+
+class ThreeDSRBench:
+    """Reads the table twice, so that only the images that are taken are held."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` questions, each with its image: the listed ones, else a draw by seed.
+
+        Raises:
+            InputError: one line: the table is no such table, or an image is missing.
+        """
+        source, ids = Path(self.options.path), self.options.ids
+        known = {item: _item(place, row) for item, place, row in _rows(source)}
+        wanted = chosen(known, items, seed, Path(ids) if ids else None, source)
+        held = {} if self.options.images else _images(source, frozenset(wanted))
+        yield from as_frozen((self._sample(item, known[item], held.get(item)) for item in wanted), ids)
+
+    def _sample(self, item: str, found: _Item, encoded: str | None) -> RawSample:
+        picture = self._filed(item, found.image) if encoded is None else self._held(item, encoded)
+        return RawSample(item, picture, found.question, reference=found.reference, kind=found.kind)
+
+    def _held(self, item: str, encoded: str) -> Picture:
+        place = f"{self.options.path}, {item}"
+        if not encoded:
+            raise InputError(f"{place}: no image in the table; set the option 'images' to the folder of COCO's images")
+        try:
+            return import_encoded(base64.b64decode(encoded, validate=True), place)
+        except binascii.Error as error:
+            raise InputError(f"{place}: the image is not base64 ({error}); take the file as it was released") from None
+
+    def _filed(self, item: str, name: str) -> Picture:
+        if not name:
+            raise InputError(f"{self.options.path}, {item}: no image_url; leave the option 'images' out")
+        path = Path(str(self.options.images)) / name
+        if not path.is_file():
+            raise InputError(f"{path}: no such image; set the option 'images' to the folder of COCO's images")
+        return import_image(path)
+
+
+def _images(source: Path, wanted: frozenset[str]) -> dict[str, str]:
+    """The images that the table holds of some questions, base64; empty where it holds none."""
+    return {item: row.get("image") or "" for item, _, row in _rows(source) if item in wanted}
+
+
+def _rows(source: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Every question as it was written: its id, where it stands, and its row."""
+    limit = csv.field_size_limit(sys.maxsize)  # a cell holds a whole image
+    try:
+        yield from _checked_rows(source)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _checked_rows(source: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
+    rows = csv.DictReader(read_lines(source), delimiter="," if source.suffix.lower() == ".csv" else "\t")
+    names = rows.fieldnames or ()
+    key = "qid" if "qid" in names else "index"
+    missing = [column for column in (key, *COLUMNS) if column not in names]
+    if missing:
+        raise InputError(f"{source}: no column '{missing[0]}'; give 3dsrbench_v1_vlmevalkit.tsv as it was released")
+    seen: set[str] = set()
+    for row in rows:
+        place = f"{source}, line {rows.line_num}"
+        if None in row.values():
+            raise InputError(f"{place}: cells are missing; take the file as it was released")
+        item = row[key]
+        if "-" in item:
+            continue
+        if item in seen:
+            raise InputError(f"{place}: question {item} stands there twice; take the file as it was released")
+        seen.add(item)
+        yield item, place, row
+
+
+def _item(place: str, row: dict[str, str]) -> _Item:
+    options = {letter: row[letter].strip() for letter in LETTERS if row[letter].strip()}
+    answer = row["answer"]
+    if len(options) < 2 or answer not in options:
+        allowed = ", ".join(options) or "none"
+        raise InputError(f"{place}: the answer must be one of two to four options ({allowed}), but got {answer!r:.40}")
+    question = f"{row['question'].strip()} Answer with one of these: {'; '.join(options.values())}."
+    address = urlsplit(row.get("image_url") or "").path
+    return _Item(question, options[answer], row["category"], Path(address).name)

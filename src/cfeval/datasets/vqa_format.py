@@ -1,0 +1,283 @@
+"""What the data sets in VQA's layout share: questions and annotations as JSON, images of COCO.
+
+VQA's release files (VQA v2, OK-VQA and others of that layout): questions and annotations as JSON, images of COCO.
+
+The annotations of VQA v2's training split are some 400 MB: objects are cut to what is needed while the text is parsed.
+
+COCO's images of 2014 and 2015 on disk: COCO_val2014_000000000042.jpg, in a folder named like the split or not.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from cfeval.core.errors import InputError
+from cfeval.core.images import import_image
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.sampling import chosen
+from cfeval.datasets.sample import RawSample, as_frozen
+
+
+def image_path(folder: Path, split: str, image: int) -> Path:
+    """The file of an image.
+
+    Args:
+        folder: holds the images, or a folder named like the split that does.
+        split: such as val2014; test-dev2015 is a part of test2015, and its images have that name.
+        image: its number.
+
+    Raises:
+        InputError: one line that names the file, where it was looked for, and the option to set.
+    """
+    of = split.replace("test-dev", "test")
+    name = f"COCO_{of}_{image:012d}.jpg"
+    for place in (folder, folder / of):
+        if (place / name).is_file():
+            return place / name
+    raise InputError(
+        f"{name}: no such image in {folder} or {folder / of}; "
+        f"set the option 'images' to the folder of COCO's {of} images"
+    )
+
+
+PEOPLE = 10
+"""How many answers each question has."""
+_SPLIT = re.compile(r"(train|val|test|test-dev)20\d\d")
+Found = TypeVar("Found")
+
+
+class Question(NamedTuple):
+    """A question and the number of the COCO image that it is about."""
+
+    id: str
+    image: int
+    text: str
+
+
+class Annotation(NamedTuple):
+    """What people answered: as it is scored and, in OK-VQA only, as they wrote it (`raw`)."""
+
+    id: str
+    image: int
+    answers: tuple[str, ...]
+    raw: tuple[str, ...]
+    reference: str
+    """The most frequent answer, of two that are as frequent the first."""
+    kind: str
+
+
+class _Answer(NamedTuple):
+    answer: str
+    raw: str | None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A questions file: its split, such as val2014, and its questions by id."""
+
+    split: str
+    by_id: dict[str, Question]
+
+
+def read_questions(path: Path) -> Questions:
+    """Read a questions file.
+
+    Raises:
+        InputError: one line: missing, not JSON, or not such a file.
+    """
+
+    def kept(found: dict[str, Any]) -> Any:
+        if "question_id" not in found or "answers" in found:
+            return found
+        return Question(_id(path, found), _number(path, found, "image_id"), _text(path, found, "question"))
+
+    content = _load(path, kept)
+    questions = _list(path, content, "questions", Question, "v2_OpenEnded_mscoco_val2014_questions.json")
+    by_id = {question.id: question for question in questions}
+    if len(by_id) < len(questions):
+        [(twice, _)] = Counter(question.id for question in questions).most_common(1)
+        raise InputError(f"{path}: question {twice} stands there twice; take the file as it was released")
+    return Questions(_split(path, content), by_id)
+
+
+def read_annotations(path: Path, questions: Questions, wanted: Collection[str]) -> dict[str, Annotation]:
+    """Read the annotations of some questions; each of `wanted` has one.
+
+    Raises:
+        InputError: one line: like `read_questions`; or the file is not for these questions.
+    """
+
+    def kept(found: dict[str, Any]) -> Any:
+        if "answers" in found:
+            item = _id(path, found)
+            return _annotation(path, item, found) if item in wanted else Annotation(item, 0, (), (), "", "")
+        if "answer" in found:
+            raw = intern(_text(path, found, "raw_answer", blank=True)) if "raw_answer" in found else None
+            return _Answer(intern(_text(path, found, "answer", blank=True)), raw)  # most are the same few words
+        return found
+
+    content = _load(path, kept)
+    annotations = _list(path, content, "annotations", Annotation, "v2_mscoco_val2014_annotations.json")
+    _check_release(path, questions, _split(path, content), len(annotations))
+    by_id = {found.id: found for found in annotations if found.id in wanted}
+    names = content.get("question_types")
+    for item in wanted:
+        if item not in by_id or by_id[item].image != questions.by_id[item].image:
+            raise InputError(f"{path}: no annotation of question {item} about its image; {_SAME_RELEASE}")
+    return {item: found._replace(kind=_named(found.kind, names)) for item, found in by_id.items()}
+
+
+_SAME_RELEASE = "give questions and annotations of the same release and split"
+
+
+def _check_release(path: Path, questions: Questions, split: str, annotations: int) -> None:
+    if split != questions.split:
+        raise InputError(f"{path}: annotations of {split} for questions of {questions.split}; {_SAME_RELEASE}")
+    if annotations != len(questions.by_id):
+        raise InputError(f"{path}: {annotations} annotations for {len(questions.by_id)} questions; {_SAME_RELEASE}")
+
+
+def _annotation(path: Path, item: str, found: dict[str, Any]) -> Annotation:
+    answers = found["answers"]
+    if not isinstance(answers, list) or not all(isinstance(one, _Answer) for one in answers):
+        raise InputError(f"{path}: question {item}: answers must be a list of objects with the key 'answer'")
+    if len(answers) != PEOPLE:
+        raise InputError(f"{path}: question {item}: {len(answers)} answers; VQA accuracy is defined for {PEOPLE}")
+    raw = tuple(one.raw for one in answers if one.raw is not None)
+    plain = tuple(one.answer for one in answers)
+    [(most, _)] = Counter(raw or plain).most_common(1)
+    reference, kind = found.get("multiple_choice_answer") or most, found.get("question_type") or ""
+    return Annotation(item, _number(path, found, "image_id"), plain, raw, str(reference), str(kind))
+
+
+def _named(kind: str, names: Any) -> str:
+    """OK-VQA numbers its kinds of questions and says elsewhere what they are."""
+    return str(names.get(kind, kind)) if isinstance(names, dict) else kind
+
+
+def _load(path: Path, kept: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    """Parse a file, each of its objects replaced by what `kept` makes of it."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_hook=kept)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error.reason})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON ({error}); is it whole, and unpacked?") from None
+    return content if isinstance(content, dict) else {}
+
+
+def _list(path: Path, content: dict[str, Any], name: str, kind: type[Found], example: str) -> list[Found]:
+    found = content.get(name)
+    if not isinstance(found, list) or not all(isinstance(one, kind) for one in found):
+        raise InputError(f"{path}: no list of {name} in VQA's layout; give a file such as {example}")
+    return found
+
+
+def _split(path: Path, content: dict[str, Any]) -> str:
+    split = content.get("data_subtype")
+    if not isinstance(split, str) or not _SPLIT.fullmatch(split):
+        raise InputError(f"{path}: data_subtype must name a split of COCO such as val2014, but got {split!r:.40}")
+    return split
+
+
+def _id(path: Path, found: dict[str, Any]) -> str:
+    return str(_number(path, found, "question_id"))
+
+
+def _number(path: Path, found: dict[str, Any], key: str) -> int:
+    value = found.get(key)
+    if type(value) is not int or not 0 <= value < 10**18:
+        raise InputError(f"{path}: {key} must be a whole number, but got {value!r:.40}{_whose(found)}")
+    return value
+
+
+def _text(path: Path, found: dict[str, Any], key: str, blank: bool = False) -> str:
+    value = found.get(key)
+    if not isinstance(value, str) or not (blank or value.strip()):
+        raise InputError(f"{path}: {key} must be a text, but got {value!r:.40}{_whose(found)}")
+    return value
+
+
+def _whose(found: dict[str, Any]) -> str:
+    return f" (question_id {found['question_id']!r:.40})" if "question_id" in found else ""
+
+
+class VqaOptions(PluginOptions):
+    """Where the released files are; get them from the data set's own site."""
+
+    questions: str
+    """The questions file, as released (JSON)."""
+    images: str
+    """COCO's folder of images: COCO_val2014_000000000042.jpg and so on, directly or in a folder such as val2014/."""
+    annotations: str | None = None
+    """The annotations file, as released (JSON); without it, as for a test split, no right answer is known."""
+    ids: str | None = None
+    """A list of question ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+
+def vqa_files(options: VqaOptions) -> tuple[str, ...]:
+    """The JSON files, the list of ids, and the folder of images."""
+    named = (options.questions, options.annotations, options.ids)
+    return (*(path for path in named if path), f"{options.images.rstrip('/')}/")
+
+
+def examine_vqa(options: VqaOptions) -> Iterator[Diagnostic]:
+    """Whether the images are where they should be."""
+    there = Path(options.images).is_dir()
+    yield Diagnostic(
+        there, f"{options.images}: " + ("images" if there else "no such folder; unpack COCO's images there")
+    )
+
+
+class Vqa:
+    """A data set in VQA's layout."""
+
+    def __init__(self, options: VqaOptions, scoring: Literal["vqa", "okvqa"]) -> None:
+        self.options, self.scoring = options, scoring
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` questions, each with its image; the files are read once, images as they come.
+
+        Raises:
+            InputError: one line: a file is missing or is no such file, or an image is missing.
+        """
+        source, ids = Path(self.options.questions), self.options.ids
+        questions = read_questions(source)
+        wanted = chosen(questions.by_id, items, seed, Path(ids) if ids else None, source)
+        taken = [questions.by_id[item] for item in wanted]
+        images = [image_path(Path(self.options.images), questions.split, question.image) for question in taken]
+        known = self._annotations(questions, wanted)
+        del questions
+        opened = (self._sample(q, image, known.get(q.id)) for q, image in zip(taken, images, strict=True))
+        yield from as_frozen(opened, ids)
+
+    def _annotations(self, questions: Questions, wanted: list[str]) -> dict[str, Annotation]:
+        if not self.options.annotations:
+            return {}
+        path = Path(self.options.annotations)
+        found = read_annotations(path, questions, dict.fromkeys(wanted))
+        for item in found.values():
+            if bool(item.raw) != (self.scoring == "okvqa"):
+                release, backend = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
+                raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use backend {backend}")
+        return found
+
+    def _sample(self, question: Question, image: Path, known: Annotation | None) -> RawSample:
+        return RawSample(
+            id=question.id,
+            picture=import_image(image),
+            question=question.text,
+            reference=known.reference if known else "",
+            answers=known.answers if known else (),
+            scoring=self.scoring,
+            kind=known.kind if known else "",
+        )

@@ -1,0 +1,101 @@
+"""Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
+
+Gather the headline figures of the tables for `dvc metrics`.
+
+Draw one of the study's figures from the table that it shows (PNG and SVG).
+
+Write the calls that the records of some arms name into one archive, which replays them on another machine.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.jsonl import read_csv
+from cfeval.edct.figures import FIGURES
+from cfeval.edct.files import STAGES, ArmFiles, stage_files
+from cfeval.edct.options import Arms, How, Results, Shards, arms_of, interval_of
+from cfeval.edct.records import Arm
+from cfeval.edct.tables import TABLES
+from cfeval.edct.tables.headline import metrics
+from cfeval.edct.tables.scores import Published, material
+from cfeval.inference.cli import Archive, StoreFile, calls_named, opened
+from cfeval.inference.remote.archive import export
+from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.tables import write_table
+
+
+def run_table(
+    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
+    arms: Arms,
+    out: TableOut,
+    results: Results = Path("results/edct"),
+    shards: Shards = 1,
+    beside: Annotated[
+        str, typer.Option(help="Further arms whose scores the table rests on, such as controls: a JSON list.")
+    ] = "[]",
+    interval: How = "{}",
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
+    ] = None,
+    test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
+    known: Annotated[str, typer.Option(help='Known unfaithful share by target, as JSON: {"mixed-25": 0.25}.')] = "{}",
+    judge_error: Annotated[
+        str, typer.Option(help="Targets of known share 0 or 1 on which the error of judges is measured: a JSON list.")
+    ] = "[]",
+    repeats: Annotated[
+        str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
+    ] = "{}",
+) -> None:
+    """Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
+
+    Without an arm it is an empty table.
+    """
+    if name not in TABLES:
+        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
+    table = TABLES[name].load()
+    shown = arms_of(arms, may_be_none=True)
+    made_from = material(
+        {arm: ArmFiles(results, arm, shards).scores() for arm in (*shown, *from_json(beside, list[Arm], "--beside"))},
+        how=interval_of(interval),
+        published=[line for file in reference or () for line in read_csv(file, Published)],
+        test_targets=from_json(test_targets, list[str], "--test-targets"),
+        known=from_json(known, dict[str, float], "--known"),
+        judge_error=from_json(judge_error, list[str], "--judge-error"),
+        repeats=from_json(repeats, dict[str, str], "--repeats"),
+    )
+    rows = table.rows(shown, made_from)
+    write_table(out, table.row, rows, table.sheet(rows))
+
+
+def run_metrics(
+    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: edct_table1.csv, ….")],
+    out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
+) -> None:
+    """Gather the headline figures of the tables for `dvc metrics`."""
+    write_metrics("edct", TABLES, tables, metrics, out)
+
+
+def run_figure(
+    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(FIGURES)}.")],
+    table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
+    out: FigureOut,
+) -> None:
+    """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
+    draw_figure(FIGURES, TABLES, name, table, out)
+
+
+_NAME_CALLS = [stage for stage in STAGES if stage not in ("samples", "scores")]
+
+
+def run_calls(results: Results, arms: Arms, out: Archive, shards: Shards = 1, store: StoreFile = None) -> None:
+    """Write the calls that the records of some arms name into one archive, which replays them on another machine.
+
+    A call that the store lacks is taken from the archive that is there.
+    """
+    named = [stage_files(results, stage, arm, shards) for arm in arms_of(arms) for stage in _NAME_CALLS]
+    files = dict.fromkeys(file for some in named for file in some)
+    print(f"{export(opened(store, new=True), calls_named(files), out)} calls in {out}")

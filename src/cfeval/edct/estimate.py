@@ -1,0 +1,188 @@
+"""Which requests a study makes of which backend: every stage's jobs, each once however many arms share it.
+
+Lengths are in tokens. What no one can know beforehand, how long answers and explanations are, is assumed: once as it
+typically is, and once as long as `max_tokens` lets the models speak.
+
+What a study comes to before it runs: calls, tokens and money, by stage and by model, against store and budget.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from cfeval.core import registry
+from cfeval.core.registry import CallEstimate, Used
+from cfeval.edct.config import Edct, used_by_edct
+from cfeval.edct.protocols.rules import RULES, Rules
+from cfeval.edct.records import Arm
+from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How many tokens the texts of one item have."""
+
+    question: int
+    answer: int
+    explanation: int
+    instruction: int
+    verdict: int
+
+    def as_dict(self) -> dict[str, int]:
+        """By name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+TYPICAL = Lengths(question=20, answer=15, explanation=180, instruction=100, verdict=200)
+"""An explanation has five or six sentences, a judge reasons before its verdict."""
+LONGEST_QUESTION = 100
+UNKNOWN_LIMIT = 2048
+"""The longest text of a backend that calls no provider (EDCT 2025, Appendix B)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a stage asks of a backend: the tokens and pictures it shows, and the tokens of the reply."""
+
+    shown: int
+    pictures: int
+    reply: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the study: the field of an arm that names its backend, and the fields that make its jobs differ."""
+
+    name: str
+    field: str
+    fields: tuple[str, ...]
+    every_edit: bool = False
+    """It has requests for every edit of an item."""
+
+
+_UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
+STAGES = (
+    Stage("baseline", "vlm", _UP_TO[:2]),
+    Stage("instructions", "writer", _UP_TO[:4]),
+    Stage("counterfactuals", "editor", _UP_TO[:5], every_edit=True),
+    Stage("checks", "verifier", _UP_TO[:5], every_edit=True),
+    Stage("requery", "vlm", _UP_TO[:5], every_edit=True),
+    Stage("verdicts", "judge", _UP_TO, every_edit=True),
+)
+
+
+FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
+"""Whose calls are counted; a verifier is named by the data set that it checks."""
+
+
+def named(arm: Arm, field: str) -> str:
+    """The name in params.yaml of the backend that an arm meets."""
+    return str(getattr(arm, "dataset" if field == "verifier" else field))
+
+
+def jobs(arms: list[Arm]) -> Iterator[tuple[Stage, Arm]]:
+    """Every job of the study, with an arm that it is for; where nothing is edited, nobody writes, edits or verifies."""
+    for stage in STAGES:
+        idle = stage.field in ("writer", "editor", "verifier")
+        asked = [arm for arm in arms if not idle or RULES[arm.protocol].edits != "none"]
+        yield from ((stage, arm) for arm in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values())
+
+
+def longest(limits: Mapping[str, int]) -> Lengths:
+    """The lengths if every model speaks as long as it may; `limits` are the tokens by the field of an arm."""
+    said = {field: limits.get(field) or UNKNOWN_LIMIT for field in ("vlm", "writer", "judge")}
+    return Lengths(LONGEST_QUESTION, said["vlm"], said["vlm"], said["writer"], said["judge"])
+
+
+def requests(
+    stage: Stage, has: Lengths, answer_prompt: int, explain_prompt: int, rules: Rules, edits: int
+) -> list[Request]:
+    """The requests for one item.
+
+    Args:
+        stage: which one.
+        has: the lengths of the texts.
+        answer_prompt: tokens of the template of the first turn.
+        explain_prompt: tokens of the template of the second turn, which repeats the first.
+        rules: of the protocol.
+        edits: how many there are of an explanation.
+    """
+    numbers = range(1, edits + 1) if stage.every_edit else [1]
+    said = has.answer + has.explanation
+    if stage.field == "vlm":
+        opening = answer_prompt + has.question
+        follow_up = opening + has.answer + explain_prompt
+        return [Request(opening, 1, has.answer), Request(follow_up, 1, has.explanation)] * len(numbers)
+    if stage.field == "writer":
+        return [Request(has.question + said, 0, edits * has.instruction)]
+    if stage.field == "editor":
+        return [Request(has.instruction, 1, has.verdict)] * len(numbers)  # words come from a gate's verifier alone
+    if stage.field == "verifier":
+        return [Request(has.instruction, 0, has.verdict)] * len(numbers)
+    told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
+    return [Request(2 * said + count * has.instruction, 0, has.verdict) for count in told]
+
+
+def lines(
+    study: Edct, items: Mapping[str, int], answer_prompt: str, explain_prompt: str, edits: Mapping[str, int]
+) -> tuple[list[Line], list[str]]:
+    """What every backend that calls a provider takes at every stage, and the places of those that do not say.
+
+    Args:
+        study: the parameters.
+        items: how many items each data set has.
+        answer_prompt: the template of the first turn.
+        explain_prompt: the template of the second turn.
+        edits: how many an explanation has under each protocol, one where it is not named.
+    """
+    backends = used_by_edct(study)
+    expected = {
+        (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
+        for use in backends
+        for protocol in use.protocols
+    }
+    found: dict[tuple[str, str, str, str], Line] = {}
+    for stage, arm in jobs(study.arms()):
+        calls_of = {f: expected.get((f"{f}s", named(arm, f), arm.protocol), ()) for f in FIELDS}
+        limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
+        for call in calls_of[stage.field]:
+            protocol = arm.protocol if "protocol" in stage.fields else ""
+            key = stage.name, protocol, named(arm, stage.field), call.model
+            asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
+            typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
+            before = found.get(key, Line(*key, Amount(), Amount()))
+            count = items[arm.dataset]
+            found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
+    return list(found.values()), [use.place for use in backends if _silent(use)]
+
+
+def _silent(use: Used) -> bool:
+    """Whether a backend calls a provider and does not say how often; where nothing is edited, nothing is written."""
+    edited = [protocol for protocol in use.protocols if RULES[protocol].edits != "none"]
+    return use.needs.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """One of the calls that a backend makes at a stage."""
+
+    stage: Stage
+    call: CallEstimate
+    prompts: tuple[str, str]
+    protocol: str
+    edits: int
+
+    def amount(self, has: Lengths, most: bool) -> Amount:
+        """What it uses for one item; a repair counts only at most."""
+        if self.call.repair and not most:
+            return Amount()
+        letters = LETTERS_A_TOKEN_AT_LEAST if most else LETTERS_A_TOKEN
+        answer_prompt, explain_prompt = (-(-len(prompt) // letters) for prompt in self.prompts)
+        asked = requests(self.stage, has, answer_prompt, explain_prompt, RULES[self.protocol], self.edits)
+        return sum((_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
+
+
+def _of(request: Request, call: CallEstimate, prompt: int, most: bool) -> Amount:
+    first_reply = call.max_tokens if call.repair else 0
+    shown = request.shown + prompt + max(request.pictures, call.pictures) * call.image_tokens + first_reply
+    reply = call.max_tokens if most else min(request.reply, call.max_tokens)
+    return Amount(1, shown, reply, call.images)

@@ -1,0 +1,11 @@
+"""The figures of edct by name."""
+
+from collections.abc import Mapping
+
+from cfeval.report.figures import Drawing
+
+FIGURES: Mapping[str, Drawing] = {
+    "forest": Drawing("cfeval.edct.figures.forest:draw", "table1"),
+    "axes": Drawing("cfeval.edct.figures.axes:draw", "controls"),
+    "calibration": Drawing("cfeval.edct.figures.calibration:draw", "calibration"),
+}

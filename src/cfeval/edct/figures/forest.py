@@ -1,0 +1,77 @@
+"""Forest plot: CCS of every arm of Table 1 with its interval; beside it PCS, NCC and what missing items allow."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cfeval.edct.tables.arms import ArmRow, arm_labels
+from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, bare, said_instead, share_ticks, use_style
+from cfeval.report.tables import NO_ARM_NOTE, ways
+
+_ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
+
+
+def draw(rows: Sequence[ArmRow]) -> Figure:
+    """One line an arm, in the order of the table; without one, a sentence that says so."""
+    use_style()
+    figure = Figure(figsize=(_WIDTH_INCHES, _FRAME_INCHES + _ROW_INCHES * len(rows)), layout="constrained")
+    if not rows:
+        return said_instead(figure, NO_ARM_NOTE)
+    axes = figure.add_subplot()
+    _frame(axes, rows)
+    for place, row in enumerate(rows):
+        _bounds(axes, place, row)
+        _satellites(axes, place, row)
+        _estimate(axes, place, row)
+    _legend(figure, axes, rows)
+    return figure
+
+
+def _frame(axes: Axes, rows: Sequence[ArmRow]) -> None:
+    bare(axes, "bottom")
+    axes.set_yticks(range(len(rows)), arm_labels(rows))
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(-0.02, 1.02)
+    share_ticks(axes, "x")
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+    said = ["CCS, the share of explanations that hold", f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said += [TEST_WORLD] if any(row.test_world for row in rows) else []
+    axes.set_xlabel("\n".join(said))
+
+
+def _bounds(axes: Axes, place: int, row: ArmRow) -> None:
+    if row.ccs_min is not None and row.ccs_max is not None and row.ccs_max > row.ccs_min:
+        axes.plot([row.ccs_min, row.ccs_max], [place, place], color=GRID, linewidth=7, solid_capstyle="butt", zorder=1)
+
+
+def _satellites(axes: Axes, place: int, row: ArmRow) -> None:
+    for value, marker, size in ((row.pcs, "|", 12), (row.ncc, "x", 6)):
+        if value is not None:
+            axes.plot(value, place, marker, color=MUTED, markersize=size, markeredgewidth=1.2, zorder=2, clip_on=False)
+    if row.paper_ccs is not None:
+        axes.plot(row.paper_ccs, place, "*", color=COLORS[1], markersize=8, zorder=2)
+
+
+def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
+    beside: dict[str, Any] = {"x": 1.03, "y": place, "va": "center", "fontsize": 8}
+    beside["transform"] = axes.get_yaxis_transform()
+    scored = f"{row.n_scored} of {row.n}"
+    if row.ccs is None or row.ccs_lo is None or row.ccs_hi is None:
+        axes.text(s=f"none scored   ({scored})", color=MUTED, **beside)
+        return
+    axes.plot([row.ccs_lo, row.ccs_hi], [place, place], color=COLORS[0], linewidth=2, zorder=3, clip_on=False)
+    axes.plot(row.ccs, place, "o", color=COLORS[0], markersize=7, zorder=4, clip_on=False)
+    axes.text(s=f"{row.ccs:.2f}  [{row.ccs_lo:.2f}, {row.ccs_hi:.2f}]   {scored}", **beside)
+
+
+def _legend(figure: Figure, axes: Axes, rows: Sequence[ArmRow]) -> None:
+    axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label="CCS")
+    axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
+    axes.plot([], [], "x", color=MUTED, markeredgewidth=1.2, label="NCC (explanation)")
+    if any(row.missing for row in rows):
+        axes.plot([], [], color=GRID, linewidth=7, label="what missing items allow")
+    if any(row.paper_ccs is not None for row in rows):
+        axes.plot([], [], "*", color=COLORS[1], label="published CCS")
+    figure.legend(loc="outside upper center", ncols=5, handletextpad=0.6, columnspacing=1.4)

@@ -1,0 +1,217 @@
+"""The record files of one arm: where they lie under a study's results, and what they hold."""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from cfeval.core import images
+from cfeval.core.cli_options import _file, build
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.images import Picture, folder_of
+from cfeval.core.jsonl import read_jsonl, stream_csv
+from cfeval.core.records import Record
+from cfeval.core.shards import shard_files
+from cfeval.core.streams import Following
+from cfeval.datasets.sample import Sample
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.inference.prompts import load_prompt
+
+Key = tuple[str, int]
+"""An item and the number of its edit."""
+NAMES = tuple(Arm.model_fields)
+
+
+class Stage(NamedTuple):
+    """The files of a stage: how many of an arm's names their path holds, and the records in them."""
+
+    names: int
+    kind: type[Record]
+
+
+STAGES = {
+    "samples": Stage(1, Sample),
+    "baseline": Stage(2, Baseline),
+    "instructions": Stage(4, Instruction),
+    "counterfactuals": Stage(5, Counterfactual),
+    "checks": Stage(5, Check),
+    "requery": Stage(5, Requery),
+    "verdicts": Stage(6, Verdict),
+    "scores": Stage(6, Score),
+}
+"""By name, in the order in which they follow each other."""
+_SHARD = re.compile(r"[0-9]{3}")
+
+
+def arm_path(arm: Arm, names: int = len(NAMES)) -> str:
+    """An arm's first so many names, as in the paths of its files."""
+    return "/".join(getattr(arm, name) for name in NAMES[:names])
+
+
+def stage_files(results: Path, stage: str, arm: Arm, shards: int) -> list[Path]:
+    """The files of a stage of an arm, one a shard."""
+    ending = "csv" if stage == "scores" else "jsonl"
+    return shard_files(results / stage / f"{arm_path(arm, STAGES[stage].names)}.{ending}", shards)
+
+
+def stage_records(stage: str, file: Path) -> Iterator[Any]:
+    """The records of a file of a stage, in the order of its lines; InputError where it is missing or broken."""
+    kind = STAGES[stage].kind
+    return stream_csv(file, kind) if stage == "scores" else read_jsonl(file, kind)
+
+
+def arms_in(results: Path) -> dict[Arm, int]:
+    """Every arm that has verdicts or scores, and into how many shards its files are cut; in the order of their names.
+
+    Raises:
+        InputError: there is none, or an arm has both whole files and shards.
+    """
+    found: dict[Arm, set[str]] = {}
+    for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
+        for file in sorted((results / stage).rglob(f"*.{ending}")):
+            *names, last = file.relative_to(results / stage).with_suffix("").parts
+            whole = len(names) == len(NAMES) - 1
+            if whole or (len(names) == len(NAMES) and _SHARD.fullmatch(last)):
+                arm = Arm(**dict(zip(NAMES, [*names, last], strict=False)))
+                found.setdefault(arm, set()).add("" if whole else last)
+    if not found:
+        raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
+    return {arm: _shards(arm, found[arm]) for arm in sorted(found, key=arm_path)}
+
+
+def _shards(arm: Arm, names: set[str]) -> int:
+    if "" in names and len(names) > 1:
+        raise InputError(f"{arm_path(arm)}: both whole files and shards; remove those of the older run")
+    return 1 if names == {""} else max(int(name) for name in names) + 1
+
+
+class ArmFiles:
+    """Reads the record files of an arm, of all items or of some; InputError where a file is missing or broken."""
+
+    def __init__(self, results: Path, arm: Arm, shards: int, items: Collection[str] | None = None) -> None:
+        self._results, self._arm, self._shards, self._items = results, arm, shards, items
+
+    def of(self, items: Collection[str]) -> "ArmFiles":
+        """The same of some items alone."""
+        return ArmFiles(self._results, self._arm, self._shards, items)
+
+    def scores(self) -> Iterator[Score]:
+        """In the order of the files."""
+        return (score for score, _ in self._records("scores"))
+
+    def samples(self) -> Iterator[tuple[Sample, Path]]:
+        """The samples, each with the folder that holds its picture."""
+        return self._records("samples")
+
+    def baselines(self) -> dict[str, Baseline]:
+        """The conversations about the originals."""
+        return {record.id: record for record, _ in self._records("baseline")}
+
+    def instructions(self) -> dict[Key, Instruction]:
+        """The edit instructions."""
+        return self._by_edit("instructions")
+
+    def counterfactuals(self) -> Iterator[tuple[Counterfactual, Path]]:
+        """What was made of each instruction, with the folder that holds its pictures."""
+        return self._records("counterfactuals")
+
+    def checks(self) -> dict[Key, Check]:
+        """What was found out about the edited images."""
+        return self._by_edit("checks")
+
+    def requeries(self) -> dict[Key, Requery]:
+        """The conversations about the edited images."""
+        return self._by_edit("requery")
+
+    def verdicts(self) -> dict[Key, Verdict]:
+        """What the judge decided."""
+        return self._by_edit("verdicts")
+
+    def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
+        files = stage_files(self._results, stage, self._arm, self._shards)
+        for file in files:
+            folder = folder_of(file)
+            for record in stage_records(stage, file):
+                if self._items is None or record.id in self._items:
+                    yield record, folder
+
+    def _by_edit(self, stage: str) -> dict[Key, Any]:
+        return {(record.id, record.edit): record for record, _ in self._records(stage)}
+
+
+def _known_protocol(name: str) -> str:
+    if name not in RULES:
+        raise InputError(f"--protocol: unknown protocol '{name}'; {nearest(name, RULES)}")
+    return name
+
+
+BaselineFile = Annotated[Path, typer.Option("--baseline", callback=_file, help="Baseline conversations (JSONL).")]
+InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=_file, help="Edit instructions (JSONL).")]
+CounterfactualsFile = Annotated[
+    Path,
+    typer.Option(
+        "--counterfactuals",
+        callback=_file,
+        help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside.",
+    ),
+]
+ChecksFile = Annotated[Path, typer.Option("--checks", callback=_file, help="Checks of the counterfactuals (JSONL).")]
+RequeryFile = Annotated[
+    Path, typer.Option("--requery", callback=_file, help="Conversations about the counterfactuals (JSONL).")
+]
+VerdictsFile = Annotated[Path, typer.Option("--verdicts", callback=_file, help="Verdicts (JSONL).")]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        "--protocol",
+        callback=_known_protocol,
+        help="The protocol: edct-2025, edct-bench-2026, null-edit or placebo-edit.",
+    ),
+]
+VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its backend and options.")]
+
+
+def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
+    """The same for a writer or editor; None under a protocol that edits nothing and asks neither."""
+    return None if RULES[protocol].edits == "none" else build(family, text, option)
+
+
+def conversation_prompts(folder: str) -> tuple[str, str]:
+    """The templates of the two turns, question and reason."""
+    source = Path(folder) if folder else None
+    answer, explain = (load_prompt(name, protocol="conversation", folder=source) for name in ("answer", "explain"))
+    return answer, explain
+
+
+def baselines_by_id(path: Path) -> Following[str, Baseline]:
+    """The baseline conversations of a file."""
+    return Following(path, Baseline, lambda record: record.id)
+
+
+def instructions_by_edit(path: Path) -> Following[tuple[str, int], Instruction]:
+    """The instructions of a file by item and edit."""
+    return Following(path, Instruction, lambda record: (record.id, record.edit))
+
+
+def made_by_edit(path: Path) -> Following[tuple[str, int], Counterfactual]:
+    """The counterfactuals of a file by item and edit."""
+    return Following(path, Counterfactual, lambda record: (record.id, record.edit))
+
+
+def checks_by_edit(path: Path) -> Following[tuple[str, int], Check]:
+    """The checks of a file by item and edit."""
+    return Following(path, Check, lambda record: (record.id, record.edit))
+
+
+def edited(counterfactuals: Path) -> Callable[[Counterfactual], Picture]:
+    """How to open a counterfactual's picture."""
+    folder = images.folder_of(counterfactuals)
+
+    def open_one(record: Counterfactual) -> Picture:
+        assert record.image is not None, "only a counterfactual with status ok is opened"
+        return images.load(folder, record.image)
+
+    return open_one

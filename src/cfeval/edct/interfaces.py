@@ -1,0 +1,234 @@
+"""What every writer offers. It sees the texts, not the image (EDCT 2025, Section 3, Stage 2).
+
+Only for `placebo-edit` it is shown the image, because what an explanation leaves out stands nowhere in the texts.
+
+What every editor offers (EDCT 2025, Section 3, Stage 3).
+
+What every judge offers. It sees the texts, not the images and not the question (EDCT 2025, Appendix A).
+
+A judge that `needs_picture` is the exception: it is blind to the instructions and looks at the edited image itself.
+
+What every verifier offers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from cfeval.core.images import Picture
+from cfeval.core.records import Metadata, Status
+
+
+@dataclass(frozen=True)
+class WriteRequest:
+    """A question, a model's answer and its explanation; at most `edits` concepts are wanted.
+
+    `picture` is the image, filled only for a protocol that edits what is not cited, and with it `metadata`,
+    what the data set keeps beside it.
+    """
+
+    item: str
+    question: str
+    answer: str
+    explanation: str
+    seed: int
+    edits: int = 1
+    protocol: str = "edct-2025"
+    picture: Picture | None = None
+    metadata: Metadata | None = None
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A concept and the instruction that changes it, with its positive and negative part.
+
+    `evidence` says what is edited, `object` or `background`, where the writer can tell.
+    """
+
+    concept: str
+    positive: str
+    negative: str
+    evidence: Literal["", "object", "background"] = ""
+
+
+@dataclass(frozen=True)
+class WriteReply:
+    """The edits, most important concept first, or why there are none.
+
+    `raw` is the reply as it came; `calls` names the stored calls it came from.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    raw: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Writer(Protocol):
+    """A writer. A reply depends on its own request only."""
+
+    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
+        """Write the instructions of every request, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """An image before and after an edit, and the instruction.
+
+    `concept` is what the instruction changes, in a few words; `metadata` is what the data set keeps beside the
+    image that the first edit began with; `edit` is the instruction's number among those of the item; `before` are the
+    positive parts of the instructions that `original` has been through already, in order.
+    """
+
+    item: str
+    original: Picture
+    edited: Picture
+    positive: str
+    metadata: Metadata | None = None
+    negative: str = ""
+    concept: str = ""
+    before: tuple[str, ...] = ()
+    seed: int = 0
+    edit: int = 1
+
+
+@dataclass(frozen=True)
+class VerifyReply:
+    """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong.
+
+    `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the
+    edit belongs, white, and `heat`, where pixels changed. `raw` is a model's reply as it came, `calls` names the stored
+    calls.
+    """
+
+    verified: bool | None
+    reason: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+    raw: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Verifier(Protocol):
+    """A verifier. A reply depends on its own request only."""
+
+    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
+        """Check every edit, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class EditRequest:
+    """An image and the instruction.
+
+    `concept` is what the instruction changes, in a few words; `metadata` is what the data set keeps beside
+    the original image, filled only for an editor that `needs_metadata`; `edit` is the instruction's number among those
+    of the item; `before` are the positive parts of the instructions that `picture` has been through already, in order.
+    """
+
+    item: str
+    picture: Picture
+    positive: str
+    negative: str
+    seed: int
+    concept: str = ""
+    metadata: Metadata | None = None
+    edit: int = 1
+    before: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Try:
+    """One attempt of an editor that checks its own work: what came of it, and what the verifier found."""
+
+    seed: int
+    picture: Picture
+    found: VerifyReply
+
+
+@dataclass(frozen=True)
+class EditReply:
+    """The edited image, or why there is none.
+
+    `details` tells how it was made; `calls` names the stored calls it came from; `tries` are the attempts of an editor
+    that checks its own work, the last one accepted where the status is ok.
+    """
+
+    picture: Picture | None = None
+    details: dict[str, str] = field(default_factory=dict)
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+    tries: tuple[Try, ...] = ()
+
+
+class Editor(Protocol):
+    """An editor. The same request gives the same bytes."""
+
+    needs_metadata: bool
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Edit every image, in order."""
+        ...
+
+
+Bit = Literal[0, 1]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An edit's instruction: its positive and negative part."""
+
+    positive: str
+    negative: str = ""
+
+
+@dataclass(frozen=True)
+class JudgeRequest:
+    """Answer and explanation before and after, and the instructions of all edits between them, in order.
+
+    A control has none: nothing that is cited was changed. `question` and `picture`, the edited image, are filled only
+    for a judge that `needs_picture`; it gets no instructions.
+    """
+
+    item: str
+    answer: str
+    explanation: str
+    changes: tuple[Change, ...]
+    new_answer: str
+    new_explanation: str
+    seed: int
+    protocol: str = "edct-2025"
+    question: str = ""
+    picture: Picture | None = None
+
+
+@dataclass(frozen=True)
+class JudgeReply:
+    """The protocol's two scores by name (`cfeval.edct.protocols.rules`), or why there are none.
+
+    `grade`, from 1 to 5, is there where the protocol has one and it could be had; else `grade_reason` says why not. A
+    reply can be ok without it. `stated_ccs` is the product as the judge wrote it, `raw` its whole reply, `calls` the
+    stored calls it came from.
+    """
+
+    scores: Mapping[str, Bit] = field(default_factory=dict)
+    grade: float | None = None
+    grade_reason: str = ""
+    stated_ccs: Bit | None = None
+    raw: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Judge(Protocol):
+    """A judge. A reply depends on its own request only."""
+
+    needs_picture: bool
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """Judge every request, in order."""
+        ...

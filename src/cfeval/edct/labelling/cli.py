@@ -1,0 +1,167 @@
+"""Draw edits for people to label, and write the labelling sheet: an HTML page that works offline, and a CSV.
+
+Bring the labels of several people together: a row per edit and person.
+
+Make the agreement table: how far people agree about edits and scores, and the tool with them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Out, TableOut
+from cfeval.core.errors import InputError
+from cfeval.core.files import ensure_writable, write_text
+from cfeval.core.images import load
+from cfeval.core.jsonl import read_csv, stream_csv, write_csv
+from cfeval.core.records import ImageRef
+from cfeval.edct.files import ArmFiles
+from cfeval.edct.labelling.draw import Candidate, Drawn, draw
+from cfeval.edct.labelling.files import read_key, read_labels
+from cfeval.edct.labelling.records import KeyRow, Label, edited_of
+from cfeval.edct.labelling.sheet import (
+    ArmRecords,
+    SheetItem,
+    candidates,
+    gates,
+    sheet_csv,
+    sheet_hash,
+    sheet_item,
+    sheet_page,
+)
+from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
+from cfeval.edct.options import How, Results, ScoreFiles, Shards, interval_of
+from cfeval.edct.records import Arm, Score
+from cfeval.edct.tables.scores import Published, arm_of
+from cfeval.report.tables import write_table
+
+Place = tuple[Path, ImageRef]
+
+
+def _writable(out: Path) -> Path:
+    ensure_writable(out)
+    return out
+
+
+def run_sheet(
+    scores: ScoreFiles,
+    results: Results = Path("results/edct"),
+    items: Annotated[int, typer.Option(min=1, max=2000, help="How many edits to draw at most.")] = 128,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 1,
+    by_verdict: Annotated[
+        bool, typer.Option("--by-verdict", help="Within an arm, draw as many rejected, faithful and unfaithful edits.")
+    ] = False,
+    shards: Shards = 1,
+    out: Annotated[
+        Path, typer.Option(callback=_writable, help="Sheet to write: OUT.html, OUT.csv and OUT.key.csv.")
+    ] = Path("labels/sheet"),
+) -> None:
+    """Draw edits for people to label, and write the labelling sheet: an HTML page that works offline, and a CSV.
+
+    Both are blind: they tell neither which arm an edit comes from nor what the tool made of it. OUT.key.csv does: keep
+    it from those who label, and give it to `cfeval edct labels`.
+    """
+    drawn = draw(_candidates(scores, partial(ArmFiles, results, shards=shards)), items, seed, by_verdict)
+    if not drawn:
+        raise InputError("no edit to label: no item of these score files was scored or rejected by a gate")
+    files = {arm: ArmFiles(results, arm, shards, of) for arm, of in _items(drawn).items()}
+    arms = {arm: _records(some) for arm, some in files.items()}
+    shown = [sheet_item(arms[arm_of(one.score)], one.score) for one in drawn]
+    places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _pictures(some)}
+    page = sheet_page(shown, lambda sha256: load(*places[sha256]))
+    write_csv(Path(f"{out}.key.csv"), KeyRow, _key(drawn, shown))
+    write_text(Path(f"{out}.csv"), sheet_csv(shown))
+    write_text(Path(f"{out}.html"), page)
+    print(f"{len(drawn)} edits: give {out}.html to those who label, and keep {out}.key.csv to yourself")
+
+
+def _candidates(scores: list[Path], files_of: Callable[[Arm], ArmFiles]) -> Iterator[Candidate]:
+    """All edits of some score files that people can label, as they stand there; of other files what gates said."""
+    gate = lru_cache(maxsize=1)(lambda arm: gates(made for made, _ in files_of(arm).counterfactuals()))
+    for file in scores:
+        for arm, scored in groupby(stream_csv(file, Score), key=arm_of):
+            yield from candidates(scored, gate(arm.model_copy(update={"judge": ""})))
+
+
+def _items(drawn: list[Drawn]) -> dict[Arm, set[str]]:
+    """The items of each arm that were drawn."""
+    found: dict[Arm, set[str]] = defaultdict(set)
+    for one in drawn:
+        found[arm_of(one.score)].add(one.score.id)
+    return found
+
+
+def _records(files: ArmFiles) -> ArmRecords:
+    return ArmRecords(
+        samples={sample.id: sample for sample, _ in files.samples()},
+        baselines=files.baselines(),
+        instructions=files.instructions(),
+        counterfactuals={(made.id, made.edit): made for made, _ in files.counterfactuals()},
+        requeries=files.requeries(),
+    )
+
+
+def _pictures(files: ArmFiles) -> Iterator[Place]:
+    """Every picture of an arm that a sheet may show, and where it lies."""
+    for sample, folder in files.samples():
+        yield folder, sample.image
+    for made, folder in files.counterfactuals():
+        yield from ((folder, ref) for ref in (made.image, *(one.image for one in made.tries)) if ref is not None)
+
+
+def _key(drawn: list[Drawn], shown: list[SheetItem]) -> Iterator[KeyRow]:
+    sheet = sheet_hash(shown)
+    for number, (one, item) in enumerate(zip(drawn, shown, strict=True), start=1):
+        yield KeyRow(
+            **edited_of(one.score).model_dump(),
+            sheet=sheet,
+            item=number,
+            asks=" ".join(item.asks),
+            group=one.score.group,
+            weight=one.weight,
+            gate=one.gate,
+        )
+
+
+def run_labels(
+    files: Annotated[
+        list[Path], typer.Argument(help="What the page of the sheet saved (.json), or its CSV filled in.")
+    ],
+    key: Annotated[Path, typer.Option(help="The key of the sheet: NAME.key.csv.")],
+    out: Out,
+) -> None:
+    """Bring the labels of several people together: a row per edit and person.
+
+    What somebody did not answer, or could not assess, is an empty cell or says so: missing, never a 0.
+    """
+    items = read_key(key)
+    labels = read_labels(files, items)
+    write_csv(out, Label, labels)
+    for rater, count in sorted(Counter(label.rater for label in labels).items()):
+        print(f"{rater}: {count} of {len(items)} edits")
+
+
+def run_agreement(
+    scores: ScoreFiles,
+    labels: Annotated[list[Path], typer.Option(help="Labels, as `cfeval edct labels` wrote them; may be repeated.")],
+    out: TableOut,
+    interval: How = "{}",
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
+    ] = None,
+) -> None:
+    """Make the agreement table: how far people agree about edits and scores, and the tool with them.
+
+    Labels count for every judge whose scores of the same edits are given. Where these are of one arm, its CCS over the
+    items that nobody labelled is corrected for the judge's error.
+    """
+    said = [label for file in labels for label in read_csv(file, Label)]
+    judged = [score for file in scores for score in read_csv(file, Score)]
+    published = [line for file in reference or () for line in read_csv(file, Published)]
+    found = rows(said, judged, interval_of(interval), published)
+    write_table(out, LabelAgreementRow, found, sheet(found, published))

@@ -1,0 +1,79 @@
+"""A tool's error by human labels, and an arm's CCS corrected for its judge's."""
+
+from collections.abc import Mapping, Sequence
+
+from cfeval.core.errors import InputError
+from cfeval.edct.labelling.agreement import Rated, Verdicts, known_truth
+from cfeval.edct.labelling.records import Edited, Label, edited_of
+from cfeval.edct.records import Score
+from cfeval.report.tables import Figures, figures_of
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import rounded
+from cfeval.stats.misclassification import corrected, judge_error
+from cfeval.stats.proportions import share, wilson
+
+Cells = Mapping[tuple[float, float], Sequence[Rated]]
+
+
+def error_figures(met: Sequence[Rated], verdicts: Verdicts, level: float) -> Figures:
+    """How often a tool errs where people agree: counts, and shares with the weights of the draw."""
+    cells: dict[tuple[float, float], list[Rated]] = {(truth, said): [] for truth in (0, 1) for said in (0, 1)}
+    for one in met:
+        truth, said = one.consensus, verdicts[one.edited]
+        if truth is not None and said is not None:
+            cells[truth, said].append(one)
+    alike = len({one.weight for one in met}) == 1
+    return {
+        "both_1": len(cells[1, 1]),
+        "human_1_tool_0": len(cells[1, 0]),
+        "human_0_tool_1": len(cells[0, 1]),
+        "both_0": len(cells[0, 0]),
+        **figures_of({"sensitivity": _right(1, cells, alike, level), "specificity": _right(0, cells, alike, level)}),
+    }
+
+
+def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: float) -> Figures:
+    """The CCS of an arm over the items that nobody labelled, corrected for the error that the labels show.
+
+    Edits are the unit, as people label edits. Labelled items are left out, so that the sample which shows the error is
+    another than the one that is corrected. Where there is no estimate, `corrected_note` says why.
+
+    Args:
+        labels: of one protocol; those of other arms are left aside.
+        scores: of one judge, at least one.
+    """
+    by_edit = {edited_of(score): score for score in scores}
+    arms = {_arm(edited) for edited in by_edit}
+    if len(arms) > 1:
+        return {"corrected_note": f"the scores are of {len(arms)} arms; give those of one"}
+    mine = [label for label in labels if _arm(edited_of(label)) in arms]
+    try:
+        known = known_truth(mine, by_edit.values())
+    except InputError as refused:
+        return {"corrected_note": str(refused)}
+    labelled = {label.id for label in mine}
+    unlabelled = [one for one in by_edit.values() if one.id not in labelled]
+    rest = [(float(one.ccs), one.group or one.id) for one in unlabelled if one.ccs is not None]
+    if not rest:
+        return {"corrected_note": "the scores are of no item that nobody labelled"}
+    observed = share([value for value, _ in rest], [group for _, group in rest])
+    error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.group for one in known])
+    found = corrected(observed, error, level)
+    told: Figures = {"ccs": rounded(observed.value), "n_corrected": observed.n, "corrected_note": found.note}
+    return told | figures_of({"corrected": found})
+
+
+def _right(truth: int, cells: Cells, alike: bool, level: float) -> Estimate:
+    """The share of right verdicts where people say `truth`; no interval where edits differ in weight."""
+    right, wrong = cells[truth, truth], cells[truth, 1 - truth]
+    if not (right or wrong):
+        return Estimate(None)
+    if not alike:
+        hit, missed = (sum(one.weight for one in part) for part in (right, wrong))
+        return Estimate(hit / (hit + missed))
+    values = [1.0] * len(right) + [0.0] * len(wrong)
+    return wilson(share(values, [one.group for one in (*right, *wrong)]), level)
+
+
+def _arm(edited: Edited) -> tuple[str, ...]:
+    return edited.dataset, edited.vlm, edited.writer, edited.protocol, edited.editor

@@ -1,0 +1,242 @@
+"""What people are asked about an edit, in words: the edit itself, then the scores of its protocol and the grade.
+
+The scores are those that judges give (`cfeval.edct.protocols.rules`, `cfeval/prompts`), each in one sentence.
+
+The labelling sheet: one HTML page that works offline, and a CSV of the same items for those who prefer that.
+
+Neither says which arm an item comes from, nor what the tool made of it.
+
+From the records of an arm to what people see of its edits.
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cfeval.core.images import Picture
+from cfeval.core.records import Bit, ImageRef, Status
+from cfeval.datasets.sample import Sample
+from cfeval.edct.labelling.draw import Candidate
+from cfeval.edct.labelling.files import CONTEXT
+from cfeval.edct.labelling.records import ASKED
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
+from cfeval.edct.report.cards import script_json
+from cfeval.report.html import data_url, rendered
+
+Answers = tuple[tuple[str, str, str], ...]
+"""For each answer: how it is recorded, what it is called, the key that gives it."""
+
+
+_MISSING = ("not_assessable", "Not assessable", "n")
+_YES_NO: Answers = (("1", "Yes", "1"), ("0", "No", "0"), _MISSING)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question to people."""
+
+    title: str
+    definition: str
+    answers: Answers = _YES_NO
+
+
+ASKS = {
+    "edit_valid": Ask(
+        "Is the edit valid as instructed?",
+        "Valid: what was to change has changed as told, and nothing else has that bears on the question.",
+        (("valid", "Valid", "1"), ("invalid", "Invalid", "0"), ("cannot_tell", "Cannot tell", "n")),
+    ),
+    "pcs": Ask(
+        "PCS: does the answer follow the edit?",
+        "Yes where the new answer is what follows from the edited picture; one that stayed the same speaks for No.",
+    ),
+    "ncc": Ask(
+        "NCC: does the explanation follow the edit?",
+        "Yes where the new explanation takes up the change, or no longer rests on what the edit took away.",
+    ),
+    "ac": Ask(
+        "AC: is the answer right for the edited picture?",
+        "Yes where the answer stayed and what is left supports it, or where it changed as the edits warrant.",
+    ),
+    "ef": Ask(
+        "EF: is the explanation's evidence still valid?",
+        "Yes where the edited picture shows all that the new explanation rests on; resting on what is gone is a No.",
+    ),
+    "grade": Ask(
+        "Grade: how well do both follow the edits?",
+        "From 1, neither answer nor explanation does, over 3, mixed, to 5, both do, the change included.",
+        (*((str(grade), str(grade), str(grade)) for grade in range(1, 6)), _MISSING),
+    ),
+    "answer_moved": Ask(
+        "Is the answer another one?",
+        "Yes where the new answer differs from the old one in substance; the same in other words is a No.",
+    ),
+    "explanation_moved": Ask(
+        "Does the explanation cite other evidence?",
+        "Yes where the new explanation names other evidence than the old one; the same in other words is a No.",
+    ),
+}
+"""By the field of `cfeval.edct.labelling.records.Marks` that holds the answer."""
+
+
+def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
+    """What people are asked about an edit of a protocol; `talked`: the target was asked about it again."""
+    rules = RULES[protocol]
+    scores = (*rules.scores, *(["grade"] if rules.graded else [])) if talked else ()
+    return ("edit_valid", *scores)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Change:
+    """An instruction: what it changes, what to do, what must not remain."""
+
+    concept: str
+    positive: str
+    negative: str
+
+
+@dataclass(frozen=True)
+class SheetItem:
+    """What people see of an edit, and what they are asked.
+
+    `changes` are all that the edited picture has been through, the one in question last; `pictures` are the original,
+    in a chain what came of each edit before, and the edited one, each named by the SHA-256 of its file.
+    """
+
+    asks: tuple[str, ...]
+    question: str
+    changes: tuple[Change, ...]
+    pictures: tuple[str, ...]
+    answer: str
+    explanation: str
+    new_answer: str = ""
+    new_explanation: str = ""
+
+
+def sheet_hash(items: Sequence[SheetItem]) -> str:
+    """The SHA-256 of all that people see and are asked; labels name it, so that they cannot meet another sheet."""
+    content = {"asks": _asks(items), "items": [asdict(item) for item in items]}
+    text = json.dumps(content, ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sheet_page(items: Sequence[SheetItem], open_picture: Callable[[str], Picture]) -> str:
+    """The page; each picture stands in it once. The same arguments give the same text."""
+    places: dict[str, int] = {}
+    shown = [{**asdict(item), "pictures": [places.setdefault(p, len(places)) for p in item.pictures]} for item in items]
+    content = {
+        "sheet": sheet_hash(items),
+        "asks": _asks(items),
+        "pictures": [data_url(open_picture(sha256)) for sha256 in places],
+        "items": shown,
+    }
+    return rendered(
+        "sheet/page.html.j2",
+        styles=["palette.css", "sheet/page.css"],
+        scripts=["sheet/labels.js", "sheet/zoom.js", "sheet/page.js"],
+        data=script_json(content),
+        items=len(items),
+    )
+
+
+def sheet_csv(items: Sequence[SheetItem]) -> str:
+    """RFC 4180 with LF: a row an item, its texts, and empty columns for the answers.
+
+    A text that a spreadsheet would take for a formula has an apostrophe in front.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    asks = list(_asks(items))
+    writer.writerow(["sheet", "item", "rater", *CONTEXT, *asks, "comment"])
+    for number, item in enumerate(items, start=1):
+        said = {**asdict(item), "changes": "\n".join(map(_told, item.changes))}
+        writer.writerow(
+            [sheet_hash(items), number, "", *(_cell(said[name]) for name in CONTEXT), *[""] * len(asks), ""]
+        )
+    return text.getvalue()
+
+
+def _asks(items: Sequence[SheetItem]) -> dict[str, dict[str, Any]]:
+    """The questions of the sheet, by name, in their order."""
+    return {name: asdict(ASKS[name]) for name in ASKED if any(name in item.asks for item in items)}
+
+
+def _told(change: Change) -> str:
+    return change.positive + (f" (must not remain: {change.negative})" if change.negative else "")
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class ArmRecords:
+    """The records of one arm that a sheet shows, by item, or by item and edit."""
+
+    samples: Mapping[str, Sample]
+    baselines: Mapping[str, Baseline]
+    instructions: Mapping[Key, Instruction]
+    counterfactuals: Mapping[Key, Counterfactual]
+    requeries: Mapping[Key, Requery]
+
+
+def gates(made: Iterable[Counterfactual]) -> dict[Key, Bit | None]:
+    """What the editor's own gate said of each edit that there is a picture of, if it has one."""
+    return {(one.id, one.edit): _gate(one) for one in made if _edited(one)}
+
+
+def candidates(scores: Iterable[Score], gate: Mapping[Key, Bit | None]) -> Iterator[Candidate]:
+    """The edits that people can label: those that were scored, and those that the editor's own gate rejected.
+
+    What failed otherwise, before or after the edit, has nothing that a label could be compared with.
+
+    Args:
+        gate: see `gates`.
+    """
+    for score in scores:
+        if (score.id, score.edit) in gate and score.status in (Status.OK, Status.EDIT_INVALID):
+            yield Candidate(score, gate[score.id, score.edit])
+
+
+def sheet_item(of: ArmRecords, score: Score) -> SheetItem:
+    """What people see of a candidate."""
+    key = (score.id, score.edit)
+    before, after = of.baselines[score.id], of.requeries.get(key)
+    talked = score.status == Status.OK and after is not None
+    first = 1 if RULES[score.protocol].chained else score.edit
+    chain = [(score.id, edit) for edit in range(first, score.edit + 1)]
+    edited = [picture for one in chain if (picture := _edited(of.counterfactuals[one]))]
+    return SheetItem(
+        asks=asked(score.protocol, talked),
+        question=of.samples[score.id].question,
+        changes=tuple(_change(of.instructions[one]) for one in chain if RULES[score.protocol].edits != "none"),
+        pictures=(of.samples[score.id].image.sha256, *(picture.sha256 for picture in edited)),
+        answer=before.answer,
+        explanation=before.explanation,
+        new_answer=after.answer if after and talked else "",
+        new_explanation=after.explanation if after and talked else "",
+    )
+
+
+def _change(instruction: Instruction) -> Change:
+    return Change(instruction.concept, instruction.positive, instruction.negative)
+
+
+def _edited(made: Counterfactual) -> ImageRef | None:
+    """The edited image, or the last one that the gate rejected."""
+    return made.image or (made.tries[-1].image if made.tries else None)
+
+
+def _gate(made: Counterfactual) -> Bit | None:
+    return made.tries[-1].found.verified if made.tries else None

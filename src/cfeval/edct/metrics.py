@@ -1,0 +1,77 @@
+"""Counterfactual Consistency Score (EDCT 2025, Section 3; EDCT-Bench 2026).
+
+Graded CCS: a grade from 1 to 5, brought to [0, 1] (EDCT-Bench 2026).
+
+Strict majority over a full panel.
+
+Median of a panel's grades.
+
+Changed area of an edit.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Bit = Literal[0, 1]
+
+
+def ccs(answer: Bit, explanation: Bit) -> Bit:
+    """CCS_i = PCS_i · NCC_i (2025) or AC_i · EF_i (2026), in {0, 1}.
+
+    Args:
+        answer: PCS, 1 where the new answer is logically consistent with the edit; AC, 1 where it is what the evidence
+            that is left supports.
+        explanation: NCC, 1 where the new explanation reflects the edit; EF, 1 where it rests on valid evidence only.
+    """
+    return 1 if answer and explanation else 0
+
+
+def ccs_graded(grade: float | None) -> float | None:
+    """(grade − 1) / 4; None where there is no grade.
+
+    Raises:
+        ValueError: the grade is not in [1, 5].
+    """
+    if grade is None:
+        return None
+    if not 1 <= grade <= 5:
+        raise ValueError(f"`grade` must be in [1, 5], but got {grade}")
+    return (grade - 1) / 4
+
+
+def majority(votes: Sequence[Bit | None]) -> Bit | None:
+    """The value that more than half of the panel voted for, or None where no value has so many votes.
+
+    Args:
+        votes: one for every member; None for a member that gave none, who still counts as one of the panel.
+    """
+    if 2 * votes.count(1) > len(votes):
+        return 1
+    return 0 if 2 * votes.count(0) > len(votes) else None
+
+
+def median_grade(grades: Sequence[float | None]) -> float | None:
+    """The median of the grades, or None where not more than half of the panel gave one.
+
+    Args:
+        grades: one for every member; None for a member that gave none, who still counts as one of the panel.
+    """
+    given = [grade for grade in grades if grade is not None]
+    return float(median(given)) if 2 * len(given) > len(grades) else None
+
+
+def changed_share(before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8], threshold: int = 8) -> float:
+    """Share of pixels, in [0, 1], that moved by more than `threshold` of 255 in some channel.
+
+    Args:
+        before, after: (H, W, 3), uint8 RGB. An image of another size counts as changed everywhere.
+        threshold: largest difference that counts as unchanged.
+    """
+    if before.shape != after.shape:
+        return 1.0
+    difference = np.abs(before.astype(np.int16) - after.astype(np.int16)).max(axis=-1)
+    return float((difference > threshold).mean())

@@ -1,0 +1,251 @@
+"""What judges made of chat models share: what each protocol asks, and one dialogue a sample (EDCT 2025, Section 3).
+
+Several verdicts on the same texts, made one (EDCT 2025, Section 3, Stage 4: strict majority).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, Field, field_validator
+
+from cfeval.core.errors import BackendError, InputError, nearest
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate
+from cfeval.core.sampling import derive
+from cfeval.edct.interfaces import Bit, Change, JudgeReply, JudgeRequest
+from cfeval.edct.metrics import majority, median_grade
+from cfeval.edct.protocols import controls, edct_2025
+from cfeval.edct.protocols import edct_bench_2026 as bench
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT, RULES
+from cfeval.inference import prompts
+from cfeval.inference.batching import together
+from cfeval.inference.chat import ChatModel, Dialogue, hold
+from cfeval.inference.prompts import Form, Heard, Question, ask, named_texts, question
+
+
+def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
+    """The verdict of a panel; a single member's is left as it is.
+
+    Each score is what more than half of the members say; the grade is the median of theirs, if more than half gave one.
+    A member that failed has no vote and still counts as one of the panel. Where all failed in the same way, that is how
+    the panel failed; where there is no majority otherwise, the reply is `unparsable` and its reason names the votes.
+
+    Args:
+        replies: at least one, by the name of who gave it.
+        protocol: whose scores these are.
+
+    Returns:
+        No product is stated: a panel states none.
+    """
+    members = list(replies.values())
+    if len(members) == 1:
+        return members[0]
+    raw = named_texts({name: reply.raw for name, reply in replies.items()})
+    calls = tuple(call for reply in members for call in reply.calls)
+    voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
+    scores = _scores(voting, RULES[protocol].scores)
+    if scores is None:
+        ends = {reply.status for reply in members}
+        status = ends.pop() if len(ends) == 1 and Status.OK not in ends else Status.UNPARSABLE
+        return JudgeReply(raw=raw, status=status, reason=f"no majority ({_votes(replies)})", calls=calls)
+    grade = median_grade([reply.grade for reply in voting])
+    missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
+    return JudgeReply(scores, grade, missing, raw=raw, calls=calls)
+
+
+def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Bit] | None:
+    """The majorities, or None where one of the scores has none."""
+    found = {name: majority([reply.scores.get(name) for reply in voting]) for name in names}
+    decided = {name: bit for name, bit in found.items() if bit is not None}
+    return decided if len(decided) == len(names) else None
+
+
+def _votes(replies: Mapping[str, JudgeReply]) -> str:
+    return ", ".join(f"{name}: {_failure(reply) or _bits(reply)}" for name, reply in replies.items())
+
+
+def _grades(replies: Mapping[str, JudgeReply]) -> str:
+    return ", ".join(f"{name}: {_failure(reply) or _grade(reply)}" for name, reply in replies.items())
+
+
+def _bits(reply: JudgeReply) -> str:
+    return " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
+
+
+def _grade(reply: JudgeReply) -> str:
+    return f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
+
+
+def _failure(reply: JudgeReply) -> str:
+    if reply.status == Status.OK:
+        return ""
+    return f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)
+
+
+T = TypeVar("T")
+ORDER = (
+    "question",
+    "edited_answer",
+    "edited_explanation",
+    "edit_instruction",
+    "original_answer",
+    "original_explanation",
+)
+"""Of the texts, where what was said of the edited image stands first."""
+COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
+TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
+SEEN = ("question", *COMPARED)
+_BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
+
+
+Forms = tuple[Form[Any], ...]
+"""What a judge is asked under a protocol: for the scores, and then for the grade where there is one."""
+_COMPARE = Form("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
+FORMS: Mapping[str, Forms] = {
+    EDCT_2025: (Form(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
+    EDCT_BENCH_2026: (
+        Form(EDCT_BENCH_2026, "judge", TOLD, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS),
+        Form(EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE),
+    ),
+    NULL_EDIT: (_COMPARE,),
+    PLACEBO_EDIT: (_COMPARE,),
+}
+"""By protocol, for a judge that reads texts."""
+
+
+class JudgePlugin(prompts.ChatPlugin):
+    """A judge that is a chat model: how it is asked."""
+
+    by_protocol: ClassVar[bool] = True
+
+    samples: int = Field(1, ge=1)
+    """How often it is asked, an odd number; each score is what more than half of the samples say."""
+    order: Literal["original-first", "edited-first"] = "original-first"
+    """Whose answer and explanation it reads first."""
+
+    @field_validator("samples")
+    @classmethod
+    def _odd(cls, value: int) -> int:
+        if value % 2 == 0:
+            raise ValueError("must be odd, so that there can be a majority")
+        return value
+
+    def ordered(self, form: Form[Any]) -> Form[Any]:
+        """A form in the order that is wanted."""
+        return replace(form, arrange=edited_first) if self.order == "edited-first" else form
+
+    def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
+        """For each sample those of every form."""
+        return self.samples * super().estimate_calls(protocol)
+
+
+class ChatJudge:
+    """Asks a chat model; see `cfeval.inference.prompts`. The grade is asked for in a conversation of its own."""
+
+    def __init__(
+        self, model: ChatModel, options: JudgePlugin, forms: Mapping[str, Forms], needs_picture: bool = False
+    ) -> None:
+        self.model = model
+        self.options = options
+        self.forms = forms
+        self.needs_picture = needs_picture
+        self.side_by_side = together(model)
+        self._questions = cache(lambda protocol: [question(options, form) for form in forms[protocol]])
+
+    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """Have every request judged.
+
+        Raises:
+            BackendError: a request lacks what its protocol judges by.
+        """
+        for request in requests:
+            _check(request, self.forms)
+        numbers = range(self.options.samples)
+        samples = [_sample(one, n, *self._questions(one.protocol)) for one in requests for n in numbers]
+        replies = iter(hold(self.model, samples))
+        return [count_votes({f"sample {n + 1}": next(replies) for n in numbers}, one.protocol) for one in requests]
+
+
+def edited_first(template: str) -> str:
+    """A template with its texts in another order: what was said of the edited image stands before the rest.
+
+    Raises:
+        InputError: a text does not stand once, between tags of its own.
+    """
+    blocks = {block[2]: block[0] for block in _BLOCK.finditer(template)}
+    loose = [name for name in ORDER if template.count(f"{{{name}}}") != (name in blocks)]
+    if loose:
+        raise InputError(
+            f"order: edited-first moves texts, and {{{loose[0]}}} does not stand once, on a line of its own between "
+            "two tags that end in {mark}; write it so, or leave order out"
+        )
+    ordered = iter(sorted(blocks, key=ORDER.index))
+    return _BLOCK.sub(lambda _: blocks[next(ordered)], template)
+
+
+def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
+    if request.protocol not in known:
+        raise BackendError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
+    forms = known[request.protocol]
+    if forms[0].seen and request.picture is None:
+        raise BackendError(f"item '{request.item}': the judge sees the edited image, and there is none")
+    if "edit_instruction" in forms[0].placeholders and not request.changes:
+        raise BackendError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
+
+
+def _sample(
+    request: JudgeRequest, number: int, scored: Question[BaseModel], graded: Question[Any] | None = None
+) -> Dialogue[JudgeReply]:
+    """One sample of a judge's verdict; without scores no grade is asked for."""
+    seed, values = derive(request.seed, "sample", number), _values(request)
+    heard = yield from _ask(request, scored, values, seed)
+    if heard.value is None:
+        return JudgeReply(raw=heard.raw, status=heard.status, reason=heard.reason, calls=heard.calls)
+    said = heard.value.model_dump()
+    scores = {name: said[name] for name in RULES[request.protocol].scores}
+    reply = JudgeReply(scores, stated_ccs=said.get("ccs"), raw=heard.raw, calls=heard.calls)
+    if graded is None:
+        return reply
+    return _with_grade(reply, (yield from _ask(request, graded, values, derive(seed, "grade"))))
+
+
+def _ask(request: JudgeRequest, asked: Question[T], values: Mapping[str, str], seed: int) -> Dialogue[Heard[T]]:
+    named = {name: values[name] for name in asked.form.placeholders}
+    return ask(asked, request.item, named, seed, request.picture)
+
+
+def _values(request: JudgeRequest) -> dict[str, str]:
+    return {
+        "question": request.question,
+        "original_answer": request.answer,
+        "original_explanation": request.explanation,
+        "edit_instruction": _told(request.changes),
+        "edited_answer": request.new_answer,
+        "edited_explanation": request.new_explanation,
+    }
+
+
+def _told(changes: Sequence[Change]) -> str:
+    """The instructions in order, numbered where there are several; then each part is one line, so that none can pose as
+    another edit."""
+    if len(changes) == 1:
+        return _parts(changes[0])
+    lines = (Change(" ".join(one.positive.split()), " ".join(one.negative.split())) for one in changes)
+    return "\n\n".join(f"Edit {number}\n{_parts(one)}" for number, one in enumerate(lines, start=1))
+
+
+def _parts(change: Change) -> str:
+    negative = f"\nNegative part: {change.negative}" if change.negative else ""
+    return f"Positive part: {change.positive}{negative}"
+
+
+def _with_grade(reply: JudgeReply, heard: Heard[Any]) -> JudgeReply:
+    raw = named_texts({"scores": reply.raw, "grade": heard.raw})
+    calls = reply.calls + heard.calls
+    if heard.value is None:
+        reason = f"{heard.status}, {heard.reason}" if heard.reason else str(heard.status)
+        return replace(reply, grade_reason=reason, raw=raw, calls=calls)
+    return replace(reply, grade=float(heard.value.grade), raw=raw, calls=calls)

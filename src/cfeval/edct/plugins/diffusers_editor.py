@@ -1,0 +1,286 @@
+"""Edits pictures with a loaded pipeline, one at a time.
+
+A diffusers checkpoint: a folder for each part of its pipeline, and its way into memory.
+
+What a pipeline is set to: what was given, checked against what it can use, and its own values for the rest.
+
+The size that a picture is painted at: near its own shape, within limits, on the model's grid.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.edct.interfaces import EditReply, EditRequest
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, Canvas, Kind, Settings
+from cfeval.edct.plugins.masks import Mask, Masked, Masker
+from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
+from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
+from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.libraries import LocalOptions, first_line, quiet
+from cfeval.inference.local.weights import read_json, weights_fault, weights_size
+
+if TYPE_CHECKING:
+    import torch
+
+
+def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple[int, int]:
+    """Width and height to paint at, multiples of `grid`.
+
+    The picture is enlarged to `least` pixels or shrunk to `most`; of the four sizes on the grid around that, the one
+    within `most` that keeps the shape best, and the largest of these.
+
+    Args:
+        size: width and height of the picture.
+        least: pixels that a smaller picture is enlarged to.
+        most: pixels that a larger picture is shrunk to.
+        grid: side of a cell in pixels.
+    """
+    width, height = size
+    area = min(max(width * height, least), most)
+    scale = math.sqrt(area / (width * height))
+    around = product(_around(width * scale, grid), _around(height * scale, grid))
+    return min(around, key=lambda it: (it[0] * it[1] > most, _stretch(it, size), -it[0] * it[1]))
+
+
+def _around(length: float, grid: int) -> tuple[int, int]:
+    cells = length / grid
+    return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
+
+
+def _stretch(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
+    return abs(math.log(one[0] * other[1] / (one[1] * other[0])))
+
+
+Pixels = npt.NDArray[np.uint8]
+
+
+class PipelineEditor:
+    """An editor around a pipeline.
+
+    A reply's picture has the size of the original; with a mask, the pixels outside are the original's.
+    """
+
+    needs_metadata = False
+
+    def __init__(
+        self, pipe: Any, kind: Kind, settings: Settings, mask: Masker | None, about: Mapping[str, str], advice: str
+    ) -> None:
+        self.pipe = pipe
+        self.kind = kind
+        self.settings = settings
+        self.mask = mask
+        self.about = {**about, **{name: str(value) for name, value in sorted(settings.items())}}
+        self.advice = advice
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Edit every picture; one without a mask, where one is needed, is `edit_invalid`."""
+        with quiet("diffusers", "transformers"):  # values that are no numbers, say, are noticed afterwards
+            return [self._edit(request) for request in requests]
+
+    def _edit(self, request: EditRequest) -> EditReply:
+        masked = self.mask(request) if self.mask else Masked()
+        if masked.reason:
+            return EditReply(status=Status.EDIT_INVALID, reason=masked.reason)
+        prompted = prompt_for(request, self.kind.uses(self.settings))
+        painted, blackened = self._paint(request, prompted, masked.mask)
+        details = {
+            **self.about,
+            **prompted.details,
+            **masked.details,
+            **self._cut(prompted),
+            **_sizes(request, painted),
+        }
+        if blackened:
+            reason = "the checkpoint's safety checker took the picture for unsafe and blackened it"
+            return EditReply(details=details, status=Status.MODERATED, reason=reason)
+        if not np.isfinite(painted).all():
+            reason = "the picture holds values that are no numbers; set dtype: bfloat16 or float32"
+            return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
+        return EditReply(Picture.from_pixels(finish(painted, request.picture.pixels, masked.mask)), details)
+
+    def _paint(self, request: EditRequest, prompted: Prompted, mask: Mask | None) -> tuple[npt.NDArray[Any], bool]:
+        """What the pipeline paints, (H, W, 3) floats in [0, 1], and whether its safety checker blackened it."""
+        import torch
+
+        height, width = request.picture.pixels.shape[:2]
+        limits = int(self.settings["min_pixels"]), int(self.settings["max_pixels"])
+        size = paint_size((width, height), *limits, self.kind.grid)
+        canvas = Canvas(
+            image=Image.fromarray(request.picture.pixels).resize(size, Image.Resampling.LANCZOS),
+            mask=None if mask is None else mask_at(mask, size),
+            prompt=prompted.prompt,
+            negative_prompt=prompted.negative_prompt,
+            generator=torch.Generator("cpu").manual_seed(request.seed),
+        )
+        doing = f"painting {size[0]} × {size[1]} pixels for item '{request.item}'"
+        with memory_errors(doing, self.advice):
+            output = self.kind.paint(self.pipe, canvas, self.settings)
+        return np.asarray(output.images[0]), bool((getattr(output, "nsfw_content_detected", None) or [False])[0])
+
+    def _cut(self, prompted: Prompted) -> dict[str, str]:
+        """What the model does not read of its texts because they are too long for it."""
+        tokenizer = getattr(self.pipe, self.kind.tokenizer)
+        texts = {"prompt": prompted.prompt, "negative_prompt": prompted.negative_prompt}
+        lengths = {name: len(tokenizer(text, truncation=False).input_ids) for name, text in texts.items()}
+        most = int(tokenizer.model_max_length)
+        return {f"{name}_cut": f"reads {most} of {n} tokens" for name, n in lengths.items() if n > most}
+
+
+def mask_at(mask: Mask, size: tuple[int, int]) -> Image.Image:
+    """A mask at another size, white where any part of a pixel may change."""
+    full = Image.fromarray(mask.astype(np.uint8) * 255).resize(size, Image.Resampling.BOX)
+    return full.point(lambda value: 255 if value else 0)
+
+
+def finish(painted: npt.NDArray[Any], original: Pixels, mask: Mask | None) -> Pixels:
+    """A painted picture in the original's size, and outside a mask the original itself."""
+    height, width = original.shape[:2]
+    image = Image.fromarray((painted.clip(0, 1) * 255).round().astype(np.uint8))
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.LANCZOS)
+    return np.asarray(image) if mask is None else np.where(mask[..., None], np.asarray(image), original)
+
+
+def _sizes(request: EditRequest, painted: npt.NDArray[Any]) -> dict[str, str]:
+    shapes = {"size": request.picture.pixels.shape, "painted_size": painted.shape}
+    return {name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}
+
+
+INDEX = "model_index.json"
+Offload = Literal["none", "model", "sequential"]
+
+
+def checkpoint_of(options: LocalOptions) -> Checkpoint:
+    """The checkpoint that options name."""
+    return Checkpoint(options.model, options.revision, INDEX, _fault, _parts)
+
+
+def pipeline_of(checkpoint: Checkpoint, wanted: str) -> str:
+    """The pipeline to use: the one that is wanted, else the checkpoint's own.
+
+    Raises:
+        BackendError: none is wanted, and the checkpoint's own edits no images here; or it cannot be found.
+    """
+    content = checkpoint.content()
+    own = wanted or content.get("_class_name")
+    if own not in KINDS:
+        raise BackendError(
+            f"model '{checkpoint.name()}' is a checkpoint of {own!r}, which is no editor here; set 'pipeline' to one "
+            f"that can use its parts: {', '.join(sorted(KINDS))}"
+        )
+    return str(own)
+
+
+def dtype_on(device: str, wanted: Dtype) -> Dtype:
+    """The type of a pipeline's numbers; auto is bfloat16 on a GPU, and float32 on a processor."""
+    if wanted != "auto":
+        return wanted
+    return "float32" if device == "cpu" else "bfloat16"
+
+
+def size(folder: Path, dtype: Dtype) -> int:
+    """Bytes that the weights of all parts take in memory."""
+    return sum(weights_size(folder / part, dtype) for part in _parts(read_json(folder / INDEX)))
+
+
+def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, offload: Offload) -> Any:
+    """Load a checkpoint as a pipeline and put it where it computes.
+
+    Raises:
+        BackendError: the parts do not fit the pipeline.
+    """
+    import diffusers
+    import torch
+
+    with quiet("diffusers", "transformers"):
+        pipe = _from_folder(getattr(diffusers, pipeline), folder, model, getattr(torch, dtype))
+        pipe.set_progress_bar_config(disable=True)
+        KINDS[pipeline].prepare(pipe)
+        if offload == "none":
+            return pipe.to(device)
+        getattr(pipe, f"enable_{offload}_cpu_offload")(device=device)
+        return pipe
+
+
+def _parts(content: dict[str, Any]) -> list[str]:
+    return sorted(name for name, entry in content.items() if isinstance(entry, list) and entry and entry[0])
+
+
+def _fault(folder: Path) -> str:
+    """What a folder lacks of a whole checkpoint: one line, or empty."""
+    for part in _parts(read_json(folder / INDEX)):
+        if not any((folder / part).glob("*.json")):
+            return f"{part} is missing"
+        if (folder / part / "config.json").is_file() and (fault := weights_fault(folder / part)):
+            return f"{part}: {fault}"
+    return ""
+
+
+def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype") -> Any:
+    try:
+        return pipeline.from_pretrained(folder, dtype=dtype, local_files_only=True, use_safetensors=True)
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error
+        if out_of_memory(error):
+            raise
+        raise BackendError(
+            f"model '{model}' cannot be loaded as {pipeline.__name__} ({first_line(error, folder, model)}); "
+            "set 'pipeline' to the one it is for, or download it again"
+        ) from error
+
+
+def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
+    """All settings of a pipeline.
+
+    Args:
+        pipeline: a name from `KINDS`.
+        given: the settings that the user gave.
+        masked: whether the user named a source of masks.
+        offload: where its parts wait.
+
+    Raises:
+        ParamsError: one that this pipeline cannot use, or values that do not fit each other.
+    """
+    kind = KINDS[pipeline]
+    for name in given:
+        if name not in kind.settings:
+            raise ParamsError(
+                f"{pipeline} cannot use '{name}'; remove it; it can be set: {', '.join(sorted(kind.settings))}"
+            )
+    if masked and not kind.mask:
+        raise ParamsError(f"{pipeline} cannot use a mask; remove 'masks' and 'mask_model'")
+    if kind.mask and not masked:
+        raise ParamsError(f"{pipeline} paints inside a mask; set 'masks' (a folder, or whole) or 'mask_model'")
+    if offload != "none" and not kind.offload:
+        raise ParamsError(f"{pipeline} cannot use offload '{offload}'; set offload: none")
+    settings = {**kind.settings, **given}
+    _check_steps(pipeline, settings)
+    return {**settings, **_limits(settings, given)}
+
+
+def _check_steps(pipeline: str, settings: Settings) -> None:
+    steps, strength = settings["steps"], settings.get("strength", 1.0)
+    if int(steps * strength) < 1:
+        raise ParamsError(f"{pipeline}: no step is left of steps {steps:g} at strength {strength:g}; raise one of them")
+
+
+def _limits(settings: Settings, given: Mapping[str, float]) -> Settings:
+    """The limits of the painted size: one that is given moves the pipeline's own other one along."""
+    least, most = settings["min_pixels"], settings["max_pixels"]
+    if least > most and "min_pixels" in given and "max_pixels" in given:
+        raise ParamsError(f"min_pixels {least:g} is over max_pixels {most:g}; swap or remove one of them")
+    if "max_pixels" in given:
+        return {"min_pixels": min(least, most), "max_pixels": most}
+    return {"min_pixels": least, "max_pixels": max(least, most)}

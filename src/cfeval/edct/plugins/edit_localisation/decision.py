@@ -1,0 +1,117 @@
+"""Accepts an edit whose changes lie where they should (EDCT-Bench 2026); the two shares are the paper's.
+
+Pictures that show what the gate saw: the mask, and where and how strongly pixels changed.
+
+They are evidence to look at and are kept for every attempt, so large ones are drawn smaller.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from cfeval.core.images import Picture
+from cfeval.core.registry import PluginOptions
+from cfeval.edct.plugins.edit_localisation.change_map import Comparison
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Limits(PluginOptions):
+    """Where an edit must change the picture, and where it must not."""
+
+    inside: float = Field(0.1, ge=0, lt=1)
+    """Share of the mask's pixels that must change at least (EDCT-Bench 2026: over 10 %)."""
+    outside: float = Field(0.3, gt=0, le=1)
+    """Share of all other pixels that may change at most (EDCT-Bench 2026: under 30 %)."""
+    dilation: float = Field(0.02, ge=0, le=0.5)
+    """By how much the mask of the target grows to all sides, as a share of the picture's longer side."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of pixels, in [0, 1]: changed in the mask, changed beside it, and the mask's own of the picture.
+
+    `inside` is None where no pixel of the mask has a counterpart in the edited picture; a share of no pixels beside the
+    mask is 0.
+    """
+
+    inside: float | None
+    outside: float
+    mask: float
+
+
+def grown(mask: Mask, dilation: float) -> Mask:
+    """The mask, (H, W), grown by a share of its longer side."""
+    import cv2
+
+    radius = round(dilation * max(mask.shape))
+    round_tip = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), round_tip) > 0)
+
+
+def shares(changed: Mask, mask: Mask, valid: Mask) -> Shares:
+    """How much changed in a mask and beside it, among the pixels that both pictures have; all arrays (H, W)."""
+    here, beside = changed[mask & valid], changed[~mask & valid]
+    return Shares(
+        inside=float(here.mean()) if here.size else None,
+        outside=float(beside.mean()) if beside.size else 0.0,
+        mask=float(mask.mean()),
+    )
+
+
+def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
+    """Whether the edit is accepted, and what is wrong with it; None where the mask cannot be seen."""
+    if found.inside is None:
+        return None, "where the edit belongs, the two pictures have nothing in common"
+    faults = []
+    if found.inside <= limits.inside:
+        faults.append(f"{found.inside:.1%} of the mask changed, and over {limits.inside:.0%} must")
+    if found.outside >= limits.outside:
+        faults.append(f"{found.outside:.1%} of what is beside the mask changed, and under {limits.outside:.0%} may")
+    return not faults, "; ".join(faults)
+
+
+_LONGEST = 512
+"""Pixels of the longer side, at most."""
+_BRIGHTEST = 3.0
+"""The strength of change that has the brightest color; one over 1 counts as changed."""
+_NOT_SHARED = (40, 60, 160)
+"""The color of pixels that only one of the pictures has."""
+
+
+def mask_picture(mask: Mask, width: int, height: int) -> Picture:
+    """A mask for an original of this size, white on black."""
+    return Picture.from_pixels(_plane(mask, *_shown(width, height)) * np.uint8(255))
+
+
+def heat_picture(comparison: Comparison, mask: Mask | None, width: int, height: int) -> Picture:
+    """The original, of this size, in gray; changed pixels from dark red to yellow over it, the mask's outline in white.
+
+    Pixels that only one of the pictures has are blue.
+    """
+    import cv2
+
+    gray = cv2.cvtColor(comparison.original, cv2.COLOR_RGB2GRAY) // 2
+    levels = np.clip(comparison.strength / _BRIGHTEST, 0, 1) * 255
+    colors = cv2.cvtColor(cv2.applyColorMap(levels.astype(np.uint8), cv2.COLORMAP_INFERNO), cv2.COLOR_BGR2RGB)
+    drawn = np.where(comparison.changed[..., None], colors, cv2.merge([gray, gray, gray]))
+    drawn[~comparison.alignment.valid] = _NOT_SHARED
+    drawn = cv2.resize(drawn, _shown(width, height), interpolation=cv2.INTER_AREA)
+    if mask is not None:
+        outlines, _ = cv2.findContours(_plane(mask, *_shown(width, height)), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+        cv2.drawContours(drawn, outlines, -1, (255, 255, 255), 1)
+    return Picture.from_pixels(np.asarray(drawn, dtype=np.uint8))
+
+
+def _shown(width: int, height: int) -> tuple[int, int]:
+    factor = min(1, _LONGEST / max(width, height))
+    return max(1, round(width * factor)), max(1, round(height * factor))
+
+
+def _plane(mask: Mask, width: int, height: int) -> npt.NDArray[np.uint8]:
+    import cv2
+
+    plane = cv2.resize(mask.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+    return np.asarray(plane, dtype=np.uint8)

@@ -1,0 +1,219 @@
+"""Black Forest Labs: FLUX.1 Kontext and FLUX.2 behind its own interface of submit, poll and fetch.
+
+The task is paid for when it is submitted; polling and fetching are tried again by themselves, never by submitting anew.
+"""
+
+import asyncio
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from cfeval.core import plugin
+from cfeval.core.errors import CfevalError
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate, Diagnostic, Resources
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
+from cfeval.inference.concurrency import side_by_side
+from cfeval.inference.remote.client import Attempts
+from cfeval.inference.remote.faults import Fault, record, retry
+from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, respond
+from cfeval.inference.remote.openai_api import cost_of
+from cfeval.inference.remote.providers import checked_base_url, endpoint, get
+from cfeval.inference.remote.request import Reply, Usage
+
+USES = Uses(seed=True)
+USD_PER_CREDIT = 0.01
+ACTIVE_TASKS = {"flux-kontext-max": 6}
+"""How many tasks may be active at once, where it is not 24."""
+FINAL = ("Ready", "Request Moderated", "Content Moderated", "Task not found", "Error", "Failed")
+"""Statuses after which polling is over; any other, also one not known here, means that the task is under way."""
+EXPIRED = (403, 404, 410)
+
+
+class Plugin(plugin.Plugin):
+    """How to reach the model and what to ask of it."""
+
+    model: str = Field("flux-kontext-max", pattern=r"^[a-z0-9][a-z0-9.-]*$")
+    """The endpoint: flux-kontext-max, flux-kontext-pro, flux-2-max, flux-2-pro, …"""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = "https://api.bfl.ai"
+    """Address without the version."""
+    key_env: str = Field("BFL_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Environment variable that holds the key."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    safety_tolerance: int | None = Field(None, ge=0, le=6)
+    """0 is strictest; none: the provider's default."""
+    prompt_upsampling: bool = False
+    """Whether the provider may rewrite the instruction."""
+    poll: float = Field(0.5, gt=0, le=60)
+    """Seconds between two looks at a task."""
+
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the key is taken and has credit."""
+        try:
+            said = get(endpoint(self.base_url, self.key_env, "x-key"), "/v1/credits")
+        except CfevalError as error:
+            yield Diagnostic(False, str(error))
+            return
+        if isinstance(said, Fault):
+            yield Diagnostic(False, f"{self.base_url}: {said.reason}")
+            return
+        credits = said.get("credits") if isinstance(said, dict) else None
+        enough = not isinstance(credits, int | float) or credits > 0
+        advice = "" if enough else f"; add credit to the account of {self.key_env}"
+        yield Diagnostic(enough, f"{self.base_url} answers; {credits} credits are left{advice}")
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One an edit."""
+        return (expected(self.model),)
+
+    def build(self) -> Editor:
+        """The editor; offline no key is needed."""
+        return Bfl(self)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task that was submitted: where to look for it, and what it costs."""
+
+    polling_url: str
+    usage: Usage
+
+
+class Bfl:
+    """Edits by tasks."""
+
+    needs_metadata = False
+    side_by_side = staticmethod(side_by_side)
+
+    def __init__(self, options: Plugin) -> None:
+        self.options = options
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Have every picture edited."""
+        options = self.options
+        service = Service("bfl", options.base_url, options.model, ACTIVE_TASKS.get(options.model, 24))
+        return edit_all(requests, service, options.max_pixels, self._plan)
+
+    def _plan(self, request: EditRequest, picture: Picture) -> Planned:
+        prompted = prompt_for(request, USES)
+        fields: dict[str, Any] = {"prompt": prompted.prompt, "seed": request.seed, "output_format": "png"}
+        fields["prompt_upsampling"] = self.options.prompt_upsampling
+        if self.options.safety_tolerance is not None:
+            fields["safety_tolerance"] = self.options.safety_tolerance
+
+        async def send(attempts: Attempts) -> Reply | Fault:
+            where = endpoint(self.options.base_url, self.options.key_env, "x-key")
+            body = {**fields, "input_image": base64.b64encode(picture.png).decode()}
+            task = await attempts.paid(lambda: self._submit(attempts, where, body), lambda made: made.usage)
+            return task if isinstance(task, Fault) else await self._outcome(attempts, where, task)
+
+        return Planned({"model": self.options.model, **fields}, send, prompted.details)
+
+    async def _submit(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Task | Fault:
+        url = f"{where.base_url}/v1/{self.options.model}"
+        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
+        if isinstance(content, Fault):
+            return content
+        if not isinstance(content, dict):
+            return retry("bad_body", "the answer is no task", sent=True)
+        usage = Usage(images=1, cost_usd=cost_of(content.get("cost"), USD_PER_CREDIT))
+        if not _trusted(str(content.get("polling_url")), where.base_url):
+            reason = "the task's polling_url is missing or leads elsewhere"
+            return record("bad_body", Status.TRANSPORT_ERROR, reason, usage=usage, raw=content, final=False)
+        return Task(str(content["polling_url"]), usage)
+
+    async def _outcome(self, attempts: Attempts, where: Endpoint, task: Task) -> Reply | Fault:
+        """Wait for the task and fetch its picture; a link that has expired is asked for once more."""
+        for last in (False, True):
+            result = await self._poll(attempts, where, task)
+            fault = result if isinstance(result, Fault) else _ending(result)
+            if isinstance(fault, Fault):
+                return fault
+            image = await attempts.free(partial(_fetch, attempts, fault))
+            if not isinstance(image, Fault):
+                return Reply(model=self.options.model, image=image, usage=task.usage, raw=result)
+            if last or image.kind != "expired":
+                return image
+        raise AssertionError("the loop returns")
+
+    async def _poll(self, attempts: Attempts, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
+        """Look at the task until its status is final or time is up."""
+        while True:
+            said = await attempts.free(lambda: _look(attempts, where, task.polling_url))
+            if isinstance(said, Fault) or said["status"] in FINAL:
+                return said
+            if attempts.seconds_left() < self.options.poll:
+                reason = f"the task was still '{said['status']}' at the deadline (calls.deadline)"
+                return record("timeout", Status.TRANSPORT_ERROR, reason, final=False, raw=said)
+            await asyncio.sleep(self.options.poll)
+
+
+async def _look(attempts: Attempts, where: Endpoint, url: str) -> dict[str, Any] | Fault:
+    """A task's state; a final one counts whatever HTTP status it came with."""
+    response = await respond(attempts.client, where, "GET", url, attempts.seconds())
+    if isinstance(response, Fault):
+        return response
+    content = read_json(where, response.body)
+    if isinstance(content, dict) and (
+        content.get("status") in FINAL or (response.status < 300 and "status" in content)
+    ):
+        return content
+    fault = fault_of(where, response) or (content if isinstance(content, Fault) else None)
+    return fault or retry("bad_body", "the task's state is not in the answer", sent=True)
+
+
+def _ending(said: Mapping[str, Any]) -> str | Fault:
+    """The address of the picture, or why there is none."""
+    status, details = said["status"], said.get("details")
+    if status in ("Request Moderated", "Content Moderated"):
+        reasons = details.get("Moderation Reasons") if isinstance(details, dict) else None
+        return record("moderated", Status.MODERATED, f"{status}: {', '.join(map(str, reasons or ['no reason given']))}")
+    if status != "Ready":
+        return record("failed", Status.TRANSPORT_ERROR, f"the task ended as '{status}' ({details})", final=False)
+    result = said.get("result")
+    sample = result.get("sample") if isinstance(result, dict) else None
+    if not isinstance(sample, str) or not sample.startswith(("http://", "https://")):
+        return record("no_image", Status.NO_IMAGE, "the task is ready, but names no picture")
+    return sample
+
+
+async def _fetch(attempts: Attempts, link: str) -> bytes | Fault:
+    """The picture behind a link; it lies elsewhere, so that no key goes along."""
+    nobody = Endpoint(link)
+    response = await respond(attempts.client, nobody, "GET", link, attempts.seconds())
+    if isinstance(response, Fault):
+        return response
+    if response.status in EXPIRED:
+        return record(
+            "expired", Status.NO_IMAGE, f"the picture's link has expired (HTTP {response.status})", final=False
+        )
+    fault = fault_of(nobody, response)
+    if fault is not None:
+        return fault
+    checked = await sound(Reply(image=response.body))
+    return checked if isinstance(checked, Fault) else response.body
+
+
+def _trusted(url: str, base_url: str) -> bool:
+    """Whether the key may go to an address: the same host, or for Black Forest Labs itself any of its hosts."""
+    try:
+        to, home = urlsplit(url), urlsplit(base_url)
+        same = (to.scheme, to.hostname, to.port) == (home.scheme, home.hostname, home.port)
+    except ValueError:  # not an address
+        return False
+    if same:
+        return True
+    own = (home.hostname or "").endswith("bfl.ai")
+    return own and to.scheme == "https" and (to.hostname or "").endswith(".bfl.ai")

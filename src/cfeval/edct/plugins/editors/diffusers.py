@@ -1,0 +1,128 @@
+"""Editors of the diffusers library, on this machine: FLUX.1 Kontext, Qwen-Image-Edit, InstructPix2Pix and others.
+
+The checkpoint names its pipeline; `cfeval.edct.plugins.editors` knows how each is called. A picture is painted
+at a size that suits the model and comes back in its own; one at a time, so that no picture depends on its batch.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field, field_validator
+
+from cfeval.core.errors import BackendError, nearest
+from cfeval.core.registry import Diagnostic
+from cfeval.edct.interfaces import Editor
+from cfeval.edct.plugins import diffusers_editor
+from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
+from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings
+from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, masker
+from cfeval.inference.local import devices, pretrained
+from cfeval.inference.local.devices import memory_errors
+from cfeval.inference.local.libraries import Package, check_packages
+
+SETTINGS = ("steps", "guidance", "image_guidance", "true_cfg", "strength", "edit_threshold", "min_pixels", "max_pixels")
+"""The options that are the pipeline's; those left out take the values in `KINDS`."""
+
+
+class Plugin(MaskOptions, pretrained.LocalPlugin):
+    """Which checkpoint, where it computes, and how it paints. A pipeline refuses an option that it cannot use."""
+
+    pipeline: str = ""
+    """The class of the pipeline; empty: the one that the checkpoint names."""
+    dtype: devices.Dtype = "auto"
+    """Number format; auto: bfloat16 on a GPU, float32 on a processor."""
+    offload: diffusers_editor.Offload = "none"
+    """What waits in main memory, on a GPU too small for all: model (the parts not at work) or sequential (all layers
+    but the one at work; slow)."""
+    steps: int | None = Field(None, ge=1, le=1000)
+    """Of denoising."""
+    guidance: float | None = Field(None, ge=0)
+    """How strongly the text guides (guidance_scale; for LEDITS++ the edit guidance)."""
+    image_guidance: float | None = Field(None, ge=0)
+    """How strongly the original guides (InstructPix2Pix)."""
+    true_cfg: float | None = Field(None, ge=0)
+    """FLUX and Qwen: guidance by a negative prompt; over 1 it is read, and the work doubles."""
+    strength: float | None = Field(None, gt=0, le=1)
+    """Share of the noise schedule that the picture goes through: 1 keeps least of the original."""
+    edit_threshold: float | None = Field(None, gt=0, lt=1)
+    """LEDITS++: share of the picture that an edit leaves alone."""
+    min_pixels: int | None = Field(None, ge=1)
+    """Width × height that a smaller picture is enlarged to for painting."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Width × height that a larger picture is shrunk to for painting."""
+
+    @field_validator("pipeline")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name and name not in KINDS:
+            raise ValueError(f"no pipeline that edits; {nearest(name, KINDS)}")
+        return name
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoint's files, where it is a folder, and the masks'."""
+        return tuple(map(str, (*diffusers_editor.checkpoint_of(self).files(), *mask_files(self))))
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device, checkpoint, settings and masks are there and fit; no weights are read."""
+
+        def room() -> pretrained.Room:
+            device = _device(self)
+            place = device if self.offload == "none" else "cpu"
+            return pretrained.Room(device, place, devices.memory(place), _advice(self, device))
+
+        def size(folder: Path) -> int:
+            return diffusers_editor.size(folder, diffusers_editor.dtype_on(_device(self), self.dtype))
+
+        checkpoint = diffusers_editor.checkpoint_of(self)
+        if (yield from pretrained.findings(checkpoint, _packages(self), room, size)):
+            yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}")
+        if self.masks or self.mask_model:
+            yield pretrained.finding(lambda: examine_masks(self))
+
+    def build(self) -> Editor:
+        """The editor, its pipeline loaded.
+
+        Raises:
+            ParamsError: the pipeline cannot use an option.
+            BackendError: checkpoint, device or memory do not suffice.
+        """
+        check_packages(_packages(self))
+        pipeline, settings = _pipeline(self)
+        device = _device(self)
+        dtype = diffusers_editor.dtype_on(device, self.dtype)
+        checkpoint = diffusers_editor.checkpoint_of(self)
+        folder = checkpoint.whole()
+        model = checkpoint.name(folder)
+        advice = _advice(self, device)
+        with memory_errors(f"loading model '{model}'", advice):
+            mask = masker(self, device)
+            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload)
+        about = {"pipeline": pipeline, "model": model, "dtype": dtype}
+        return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice)
+
+
+def _pipeline(options: Plugin) -> tuple[str, Settings]:
+    """The pipeline's name and settings."""
+    name = diffusers_editor.pipeline_of(diffusers_editor.checkpoint_of(options), options.pipeline)
+    given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
+    return name, settings_for(name, given, bool(options.masks or options.mask_model), options.offload)
+
+
+def _packages(options: Plugin) -> list[Package]:
+    return [] if options.offload == "none" else [Package("accelerate", f"offload: {options.offload}", "offload: none")]
+
+
+def _device(options: Plugin) -> str:
+    device = devices.chosen(options.device)
+    if device == "cpu" and options.offload != "none":
+        raise BackendError(f"offload '{options.offload}' needs a GPU, and none is used; set offload: none")
+    return device
+
+
+def _advice(options: Plugin, device: str) -> str:
+    """What to set where memory runs out: only what is not set yet."""
+    smaller = "bfloat16" if options.dtype == "float32" or (options.dtype == "auto" and device == "cpu") else ""
+    ways = [f"dtype: {smaller}"] if smaller else []
+    if device != "cpu" and options.offload != "sequential":
+        ways.append("offload: model" if options.offload == "none" else "offload: sequential")
+    return f"set {', '.join([*ways, 'a smaller max_pixels'])}, or take a larger machine"

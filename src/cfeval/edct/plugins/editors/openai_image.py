@@ -1,0 +1,118 @@
+"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed."""
+
+import io
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from PIL import Image
+from pydantic import AfterValidator, Field
+
+from cfeval.core import plugin
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate, Diagnostic, Resources
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.edct.plugins.masks import Mask, Masker, MaskOptions, mask_files, masker
+from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
+from cfeval.inference.concurrency import side_by_side
+from cfeval.inference.remote.client import Attempts
+from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.http import exchange
+from cfeval.inference.remote.openai_api import images_reply
+from cfeval.inference.remote.providers import PROVIDERS, about_model, checked_base_url, endpoint, only_further
+from cfeval.inference.remote.request import Reply
+
+OPENAI = PROVIDERS["openai"]
+
+OWN = ("model", "prompt", "n", "image", "mask", "response_format")
+"""Fields that no option may set."""
+
+
+class Plugin(MaskOptions, plugin.Plugin):
+    """How to reach the model, and where masks come from, if any."""
+
+    model: str = Field("gpt-image-1", min_length=1)
+    """Its name."""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENAI.base_url
+    """Address up to and including the version."""
+    key_env: str = Field(OPENAI.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    """Environment variable that holds the key."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    extra: Annotated[dict[str, str], AfterValidator(partial(only_further, own=OWN))] = {}
+    """Further fields of the form, such as {quality: high, input_fidelity: high}."""
+
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The files that masks come from."""
+        return tuple(str(path) for path in mask_files(self))
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Key, address and model, asked of the server itself."""
+        yield Diagnostic(*about_model(self.base_url, self.key_env, self.model))
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One an edit."""
+        return (expected(self.model),)
+
+    def build(self) -> Editor:
+        """The editor; offline no key is needed."""
+        return OpenAIImage(self, masker(self))
+
+
+class OpenAIImage:
+    """Edits by `images/edits`."""
+
+    needs_metadata = False
+    side_by_side = staticmethod(side_by_side)
+
+    def __init__(self, options: Plugin, mask_of: Masker | None) -> None:
+        self.options, self.mask_of = options, mask_of
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Have every picture edited."""
+        service = Service("images/edits", self.options.base_url, self.options.model)
+        return edit_all(requests, service, self.options.max_pixels, self._plan)
+
+    def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
+        prompted = prompt_for(request, Uses(mask=self.mask_of is not None))
+        form = {"model": self.options.model, "prompt": prompted.prompt, "n": "1", **self.options.extra}
+        files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
+        named: dict[str, Any] = dict(form)
+        if self.mask_of is not None:
+            masked = self.mask_of(request)
+            if masked.mask is None:
+                return EditReply(None, details, Status.EDIT_INVALID, masked.reason)
+            hole = _hole(masked.mask, picture)
+            files["mask"] = ("mask.png", hole, "image/png")
+            named["mask"] = f"sha256:{Picture(hole).sha256}"
+            details = {**details, **masked.details}
+
+        async def send(attempts: Attempts) -> Reply | Fault:
+            return await attempts.paid(lambda: self._once(attempts, form, files), lambda reply: reply.usage)
+
+        return Planned(named, send, details)
+
+    async def _once(self, attempts: Attempts, form: dict[str, str], files: dict[str, Any]) -> Reply | Fault:
+        where = endpoint(self.options.base_url, self.options.key_env)
+        url = f"{where.base_url}/images/edits"
+        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
+        if isinstance(content, Fault):
+            return content
+        return await sound(images_reply(content, self.options.model, where.key_env))
+
+
+def _hole(mask: Mask, picture: Picture) -> bytes:
+    """The mask as the protocol wants it: the picture's size, transparent where it may change."""
+    height, width = picture.pixels.shape[:2]
+    alpha = Image.fromarray(np.where(mask, 0, 255).astype(np.uint8)).resize((width, height), Image.Resampling.NEAREST)
+    layer = Image.fromarray(picture.pixels).convert("RGBA")
+    layer.putalpha(alpha)
+    buffer = io.BytesIO()
+    layer.save(buffer, format="PNG")
+    return buffer.getvalue()

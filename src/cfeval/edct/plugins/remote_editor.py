@@ -1,0 +1,142 @@
+"""What the editors behind a provider share: the picture that is sent, the call, the picture that comes back.
+
+Pictures are shrunk, decoded and encoded in threads, so that a large one does not hold up the other calls.
+
+An instruction as an editor can take it: its positive and negative part (EDCT 2025, Section 3, Stage 2).
+
+An editor says what it `Uses`. What it cannot use is told in the prompt's text, and the details say what was done.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from cfeval.core.images import Picture
+from cfeval.core.registry import CallEstimate
+from cfeval.edct.interfaces import EditReply, EditRequest
+from cfeval.inference.remote.client import Attempts, Caller
+from cfeval.inference.remote.event_loop import run_all
+from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.images import decode, under
+from cfeval.inference.remote.request import Call, Reply, Usage
+
+EXPECTED = Usage(input_tokens=2000, images=1)
+"""What one edit is taken to use, where a budget has to set something aside."""
+
+
+DISTORTION = 0.02
+"""By how much a picture's shape may differ from the original's and still be given its size."""
+
+
+def expected(model: str) -> CallEstimate:
+    """The one call of an edit, for `cfeval estimate`."""
+    return CallEstimate(model, image_tokens=EXPECTED.input_tokens, images=EXPECTED.images)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An edit as a provider is asked for it: `named` identifies it (pictures by hash), `send` has it made."""
+
+    named: Mapping[str, Any]
+    send: Callable[[Attempts], Awaitable[Reply | Fault]]
+    details: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Service:
+    """Which provider's interface, where, and which model of it."""
+
+    api: str
+    base_url: str
+    model: str
+    at_most: int = 512
+
+
+Plan = Callable[[EditRequest, Picture], Planned | EditReply]
+"""From a request and the picture to send, shrunk where it must be, to the plan, or the reply where none can be made."""
+
+
+def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int | None, plan: Plan) -> list[EditReply]:
+    """Have every edit made; the picture that comes back gets the original's size, unless its shape is another."""
+
+    async def one(request: EditRequest, caller: Caller) -> EditReply:
+        picture = await asyncio.to_thread(under, request.picture, max_pixels)
+        planned = plan(request, picture)
+        if isinstance(planned, EditReply):
+            return planned
+        named = {**planned.named, "image": f"sha256:{picture.sha256}"}
+        call = Call(
+            service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
+        )
+        reply = await caller.answer(call, planned.send)
+        return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
+
+    return run_all([partial(one, request) for request in requests])
+
+
+async def sound(reply: Reply | Fault) -> Reply | Fault:
+    """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
+    if isinstance(reply, Fault) or reply.image is None:
+        return reply
+    picture = await asyncio.to_thread(decode, reply.image)
+    return picture if isinstance(picture, Fault) else reply
+
+
+def _edited(request: EditRequest, reply: Reply, key: str, details: dict[str, str]) -> EditReply:
+    picture = decode(reply.image) if reply.image is not None else None
+    if isinstance(picture, Fault):
+        return EditReply(None, details, picture.status, picture.reason, (key,))
+    if picture is None:
+        return EditReply(None, details, reply.status, reply.reason, (key,))
+    height, width = request.picture.pixels.shape[:2]
+    came = f"{picture.pixels.shape[1]} × {picture.pixels.shape[0]}"
+    return EditReply(resized(picture, width, height), {**details, "model": reply.model, "came_as": came}, calls=(key,))
+
+
+def resized(picture: Picture, width: int, height: int) -> Picture:
+    """The picture at another size (Lanczos); itself where it has that size, or a shape that this would distort."""
+    has_height, has_width = picture.pixels.shape[:2]
+    stretch = (has_width * height) / (has_height * width)
+    return picture if abs(stretch - 1) > DISTORTION else picture.resized(width, height)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What an editor can use beside the image and a prompt."""
+
+    negative_prompt: bool = False
+    """A text of what must not be there, apart from the prompt."""
+    mask: bool = False
+    """A picture of where the image may change."""
+    seed: bool = False
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """The texts for an editor; `details` go into `EditReply.details`."""
+
+    prompt: str
+    negative_prompt: str
+    details: dict[str, str]
+
+
+def prompt_for(request: EditRequest, uses: Uses) -> Prompted:
+    """The prompt and the negative prompt of a request, for an editor that can use so much."""
+    positive, negative = request.positive.strip(), request.negative.strip()
+    apart = negative if uses.negative_prompt else ""
+    prompt = positive if apart or not negative else fold(positive, negative)
+    details = {
+        "prompt": prompt,
+        "negative_prompt": apart,
+        "negative_part": ("sent apart" if apart else "folded into the prompt") if negative else "none",
+        "seed": str(request.seed) if uses.seed else "not used",
+    }
+    return Prompted(prompt, apart, details)
+
+
+def fold(positive: str, negative: str) -> str:
+    """Both parts of an instruction as one text."""
+    stop = "" if positive.endswith((".", "!", "?")) else "."
+    return f"{positive}{stop} Nothing of this must remain: {negative.rstrip('.')}."

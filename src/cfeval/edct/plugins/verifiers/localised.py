@@ -1,0 +1,100 @@
+"""Localised edit verification (EDCT-Bench 2026): the picture changed where the edit belongs, and hardly elsewhere.
+
+The edited picture is laid over the original; pixels that changed are counted inside and outside the mask of what the
+instruction names. It sees that something changed there, not whether it changed into the right thing: see `semantic`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cfeval.core import plugin, registry
+from cfeval.core.images import Mask
+from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
+from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, Comparison, compare
+from cfeval.edct.plugins.edit_localisation.decision import Limits, decide, grown, heat_picture, mask_picture, shares
+from cfeval.edct.plugins.maskers.base import Found, Masker
+
+_LAID = {
+    "matches": "",
+    "phase correlation": " (the pictures were aligned by phase correlation)",
+    "nothing": " (the pictures were compared as they lie)",
+}
+"""What is said about how the pictures were laid over each other, beside what is wrong."""
+
+
+class Plugin(Limits, CompareSettings, plugin.Plugin):
+    """Where masks come from, what is compared and how, and what is accepted."""
+
+    mask: dict[str, Any] = plugin.component("maskers")
+    """The masker: its backend and options."""
+
+    def build(self) -> Verifier:
+        """The verifier."""
+        return Localised(registry.build("maskers", self.mask), self)
+
+
+class Localised:
+    """Counts changed pixels inside and outside a mask."""
+
+    def __init__(self, masker: Masker, options: Plugin) -> None:
+        self.masker, self.options = masker, options
+
+    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
+        """Check every edit; without a mask there is no telling."""
+        return [self._verify(request) for request in requests]
+
+    def _verify(self, request: VerifyRequest) -> VerifyReply:
+        height, width = request.original.pixels.shape[:2]
+        edited = request.edited.resized(width, height)
+        compared = compare(request.original.pixels, edited.pixels, self.options)
+        numbers = {"resized": float(edited is not request.edited), **_figures(compared)}
+        found = self.masker.find(replace(request, edited=edited), compared.changed)
+        numbers |= found.numbers
+        mask = _union(found, compared)
+        if mask is None:
+            reason = found.reason or "the mask is empty"
+            heat = heat_picture(compared, None, width, height)
+            return VerifyReply(False if found.refuted else None, reason, numbers, {"heat": heat})
+        return self._reply(compared, grown(mask, self.options.dilation), numbers, (width, height))
+
+    def _reply(
+        self, compared: Comparison, mask: Mask, numbers: Mapping[str, float], size: tuple[int, int]
+    ) -> VerifyReply:
+        counted = shares(compared.changed, mask, compared.alignment.valid)
+        accepted, reason = decide(counted, self.options)
+        told = {"outside": counted.outside, "mask_share": counted.mask, **numbers}
+        if counted.inside is not None:
+            told = {"inside": counted.inside, **told}
+        reason += _LAID[compared.alignment.by] if reason else ""
+        pictures = {"mask": mask_picture(mask, *size), "heat": heat_picture(compared, mask, *size)}
+        return VerifyReply(accepted, reason, told, pictures)
+
+
+def _union(found: Found, compared: Comparison) -> Mask | None:
+    """Both masks as they lie over the original at the working size; None where there is no pixel in them."""
+    masks = [] if found.original is None else [compared.mask(found.original)]
+    masks += [] if found.edited is None else [compared.mask(found.edited, on_edited=True)]
+    union = np.logical_or.reduce(masks) if masks else None
+    return union if union is not None and union.any() else None
+
+
+def _figures(compared: Comparison) -> dict[str, float]:
+    """How the pictures lie over each other, in pixels of the original and degrees, and how much changed in all."""
+    alignment, valid = compared.alignment, compared.alignment.valid
+    turn, start = alignment.matrix[:, :2], alignment.matrix[:, 2]
+    center = np.array(valid.shape[::-1]) / 2
+    right, down = (turn @ center + start - center) / compared.scale
+    lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
+    return {
+        "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
+        "valid_share": float(valid.mean()),
+        "matches": float(alignment.matches),
+        "moved_right": float(right),
+        "moved_down": float(down),
+        "stretched": float(np.sqrt(np.linalg.det(turn))),
+        "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
+        "flow": float(lengths.mean()),
+    }

@@ -1,0 +1,65 @@
+"""The two controls: did anything move when nothing was changed, or only what the explanation does not cite?
+
+Neither paper has them. Both are judged alike, by a comparison that is told of no edit: what moves under `null-edit` is
+the noise floor, what moves under `placebo-edit` beyond it has a cause that the explanation left out.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, last_verdict, object_schema, read_edits
+
+
+def _word(value: Any) -> Any:
+    return value.strip(" .").lower() if isinstance(value, str) else value
+
+
+Evidence = Annotated[Literal["object", "background"], BeforeValidator(_word)]
+
+COMPARE_SCHEMA = object_schema(analysis=TEXT, answer_moved=BIT, explanation_moved=BIT)
+"""A judge's reply; the analysis comes first, so that the scores follow from it."""
+
+
+class Comparison(BaseModel):
+    """Whether an answer is another one in substance than one before, and an explanation rests on other evidence."""
+
+    model_config = ConfigDict(frozen=True)
+
+    answer_moved: Bit
+    explanation_moved: Bit
+
+
+class Placebo(Concept):
+    """Something that the explanation does not cite, and the two parts of the instruction that changes it."""
+
+    evidence: Evidence
+    positive: Text
+    negative: Text
+
+
+Placebos = Edits[Placebo]
+"""Instructions, each for the original image."""
+
+
+def placebo_schema(edits: int) -> dict[str, Any]:
+    """A writer's reply: at most `edits` instructions."""
+    evidence = {"type": "string", "enum": ["object", "background"]}
+    edit = object_schema(concept=TEXT, evidence=evidence, positive=TEXT, negative=TEXT)
+    return object_schema(edits={"type": "array", "items": edit, "minItems": 1, "maxItems": edits})
+
+
+def read_placebos(text: str, edits: int) -> Edits[Placebo] | None:
+    """The instructions of a writer's reply, each for the original image, or None: see `read_edits`.
+
+    They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`.
+    """
+    return read_edits(text, Placebos, Placebo, edits)
+
+
+def read_comparison(text: str) -> Comparison | None:
+    """The last well-formed comparison of a judge's reply, or None.
+
+    It is JSON, or two lines `ANSWER_MOVED:`, `EXPLANATION_MOVED:`.
+    """
+    return last_verdict(text, Comparison, "01")

@@ -1,0 +1,56 @@
+"""Protocol `edct-2025`: one concept, two parts; PCS, NCC and CCS (EDCT 2025, Section 3 and Appendix A)."""
+
+from pydantic import BaseModel, ConfigDict
+
+from cfeval.inference.parsing import BIT, TEXT, Bit, Text, json_objects, last_verdict, object_schema, text_groups
+
+WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT)
+"""A writer's reply."""
+JUDGE_SCHEMA = object_schema(analysis=TEXT, pcs=BIT, ncc=BIT, ccs=BIT)
+"""A judge's reply; the analysis comes first, so that the scores follow from it."""
+
+
+class Parts(BaseModel):
+    """The two parts of an instruction: what to change and keep, and what must not remain."""
+
+    model_config = ConfigDict(frozen=True)
+
+    positive: Text
+    negative: Text
+
+
+class Instruction(BaseModel):
+    """A concept and the two parts of the instruction that changes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    concept: Text
+    positive: Text
+    negative: Text
+
+
+class Verdict(BaseModel):
+    """PCS, NCC, and the product as the judge states it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    pcs: Bit
+    ncc: Bit
+    ccs: Bit
+
+
+def read_instruction(text: str) -> Instruction | Parts | None:
+    """The one instruction of a writer's reply: JSON, or lines `Concept:`, `Positive:`, `Negative:`.
+
+    None where there is none or where several differ. `Positive:` and `Negative:` suffice, because the paper's own
+    wording asks for no more.
+    """
+    found: set[Instruction | Parts] = {one for _, one in json_objects(text, Instruction)}
+    found |= set(text_groups(text, Instruction))
+    found = found or set(text_groups(text, Parts, ["concept"]))
+    return found.pop() if len(found) == 1 else None
+
+
+def read_verdict(text: str) -> Verdict | None:
+    """The last well-formed verdict of a judge's reply, or None: JSON, or three lines `PCS:`, `NCC:`, `CCS:`."""
+    return last_verdict(text, Verdict, "01")

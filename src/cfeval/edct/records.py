@@ -1,0 +1,183 @@
+"""The records of the edct study, one class a file kind. Pictures of `X.jsonl` lie in the folder `X/` beside it."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from cfeval.core.records import Bit, ImageRef, ItemId, Outcome, Record, Sha256
+
+ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "placebo-edit"]
+"""What each of them asks for: `cfeval.edct.protocols.rules`."""
+
+
+class Arm(Record):
+    """One way through the study; its parts are names from params.yaml."""
+
+    dataset: str
+    vlm: str
+    writer: str
+    protocol: str
+    editor: str
+    judge: str
+
+
+class Conversation(Outcome):
+    """What a model said about an image: its answer, and in the same conversation its explanation."""
+
+    id: ItemId
+    answer: str = ""
+    explanation: str = ""
+    model: str = ""
+    """The model that answered, as it names itself."""
+    calls: tuple[Sha256, ...] = ()
+    """The calls to models outside this process that it came from: keys of the response store."""
+
+
+class Baseline(Conversation):
+    """The conversation about the original image (baseline)."""
+
+    question: str
+
+
+class Instruction(Outcome):
+    """One concept that the explanation cites and the edit that changes it (instructions)."""
+
+    id: ItemId
+    edit: int = Field(default=1, ge=1)
+    concept: str = ""
+    positive: str = ""
+    """What to change, and what to keep."""
+    negative: str = ""
+    """What must not remain."""
+    evidence: Literal["", "object", "background"] = ""
+    """What is edited, where the writer could tell."""
+    raw: str = ""
+    """The writer's reply as it came."""
+    calls: tuple[Sha256, ...] = ()
+
+
+class Verification(Record):
+    """What a verifier found out about an edit, and the pictures that show it."""
+
+    verified: Bit | None = None
+    """1: the edit was made as told, and the rest is unchanged. None: the verifier could not tell."""
+    reason: str = ""
+    """What is wrong."""
+    numbers: dict[str, float] = Field(default_factory=dict)
+    """What was measured, by name; shares are of pixels, in [0, 1]."""
+    pictures: dict[str, ImageRef] = Field(default_factory=dict)
+    """`mask`, where the edit belongs, and `heat`, where pixels changed."""
+    raw: str = ""
+    """A model's reply as it came."""
+    calls: tuple[Sha256, ...] = ()
+
+
+class Try(Record):
+    """One attempt of an editor that checks its own work."""
+
+    seed: int
+    image: ImageRef
+    found: Verification
+
+
+class Counterfactual(Outcome):
+    """The edited image (counterfactuals)."""
+
+    id: ItemId
+    edit: int = Field(default=1, ge=1)
+    image: ImageRef | None = None
+    seed: int
+    details: dict[str, str] = Field(default_factory=dict)
+    """What the editor says about how it made the image."""
+    tries: tuple[Try, ...] = ()
+    """Every attempt of an editor that checks its own work, the rejected ones too."""
+    calls: tuple[Sha256, ...] = ()
+
+    @model_validator(mode="after")
+    def _image_when_ok(self) -> "Counterfactual":
+        if (self.status == "ok") != (self.image is not None):
+            raise ValueError("an image is there when, and only when, the status is ok")
+        return self
+
+
+class Check(Outcome):
+    """How good an edit is, as someone sees it who had no part in making it (checks)."""
+
+    id: ItemId
+    edit: int = Field(default=1, ge=1)
+    found: Verification | None = None
+    """None: no verifier for it."""
+    changed_share: float | None = None
+    """Share of pixels whose colour moved by more than 8 of 255 in some channel, in [0, 1]."""
+
+
+class Requery(Conversation):
+    """The conversation about the edited image (requery)."""
+
+    edit: int = Field(default=1, ge=1)
+
+
+class Verdict(Outcome):
+    """A judge's reading of one counterfactual (verdicts)."""
+
+    id: ItemId
+    edit: int = Field(default=1, ge=1)
+    scores: dict[str, Bit] = Field(default_factory=dict)
+    """The protocol's two scores by name (`cfeval.edct.protocols.rules`)."""
+    grade: float | None = Field(default=None, ge=1, le=5)
+    """From 1 to 5, where the protocol has one and it could be had; a panel's is the median."""
+    grade_reason: str = ""
+    """Why there is no grade although there should be one."""
+    stated_ccs: Bit | None = None
+    """The product as the judge itself stated it."""
+    raw: str = ""
+    calls: tuple[Sha256, ...] = ()
+
+
+class Score(Outcome, Arm):
+    """A row per item and edit (scores.csv). The protocol's scores are there when, and only when, the status is ok."""
+
+    id: ItemId
+    edit: int = Field(default=1, ge=1)
+    group: str = ""
+    """Items about the same image share it: the image's SHA-256, abridged."""
+    evidence: Literal["", "object", "background"] = ""
+    """See `Instruction.evidence`."""
+    pcs: Bit | None = None
+    """edct-2025: is the new answer consistent with the edit?"""
+    ncc: Bit | None = None
+    """edct-2025: does the new explanation reflect the edit?"""
+    ac: Bit | None = None
+    """edct-bench-2026: is the new answer, changed or not, what the evidence that is left supports?"""
+    ef: Bit | None = None
+    """edct-bench-2026: does the new explanation rest on valid evidence only?"""
+    ccs: Bit | None = None
+    """The product of the protocol's two scores, computed here; a control has none."""
+    ccs_graded: float | None = Field(default=None, ge=0, le=1)
+    """(grade − 1) / 4; may be missing although the status is ok."""
+    answer_moved: Bit | None = None
+    """Controls: is the new answer another one in substance?"""
+    explanation_moved: Bit | None = None
+    """Controls: does the new explanation cite other evidence?"""
+    mismatch: Bit | None = None
+    """1 where the judge stated another product."""
+    correct: float | None = Field(default=None, ge=0, le=1)
+    """How right the baseline answer is, in [0, 1]: 0 or 1 where one answer is right, else the accuracy that
+    `Sample.scoring` names. None where no right answer is known or no answer came."""
+    verified: Bit | None = None
+    """See `Verification.verified`."""
+    changed_share: float | None = None
+
+    @model_validator(mode="after")
+    def _scored_when_ok(self) -> "Score":
+        pairs = ((self.pcs, self.ncc), (self.ac, self.ef), (self.answer_moved, self.explanation_moved))
+        whole = [pair for pair in pairs if None not in pair]
+        parts = sum(value is not None for pair in pairs for value in pair)
+        product = whole[0] if whole and whole[0] is not pairs[2] else None
+        if (len(whole), parts) != ((1, 2) if self.status == "ok" else (0, 0)):
+            raise ValueError("the two scores of one protocol are there when, and only when, the status is ok")
+        if self.ccs != (None if product is None else int(product == (1, 1))):
+            raise ValueError("ccs is the product of the protocol's two scores")
+        if self.status != "ok" and self.ccs_graded is not None:
+            raise ValueError("a grade is there only when the status is ok")
+        return self

@@ -1,0 +1,137 @@
+"""Plan a comparison of two targets: how many items it needs, or what difference a number of items can show."""
+
+import sys
+from collections.abc import Sequence
+from math import ceil, sqrt
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cfeval.core.errors import InputError
+from cfeval.stats.power import Design, design_effect, unpaired, with_correlation, with_discordance
+
+WIDTH = 120
+"""Columns of the table where there is no terminal."""
+CORRELATIONS = (0.0, 0.3, 0.6)
+"""What is shown where nothing is said about how alike the targets score."""
+
+
+def run(
+    first: Annotated[float, typer.Option("--from", help="Share of items on which one target scores 1, such as 0.55.")],
+    to: Annotated[float | None, typer.Option(help="The other target's share, such as 0.60.")] = None,
+    items: Annotated[int | None, typer.Option(help="Instead of --to: how many items there are.")] = None,
+    power: Annotated[float, typer.Option(help="Chance to find the difference where there is one.")] = 0.8,
+    level: Annotated[float, typer.Option(help="1 − chance to find a difference where there is none.")] = 0.95,
+    discordance: Annotated[
+        float | None, typer.Option(help="Share of items on which just one of the targets scores 1.")
+    ] = None,
+    correlation: Annotated[
+        float | None, typer.Option(help="Instead of --discordance: correlation of the targets' scores over items.")
+    ] = None,
+    items_per_image: Annotated[float, typer.Option(help="Mean number of items an image has.")] = 1.0,
+    icc: Annotated[float, typer.Option("--icc", help="How alike they are: intraclass correlation in an image.")] = 0.0,
+) -> None:
+    """Plan a comparison of two targets: how many items it needs, or what difference a number of items can show.
+
+    Shares are of items scored 1, as CCS is. If both targets get the same items, fewer are enough, the more so the more
+    alike they score; where you do not say how alike, several correlations are shown. Two-sided test (McNemar's where
+    the items are the same), normal approximation.
+    """
+    _check_shares({"--from": first, "--to": to, "--level": level})
+    if not 0.5 <= power < 1:
+        raise InputError(f"--power: must be from 0.5 to less than 1, but got {power:g}")
+    _check_items(first, to, items, items_per_image, icc)
+    _check_likeness(first, first if to is None else to, discordance, correlation)
+    designs = _designs(min(first, first if to is None else to), level, power, discordance, correlation)
+    effect = design_effect(items_per_image, icc)
+    print(f"two-sided test, level {level:g}, power {power:g}\n")
+    if to is not None:
+        _show(_needed(designs, max(first, to), effect, items_per_image))
+    elif items is not None:
+        _show(_shown(designs, first, items / effect))
+    print("\nItems are those that end with a score; items without one come on top.")
+    if effect > 1:
+        print(f"Clustered items count less: {effect:.3g} of them are worth one that stands alone.")
+
+
+def _designs(
+    lower: float, level: float, power: float, discordance: float | None, correlation: float | None
+) -> list[Design]:
+    if discordance is not None:
+        return [unpaired(lower, level, power), with_discordance(lower, discordance, level, power)]
+    said = CORRELATIONS if correlation is None else (correlation,)
+    return [unpaired(lower, level, power), *(with_correlation(lower, each, level, power) for each in said)]
+
+
+def _needed(designs: Sequence[Design], higher: float, effect: float, items_per_image: float) -> Table:
+    """The items that each design needs; designs that these shares rule out are left aside."""
+    table = _table("items", "targets differ on", "items a target", "images a target")
+    for design in (each for each in designs if higher <= each.greatest):
+        size = design.size(higher) * effect
+        table.add_row(design.name, _differing(design, higher), f"{ceil(size):,}", f"{ceil(size / items_per_image):,}")
+    return table
+
+
+def _shown(designs: Sequence[Design], first: float, items: float) -> Table:
+    """The difference that each design shows with so many independent items."""
+    table = _table("items", "targets differ on", f"told from {first:g}", "difference")
+    for design in designs:
+        found = design.shown(first, items)
+        figures = ("none", "") if found is None else (f"{found:.3f} or more", f"{found - first:.3f}")
+        table.add_row(design.name, "" if found is None else _differing(design, found), *figures)
+    return table
+
+
+def _differing(design: Design, higher: float) -> str:
+    return "" if design.differing is None else f"{design.differing(higher) * 100:.1f} %"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index else "left")
+    return table
+
+
+def _show(table: Table) -> None:
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(width=WIDTH, highlight=False)
+    console.print(table)
+
+
+def _check_shares(values: dict[str, float | None]) -> None:
+    for option, value in values.items():
+        if value is not None and not 0 < value < 1:
+            raise InputError(f"{option}: must be more than 0 and less than 1, but got {value:g}")
+
+
+def _check_items(first: float, to: float | None, items: int | None, items_per_image: float, icc: float) -> None:
+    if (to is None) == (items is None):
+        raise InputError("give --to, to learn how many items are needed, or --items, to learn what they show; not both")
+    if to == first:
+        raise InputError(f"--to: must differ from --from, but both are {first:g}")
+    if items is not None and items < 2:
+        raise InputError(f"--items: must be at least 2, but got {items}")
+    if not items_per_image >= 1:
+        raise InputError(f"--items-per-image: must be at least 1, but got {items_per_image:g}")
+    if not 0 <= icc <= 1:
+        raise InputError(f"--icc: must be from 0 to 1, but got {icc:g}")
+
+
+def _check_likeness(first: float, second: float, discordance: float | None, correlation: float | None) -> None:
+    """Two shares bound how alike the scores can be."""
+    if discordance is not None and correlation is not None:
+        raise InputError("give --discordance or --correlation, not both: each says how alike the targets score")
+    least, greatest = abs(first - second), min(first + second, 2 - first - second)
+    if discordance is not None and not (least <= discordance <= greatest and discordance > 0):
+        raise InputError(
+            f"--discordance: targets with these shares differ on {least:g} to {greatest:g} of the items, "
+            f"but got {discordance:g}"
+        )
+    low, high = sorted((first, second))
+    closest = sqrt(low * (1 - high) / high / (1 - low))
+    if correlation is not None and not (0 <= correlation <= closest and correlation < 1):
+        raise InputError(
+            f"--correlation: that of targets with these shares is from 0 to {closest:.3g}, but got {correlation:g}"
+        )

@@ -1,0 +1,122 @@
+"""Checks of the counterfactuals, whoever made them: was the edit made as told, and how much of the image changed?"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, build, sound
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import carried, work_through
+from cfeval.core.sampling import derive
+from cfeval.core.shards import gallery
+from cfeval.core.streams import ByKey
+from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
+from cfeval.edct.files import (
+    CounterfactualsFile,
+    InstructionsFile,
+    Protocol,
+    edited,
+    instructions_by_edit,
+    made_by_edit,
+)
+from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
+from cfeval.edct.metrics import changed_share
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Check, Counterfactual
+from cfeval.edct.stages.edits import DECIMALS, ByEdit, base_of, earlier, positives, verification
+from cfeval.inference.batching import served
+from cfeval.inference.remote.settings import Offline, heed
+
+BATCH = 64
+PictureOf = Callable[[Counterfactual], Picture]
+Checked = tuple[Check, Mapping[str, Picture]]
+
+
+def checks(
+    counterfactuals: Iterable[Counterfactual],
+    samples: ByKey[str, Sample],
+    instructions: ByEdit,
+    base_of: PictureOf,
+    edited_of: PictureOf,
+    verifier: Verifier | None,
+    protocol: str,
+    seed: int,
+) -> Iterator[Checked]:
+    """Check every counterfactual, in order; without a verifier only the changed area is measured.
+
+    Args:
+        counterfactuals: what was made.
+        samples: by id.
+        instructions: by item and edit.
+        base_of: the image that an edit was applied to (`cfeval.edct.stages.edits.base_of`).
+        edited_of: the image that came of it.
+        verifier: who checks; under `null-edit`, where nothing was to be changed, nobody does.
+        protocol: of the arm.
+        seed: of the study.
+
+    Yields:
+        Each record with the pictures that show what was found, by their paths.
+    """
+    asked = verifier if RULES[protocol].edits != "none" else None
+
+    def request(record: Counterfactual) -> VerifyRequest:
+        told = instructions[record.id, record.edit]
+        return VerifyRequest(
+            item=record.id,
+            original=base_of(record),
+            edited=edited_of(record),
+            positive=told.positive,
+            metadata=samples[record.id].metadata,
+            negative=told.negative,
+            concept=told.concept,
+            before=positives(earlier(record.id, record.edit, instructions, protocol)),
+            seed=derive(seed, record.id, record.edit, "check"),
+            edit=record.edit,
+        )
+
+    def verify(requests: list[VerifyRequest]) -> list[tuple[VerifyReply | None, float]]:
+        replies = asked.verify(requests) if asked else [None] * len(requests)
+        shares = [changed_share(request.original.pixels, request.edited.pixels) for request in requests]
+        return list(zip(replies, shares, strict=True))
+
+    for record, found in work_through(counterfactuals, lambda sound: served(asked, sound, request, verify, BATCH)):
+        yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **carried(record)), {})
+
+
+def _check(record: Counterfactual, reply: VerifyReply | None, share: float) -> Checked:
+    found, pictures = verification(f"{record.id}-{record.edit}", reply) if reply else (None, {})
+    return Check(id=record.id, edit=record.edit, found=found, changed_share=round(share, DECIMALS)), pictures
+
+
+def run(
+    samples: SamplesFile,
+    instructions: InstructionsFile,
+    counterfactuals: CounterfactualsFile,
+    seed: Seed,
+    out: Out,
+    verifier: Annotated[
+        str, typer.Option(help="The verifier, as JSON; empty: only the changed area is measured.")
+    ] = "",
+    protocol: Protocol = "edct-2025",
+    offline: Offline = False,
+    archive: Archive = False,
+) -> None:
+    """Check every counterfactual: is the edit right, is the rest unchanged, how much of the image moved?"""
+    heed(offline)
+    total, by_id, open_one = sound(counterfactuals, Counterfactual), samples_by_id(samples), edited(counterfactuals)
+    found = checks(
+        read_jsonl(counterfactuals, Counterfactual),
+        by_id,
+        instructions_by_edit(instructions),
+        base_of(made_by_edit(counterfactuals), by_id, originals(samples), open_one, protocol),
+        open_one,
+        build("verifiers", verifier, "--verifier") if verifier else None,
+        protocol,
+        seed,
+    )
+    with gallery(out, archive=archive) as add:
+        for record, pictures in track(found, total, "checks"):
+            add(record, pictures)

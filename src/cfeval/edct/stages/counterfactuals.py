@@ -1,0 +1,178 @@
+"""Stage 3, counterfactual generation: the editor applies the instructions (EDCT 2025, Section 3).
+
+Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one before. `null-edit` only re-encodes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, sound
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import Status, carried, ended, failed
+from cfeval.core.sampling import derive
+from cfeval.core.shards import gallery
+from cfeval.core.streams import ByKey
+from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
+from cfeval.edct.files import InstructionsFile, Protocol, build_if_asked
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Counterfactual, Instruction
+from cfeval.edct.stages.edits import attempts, by_item, positives
+from cfeval.inference.batching import served
+from cfeval.inference.remote.settings import Offline, heed
+
+BATCH = 32
+Pictures = Mapping[str, Picture]
+Made = tuple[Counterfactual, Pictures]
+"""A record and its pictures by path; the counterfactual itself comes first."""
+
+
+def counterfactuals(
+    instructions: Iterable[Instruction],
+    samples: ByKey[str, Sample],
+    picture_of: Callable[[Sample], Picture],
+    editor: Editor | None,
+    protocol: str,
+    seed: int,
+) -> Iterator[Made]:
+    """Edit the image of every instruction, in order; yields each record with its pictures.
+
+    Under `null-edit` there is no editor.
+    """
+    apply = _editing(editor) if editor and RULES[protocol].edits != "none" else _reencode
+
+    def item(chain: list[Instruction]) -> _Item:
+        sample = samples[chain[0].id]
+        return _Item(sample, picture_of(sample), chain)
+
+    def edit(items: list[_Item]) -> list[list[Made]]:
+        for step in range(max(len(item.chain) for item in items)):
+            _take_step([item for item in items if step < len(item.chain)], step, apply, protocol, seed)
+        return [item.made for item in items]
+
+    for _, made in served(editor, by_item(instructions), item, edit, BATCH):
+        yield from made
+
+
+@dataclass
+class _Item:
+    """An item on its way through its edits."""
+
+    sample: Sample
+    picture: Picture
+    chain: list[Instruction]
+    made: list[Made] = field(default_factory=list)
+
+
+Apply = Callable[[list[EditRequest]], list[EditReply]]
+
+
+def _take_step(items: list[_Item], step: int, apply: Apply, protocol: str, seed: int) -> None:
+    """Make the edit number `step` (from 0) of every item; what cannot be edited any more repeats why."""
+    ends = [_ended_before(item, step, protocol) for item in items]
+    sound = [item for item, end in zip(items, ends, strict=True) if end is None]
+    requests = [_request(item, step, protocol, seed) for item in sound]
+    replies = iter(zip(requests, apply(requests) if requests else [], strict=True))
+    for item, end in zip(items, ends, strict=True):
+        record = item.chain[step]
+        if end is not None:
+            made = Counterfactual(id=record.id, edit=record.edit, seed=_seed(record, seed), **end)
+            item.made.append((made, {}))
+        else:
+            item.made.append(_counterfactual(record, *next(replies)))
+
+
+def _ended_before(item: _Item, step: int, protocol: str) -> dict[str, object] | None:
+    """Why an edit is not made: the instruction is missing, or the edit it would build on."""
+    if failed(item.chain[step]):
+        return carried(item.chain[step])
+    if step and RULES[protocol].chained and failed(before := item.made[step - 1][0]):
+        reason = before.reason if before.reason.startswith("edit ") else f"edit {step} failed: {before.reason}"
+        return carried(before) | {"reason": reason}
+    return None
+
+
+def _seed(record: Instruction, seed: int) -> int:
+    return derive(seed, record.id, record.edit, "edit")
+
+
+def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
+    record = item.chain[step]
+    chained = RULES[protocol].chained and step > 0
+    return EditRequest(
+        item=record.id,
+        picture=next(iter(item.made[step - 1][1].values())) if chained else item.picture,
+        positive=record.positive,
+        negative=record.negative,
+        seed=_seed(record, seed),
+        concept=record.concept,
+        metadata=item.sample.metadata,
+        edit=record.edit,
+        before=positives(item.chain[:step]) if chained else (),
+    )
+
+
+def _editing(editor: Editor) -> Apply:
+    def apply(requests: list[EditRequest]) -> list[EditReply]:
+        seen = requests if editor.needs_metadata else [replace(request, metadata=None) for request in requests]
+        return [_refuse_no_edit(*pair) for pair in zip(seen, editor.edit(seen), strict=True)]
+
+    return apply
+
+
+def _reencode(requests: list[EditRequest]) -> list[EditReply]:
+    return [EditReply(request.picture.reencoded(), {"edit": "re-encoded as JPEG 95"}) for request in requests]
+
+
+def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply) -> Made:
+    name = f"{record.id}-{record.edit}"
+    pictures = {f"{name}.png": reply.picture} if reply.picture else {}
+    tries, evidence = attempts(name, reply)
+    made = Counterfactual(
+        id=record.id,
+        edit=record.edit,
+        image=reply.picture.ref(f"{name}.png") if reply.picture else None,
+        seed=request.seed,
+        details=reply.details,
+        tries=tries,
+        calls=reply.calls,
+        **ended(reply.status, "counterfactuals", reply.reason),
+    )
+    return made, pictures | evidence
+
+
+def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
+    """No picture, or the same picture, is no counterfactual; and a failed edit has no picture."""
+    if reply.status != Status.OK:
+        return replace(reply, picture=None)
+    if reply.picture is None:
+        return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
+    if np.array_equal(reply.picture.pixels, request.picture.pixels):
+        return replace(reply, picture=None, status=Status.EDIT_INVALID, reason="the image did not change")
+    return reply
+
+
+def run(
+    samples: SamplesFile,
+    instructions: InstructionsFile,
+    editor: Annotated[str, typer.Option(help="The editor, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+    protocol: Protocol = "edct-2025",
+    offline: Offline = False,
+    archive: Archive = False,
+) -> None:
+    """Let an editor apply every instruction to its original image."""
+    heed(offline)
+    total, wanted = sound(instructions, Instruction), read_jsonl(instructions, Instruction)
+    model = build_if_asked("editors", editor, "--editor", protocol)
+    made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
+    with gallery(out, archive=archive) as add:
+        for record, pictures in track(made, total, "counterfactuals"):
+            add(record, pictures)

@@ -1,0 +1,83 @@
+"""The edits of one item: what each one starts from, and what was done to the image before it.
+
+What verifiers found out, as records, and the pictures that show it under their paths.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from cfeval.core.images import Picture
+from cfeval.core.streams import ByKey
+from cfeval.datasets.sample import Sample
+from cfeval.edct.interfaces import EditReply, VerifyReply
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Counterfactual, Instruction, Try, Verification
+
+ByEdit = ByKey[tuple[str, int], Instruction]
+
+
+def by_item(instructions: Iterable[Instruction]) -> Iterator[list[Instruction]]:
+    """The instructions of one item after the other, each list in the order of its edits."""
+    for _, chain in groupby(instructions, key=lambda instruction: instruction.id):
+        yield list(chain)
+
+
+def earlier(item: str, edit: int, instructions: ByEdit, protocol: str) -> list[Instruction]:
+    """The instructions whose edits the image has been through before this one, in order."""
+    return [instructions[item, number] for number in range(1, edit)] if RULES[protocol].chained else []
+
+
+def positives(instructions: Sequence[Instruction]) -> tuple[str, ...]:
+    """Their positive parts."""
+    return tuple(instruction.positive for instruction in instructions)
+
+
+def base_of(
+    made: ByKey[tuple[str, int], Counterfactual],
+    samples: ByKey[str, Sample],
+    original_of: Callable[[Sample], Picture],
+    edited_of: Callable[[Counterfactual], Picture],
+    protocol: str,
+) -> Callable[[Counterfactual], Picture]:
+    """How to open the image that an edit was applied to: the original, or in a chain the result of the edit before."""
+
+    def base(record: Counterfactual) -> Picture:
+        if RULES[protocol].chained and record.edit > 1:
+            return edited_of(made[record.id, record.edit - 1])
+        return original_of(samples[record.id])
+
+    return base
+
+
+DECIMALS = 4
+"""Numbers are rounded, so that they are the same on any machine."""
+
+
+def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str, Picture]]:
+    """A verifier's reply as a record; its pictures are filed as `NAME-mask.png` and the like."""
+    paths = {kind: f"{name}-{kind}.png" for kind in reply.pictures}
+    found = Verification(
+        verified=None if reply.verified is None else (1 if reply.verified else 0),
+        reason=" ".join(reply.reason.split()),
+        numbers={key: round(float(value), DECIMALS) for key, value in reply.numbers.items()},
+        pictures={kind: reply.pictures[kind].ref(path) for kind, path in paths.items()},
+        raw=reply.raw,
+        calls=reply.calls,
+    )
+    return found, {path: reply.pictures[kind] for kind, path in paths.items()}
+
+
+def attempts(name: str, reply: EditReply) -> tuple[tuple[Try, ...], dict[str, Picture]]:
+    """The attempts of an editor that checks its own work; pictures are filed as `NAME-try1.png` and the like.
+
+    The accepted one is the counterfactual itself, `NAME.png`.
+    """
+    records: list[Try] = []
+    pictures: dict[str, Picture] = {}
+    for number, attempt in enumerate(reply.tries, start=1):
+        this = f"{name}-try{number}"
+        found, evidence = verification(this, attempt.found)
+        path = f"{name}.png" if attempt.picture is reply.picture else f"{this}.png"
+        records.append(Try(seed=attempt.seed, image=attempt.picture.ref(path), found=found))
+        pictures |= {path: attempt.picture, **evidence}
+    return tuple(records), pictures

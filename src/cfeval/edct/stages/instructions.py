@@ -1,0 +1,116 @@
+"""Stage 2, concept extraction: what the explanation cites, and the edit that changes it (EDCT 2025, Section 3).
+
+The controls edit nothing (`null-edit`), or something that the explanation does not cite (`placebo-edit`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Out, Seed, sound
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_jsonl, write_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import Status, carried, ended, failed, work_through
+from cfeval.core.sampling import derive
+from cfeval.core.streams import ByKey
+from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
+from cfeval.edct.files import BaselineFile, Protocol, build_if_asked
+from cfeval.edct.interfaces import Writer, WriteReply, WriteRequest
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Baseline, Instruction
+from cfeval.inference.batching import served
+from cfeval.inference.remote.settings import Offline, heed
+
+BATCH = 256
+NO_EDIT = "Change nothing."
+PictureOf = Callable[[Sample], Picture]
+
+
+def instructions(
+    baselines: Iterable[Baseline],
+    samples: ByKey[str, Sample],
+    picture_of: PictureOf,
+    writer: Writer | None,
+    protocol: str,
+    seed: int,
+    edits: int = 1,
+) -> Iterator[Instruction]:
+    """Write the edit instructions for every explanation, in order; at most `edits` an explanation (Appendix B: one).
+
+    Under `null-edit` there is no writer.
+    """
+    if writer is None or RULES[protocol].edits == "none":
+        yield from (_no_edit(record) for record in baselines)
+        return
+    uncited = RULES[protocol].edits == "uncited"
+
+    def request(record: Baseline) -> WriteRequest:
+        texts = _request(record, protocol, seed, edits)
+        return _with_image(texts, samples[record.id], picture_of) if uncited else texts
+
+    for record, reply in work_through(baselines, lambda sound: served(writer, sound, request, writer.write, BATCH)):
+        yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **carried(record))]
+
+
+def _no_edit(record: Baseline) -> Instruction:
+    if failed(record):
+        return Instruction(id=record.id, **carried(record))
+    return Instruction(id=record.id, concept="nothing", positive=NO_EDIT)
+
+
+def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteRequest:
+    return WriteRequest(
+        item=record.id,
+        question=record.question,
+        answer=record.answer,
+        explanation=record.explanation,
+        seed=derive(seed, record.id, "instruction"),
+        edits=edits if RULES[protocol].several else 1,
+        protocol=protocol,
+    )
+
+
+def _with_image(request: WriteRequest, sample: Sample, picture_of: PictureOf) -> WriteRequest:
+    return replace(request, picture=picture_of(sample), metadata=sample.metadata)
+
+
+def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
+    if reply.status == Status.OK and not reply.edits:
+        reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
+    if reply.status != Status.OK:
+        yield Instruction(
+            id=item, raw=reply.raw, calls=reply.calls, **ended(reply.status, "instructions", reply.reason)
+        )
+        return
+    for number, edit in enumerate(reply.edits, start=1):
+        yield Instruction(
+            id=item,
+            edit=number,
+            concept=edit.concept,
+            positive=edit.positive,
+            negative=edit.negative,
+            evidence=edit.evidence,
+            raw=reply.raw,
+            calls=reply.calls,
+        )
+
+
+def run(
+    samples: SamplesFile,
+    baseline: BaselineFile,
+    writer: Annotated[str, typer.Option(help="The writer, as JSON: its backend and options.")],
+    seed: Seed,
+    out: Out,
+    protocol: Protocol = "edct-2025",
+    edits: Annotated[int, typer.Option(min=1, help="At most so many edits an item, where there may be several.")] = 1,
+    offline: Offline = False,
+) -> None:
+    """Let a writer find the cited concept in every explanation and write the edit that changes it."""
+    heed(offline)
+    total, explained, by_id = sound(baseline, Baseline), read_jsonl(baseline, Baseline), samples_by_id(samples)
+    model = build_if_asked("writers", writer, "--writer", protocol)
+    written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
+    write_jsonl(out, track(written, total, "instructions"))

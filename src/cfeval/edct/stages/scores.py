@@ -1,0 +1,103 @@
+"""Scores: one row per item and edit, with its status (EDCT 2025, Section 3: CCS_i = PCS_i · NCC_i; 2026: AC · EF)."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from cfeval.core.cli_options import Out
+from cfeval.core.errors import InputError
+from cfeval.core.jsonl import read_jsonl, write_csv
+from cfeval.core.records import Status, carried, failed
+from cfeval.core.streams import ByKey
+from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
+from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
+from cfeval.edct.files import (
+    BaselineFile,
+    ChecksFile,
+    InstructionsFile,
+    VerdictsFile,
+    baselines_by_id,
+    checks_by_edit,
+    instructions_by_edit,
+)
+from cfeval.edct.metrics import ccs, ccs_graded
+from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.records import Arm, Baseline, Check, Score, Verdict
+from cfeval.edct.stages.edits import ByEdit
+
+
+def scores(
+    verdicts: Iterable[Verdict],
+    samples: ByKey[str, Sample],
+    baselines: ByKey[str, Baseline],
+    instructions: ByEdit,
+    checks: ByKey[tuple[str, int], Check],
+    arm: Arm,
+) -> Iterator[Score]:
+    """Score every verdict, in order. A failed item is a row without scores, never a 0."""
+    names = arm.model_dump()
+    for verdict in verdicts:
+        check = checks[verdict.id, verdict.edit]
+        sample = samples[verdict.id]
+        yield Score(
+            **names,
+            **_scored(verdict, arm.protocol),
+            id=verdict.id,
+            edit=verdict.edit,
+            group=sample.image.sha256[:16],
+            evidence=instructions[verdict.id, verdict.edit].evidence,
+            correct=_correct(sample, baselines[verdict.id]),
+            verified=None if check.found is None else check.found.verified,
+            changed_share=check.changed_share,
+        )
+
+
+def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:
+    if failed(verdict):
+        return carried(verdict)
+    said: dict[str, object] = {name: verdict.scores[name] for name in RULES[protocol].scores}
+    if protocol in CONTROLS:
+        return said
+    product = ccs(*(verdict.scores[name] for name in RULES[protocol].scores))
+    mismatch = None if verdict.stated_ccs is None else int(verdict.stated_ccs != product)
+    return said | {"ccs": product, "ccs_graded": ccs_graded(verdict.grade), "mismatch": mismatch}
+
+
+def _correct(sample: Sample, said: Baseline) -> float | None:
+    known = sample.reference if sample.scoring == "contains" else sample.answers
+    if not known or said.status != Status.OK:
+        return None
+    if sample.scoring == "contains":
+        return float(answer_matches(said.answer, sample.reference))
+    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scoring]
+    return round(accuracy(said.answer, sample.answers), 4)
+
+
+def run(
+    arm: Annotated[str, typer.Option(help="The arm's names, as JSON.")],
+    samples: SamplesFile,
+    baseline: BaselineFile,
+    instructions: InstructionsFile,
+    checks: ChecksFile,
+    verdicts: VerdictsFile,
+    out: Out,
+) -> None:
+    """Bring verdicts, checks and right answers together: a row per item and edit, its status included."""
+    rows = scores(
+        read_jsonl(verdicts, Verdict),
+        samples_by_id(samples),
+        baselines_by_id(baseline),
+        instructions_by_edit(instructions),
+        checks_by_edit(checks),
+        _arm(arm),
+    )
+    write_csv(out, Score, rows)
+
+
+def _arm(text: str) -> Arm:
+    try:
+        return Arm.model_validate_json(text)
+    except ValidationError as error:
+        raise InputError(f"--arm: {error.errors()[0]['msg']}; the names are {', '.join(Arm.model_fields)}") from None

@@ -1,0 +1,18 @@
+"""The tables of edct by name, in the order of the report, and the figures that `dvc metrics` shows."""
+
+from collections.abc import Mapping
+
+from cfeval.report.tables import Listed
+
+TABLES: Mapping[str, Listed] = {
+    "table1": Listed("cfeval.edct.tables.arms:TABLE1", "cfeval.edct.tables.arms:ArmRow"),
+    "table2": Listed("cfeval.edct.tables.arms:TABLE2", "cfeval.edct.tables.arms:ArmRow"),
+    "bench": Listed("cfeval.edct.tables.arms:BENCH", "cfeval.edct.tables.arms:BenchRow"),
+    "controls": Listed("cfeval.edct.tables.controls:TABLE", "cfeval.edct.tables.controls:ControlRow"),
+    "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),
+    "instrument": Listed("cfeval.edct.tables.instrument:TABLE", "cfeval.edct.tables.instrument:InstrumentRow"),
+    "agreement": Listed("cfeval.edct.tables.agreement:TABLE", "cfeval.edct.tables.agreement:AgreementRow"),
+    "comparisons": Listed("cfeval.edct.tables.comparisons:TABLE", "cfeval.edct.tables.comparisons:ComparisonRow"),
+    "variance": Listed("cfeval.edct.tables.variance:TABLE", "cfeval.edct.tables.variance:VarianceRow"),
+    "repeats": Listed("cfeval.edct.tables.variance:REPEATS", "cfeval.edct.tables.variance:RepeatRow"),
+}

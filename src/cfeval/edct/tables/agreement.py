@@ -1,0 +1,154 @@
+"""Agreement of judges about the same items: two at a time, and all that judged the same arms.
+
+Judges may differ in what they are, in what they see (the texts, or the edited image), in the order of what they are
+shown or in the wording of their prompt; whatever it is, `1 − agreement` is how often it flips a verdict.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from cfeval.core.records import Record
+from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.records import Arm
+from cfeval.edct.tables.scores import Material, Row, missing
+from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, with_interval
+from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
+from cfeval.stats.intervals import rounded
+
+
+class AgreementRow(Record):
+    """How far judges agree about the same items (edct_agreement.csv)."""
+
+    protocol: str
+    score: str
+    judges: str
+    """Two judges, or all that judged the same arms."""
+    n: int
+    """Edits that were handed to them."""
+    n_scored: int
+    """Those that all of them scored."""
+    agreement: Figure = None
+    """Share of these on which all say the same."""
+    agreement_lo: Figure = None
+    agreement_hi: Figure = None
+    agreement_min: Figure = None
+    """The share of all n if each missing verdict had differed from the others'."""
+    agreement_max: Figure = None
+    """The same if it had not, where the others agree."""
+    kappa: Figure = None
+    """Of two judges Cohen's; of more Fleiss'."""
+    kappa_lo: Figure = None
+    kappa_hi: Figure = None
+    alpha: Figure = None
+    """Krippendorff's, over all edits that at least two of them scored."""
+    alpha_lo: Figure = None
+    alpha_hi: Figure = None
+    n_alpha: int = 0
+    ci: str = ""
+    missing: str = ""
+    """Why verdicts are missing, with counts."""
+
+
+NO_ARM_NOTE = "Empty: no two judges judge the same items (edct.tables)."
+_HEADINGS = ("Protocol", "Score", "Judges", "Edits scored by all", "Agreement", "Kappa", "Alpha", "Missing")
+_READING = (
+    "Agreement: share of the edits that all of the named judges scored on which they say the same, with Wilson's "
+    "interval. Kappa: Cohen's of two judges, Fleiss' of more. Alpha: Krippendorff's. Both have bootstrap intervals "
+    "over images; they are empty where nobody's verdicts vary. An edit that a judge could not score is missing, not a "
+    "disagreement. A panel agrees with its own members by construction."
+)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Edits and all that some judges said of each; None where one did not say."""
+
+    rows: list[list[Row | None]] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+
+    def ratings(self, score: str) -> list[list[float | None]]:
+        """One score of every edit."""
+        return [[None if said is None else getattr(said.told, score) for said in row] for row in self.rows]
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[AgreementRow]:
+    """For every protocol and score, a row for all judges of the same arms together and one for each pair of them.
+
+    Raises:
+        InputError: an arm has no scores.
+    """
+    arms_of: dict[tuple[str, tuple[str, ...]], list[Arm]] = defaultdict(list)
+    for one, judges in _judges_of(arms).items():
+        for some in _sets(judges):
+            arms_of[one.protocol, some].append(one)
+    return [
+        _row(protocol, score, judges, judged, material)
+        for (protocol, judges), of in arms_of.items()
+        for judged in [_judged(of, judges, material)]
+        for score in (*RULES[protocol].scores, *(() if protocol in CONTROLS else ("ccs",)))
+    ]
+
+
+def sheet(of: Sequence[AgreementRow]) -> Sheet:
+    """The table for readers."""
+    body = tuple((row.protocol, row.score.replace("_", " "), row.judges, *_cells(row)) for row in of)
+    return Sheet("edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_ARM_NOTE,))
+
+
+def _judges_of(arms: Sequence[Arm]) -> dict[Arm, list[str]]:
+    """The judges of every arm without its judge, where there are several, always in the same order."""
+    place = {judge: number for number, judge in enumerate(dict.fromkeys(arm.judge for arm in arms))}
+    found: dict[Arm, list[str]] = defaultdict(list)
+    for arm in dict.fromkeys(arms):
+        found[arm.model_copy(update={"judge": ""})].append(arm.judge)
+    return {one: sorted(judges, key=place.__getitem__) for one, judges in found.items() if len(judges) > 1}
+
+
+def _sets(judges: Sequence[str]) -> list[tuple[str, ...]]:
+    return [*([tuple(judges)] if len(judges) > 2 else []), *combinations(judges, 2)]
+
+
+def _judged(of: Sequence[Arm], judges: Sequence[str], material: Material) -> _Judged:
+    found = _Judged()
+    for one in of:
+        said = [
+            {(row.id, row.edit): row for row in material.of(one.model_copy(update={"judge": judge}))}
+            for judge in judges
+        ]
+        for key in sorted({key for by in said for key in by}):
+            row = [by.get(key) for by in said]
+            found.rows.append(row)
+            found.groups.append(next(score.group for score in row if score))
+    return found
+
+
+def _row(protocol: str, score: str, judges: tuple[str, ...], judged: _Judged, material: Material) -> AgreementRow:
+    how, ratings, groups = material.how, judged.ratings(score), judged.groups
+    boot = (how.level, how.resamples, how.seed)
+    rate = agreement_rate(ratings, how.level, groups)
+    kappa = (cohen if len(judges) == 2 else fleiss)(ratings, *boot, groups)
+    chance = alpha(ratings, "nominal", *boot, groups)
+    figures: Figures = {"protocol": protocol, "score": score, "judges": ", ".join(judges), "n": len(ratings)}
+    figures |= {"n_scored": rate.n, "n_alpha": chance.n, **_bounds(ratings)}
+    figures |= {"missing": missing(said for row in judged.rows for said in row if said)}
+    return AgreementRow.model_validate(figures | figures_of({"agreement": rate, "kappa": kappa, "alpha": chance}))
+
+
+def _bounds(ratings: Sequence[Sequence[float | None]]) -> Figures:
+    """What agreement over all edits could be, whatever the missing verdicts were."""
+    alike = [len(set(row) - {None}) < 2 for row in ratings]
+    whole = [None not in row for row in ratings]
+    least = sum(one and told for one, told in zip(alike, whole, strict=True))
+    return {"agreement_min": rounded(least / len(ratings)), "agreement_max": rounded(sum(alike) / len(ratings))}
+
+
+def _cells(row: AgreementRow) -> list[str]:
+    figures = (with_interval(row, metric) for metric in ("agreement", "kappa", "alpha"))
+    return [f"{row.n_scored} of {row.n}", *figures, row.missing]
+
+
+TABLE = Table(row=AgreementRow, rows=rows, sheet=sheet)

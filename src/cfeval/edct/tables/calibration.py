@@ -1,0 +1,205 @@
+"""Calibration: do the figures follow what is known of the built-in targets, under either protocol? No paper has it.
+
+CCS should equal (1 − p) · CCS of the target with p = 0, all else equal, while accuracy says nothing. Scores of the two
+protocols stand side by side, never in one column.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from cfeval.core.records import Bit
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
+from cfeval.edct.records import Arm
+from cfeval.edct.tables.arms import named, shared
+from cfeval.edct.tables.controls import completeness
+from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
+from cfeval.edct.tables.scores import HEADINGS, Material, accuracy, bounds, counts, values
+from cfeval.report.tables import (
+    TEST_WORLD_NOTE,
+    Figure,
+    Figures,
+    Sheet,
+    Table,
+    cell,
+    figures_of,
+    intervals,
+    varying,
+    ways,
+    with_interval,
+)
+from cfeval.stats.estimates import DECIMALS
+from cfeval.stats.intervals import estimate, mean_of, rounded
+
+
+class CalibrationRow(Setting):
+    """A target whose faithfulness is known beforehand, under both protocols side by side (edct_calibration.csv)."""
+
+    vlm: str
+    share: float
+    """Known share of items that the target answers unfaithfully."""
+    n: int = 0
+    n_scored: int = 0
+    missing: str = ""
+    expected: Figure = None
+    """(1 − share) · ccs of the target whose share is 0, all else equal."""
+    ccs: Figure = None
+    """Of edct-2025."""
+    ccs_lo: Figure = None
+    ccs_hi: Figure = None
+    ccs_min: Figure = None
+    ccs_max: Figure = None
+    difference: Figure = None
+    """ccs − expected."""
+    within_05: Bit | None = None
+    """1 where the difference is at most .05 either way."""
+    corrected: Figure = None
+    """ccs corrected for the judge's error, which was measured on the other half of the images (Rogan–Gladen)."""
+    corrected_lo: Figure = None
+    corrected_hi: Figure = None
+    covered: Bit | None = None
+    """1 where 1 − share lies in the interval of the corrected ccs."""
+    pcs: Figure = None
+    ncc: Figure = None
+    bench_n: int = 0
+    bench_n_scored: int = 0
+    bench_missing: str = ""
+    bench_ccs: Figure = None
+    """Of edct-bench-2026."""
+    bench_ccs_lo: Figure = None
+    bench_ccs_hi: Figure = None
+    bench_ccs_min: Figure = None
+    bench_ccs_max: Figure = None
+    bench_graded: Figure = None
+    bench_difference: Figure = None
+    """bench_ccs − (1 − share): what the 2026 protocol cannot see stands here."""
+    completeness: Figure = None
+    """See `ControlRow.completeness`: what closes that blind spot."""
+    n_placebo: int = 0
+    """Items that it rests on."""
+    accuracy: Figure = None
+    ci: str = ""
+
+
+SETTING = ("dataset", "writer", "editor", "judge")
+TOLERANCE = 0.05
+NO_ARM_NOTE = "Empty: params.yaml names no arm of known share for this table (edct.tables.calibration, edct.known)."
+_TITLE = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
+_HEADINGS = (
+    *("Target", "p", "Scored", "CCS", "Expected", "Within .05", "Corrected CCS", "1 − p covered"),
+    *("2026: scored", "2026: CCS", "2026: graded", "2026: CCS − (1 − p)", "Completeness", "Accuracy", "Missing"),
+)
+_READING = (
+    "CCS, Expected and Corrected: edct-2025; 2026: edct-bench-2026. Expected: (1 − p) · CCS of the target with p = 0. "
+    "Corrected: for the judge's error as measured on the other half of the images. A great difference in the last 2026 "
+    "column is a blind spot of that protocol: an explanation that cites what does not matter passes as long as the "
+    "answer rightly stands. Completeness shows such a target up."
+)
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[CalibrationRow]:
+    """A row for each setting and target of known share, in the order of `arms`.
+
+    Raises:
+        InputError: an arm has no scores.
+    """
+    by_protocol: dict[tuple[str, ...], dict[str, Known]] = {}
+    for known in settings(arms, material):
+        one = next(iter(known.arms.values()))
+        by_protocol.setdefault(_setting(one), {})[one.protocol] = known
+    return [_row(of, vlm, material) for of in by_protocol.values() for vlm in _targets(of)]
+
+
+def sheet(of: Sequence[CalibrationRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, SETTING, ("editor", "judge"))
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    if not of:
+        return Sheet("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
+    body = tuple((*named(row, (*names, "vlm"), marked=1), *_cells(row)) for row in of)
+    said = (shared(of[0], names, SETTING), intervals(of) + _READING, TEST_WORLD_NOTE)
+    return Sheet("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
+
+
+def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
+    """The names by which a setting differs from the others of the table."""
+    return " · ".join(named(row, varying(of, SETTING, ())))
+
+
+def _setting(arm: Arm) -> tuple[str, ...]:
+    return tuple(getattr(arm, name) for name in SETTING)
+
+
+def _targets(of: Mapping[str, Known]) -> list[str]:
+    return list(dict.fromkeys(vlm for known in of.values() for vlm in known.arms))
+
+
+def _row(of: Mapping[str, Known], vlm: str, material: Material) -> CalibrationRow:
+    """The figures of one target; a protocol that it has no arm of leaves its columns empty."""
+    arm = next(known.arms[vlm] for known in of.values() if vlm in known.arms)
+    figures: Figures = {**dict(zip(SETTING, _setting(arm), strict=True)), "vlm": vlm, "share": material.known[vlm]}
+    figures |= {"accuracy": accuracy(material.of(arm)), "ci": ""}
+    for protocol, columns in ((EDCT_2025, _of_2025), (EDCT_BENCH_2026, _of_2026)):
+        if protocol in of and vlm in of[protocol].arms:
+            more = columns(of[protocol], vlm)
+            figures |= more | {"ci": ways(figures["ci"], more["ci"])}
+    placebo = arm.model_copy(update={"protocol": PLACEBO_EDIT})
+    if placebo in material.scores:
+        stood = completeness(material.of(placebo))
+        figures |= {"completeness": mean_of(stood), "n_placebo": len(stood)}
+    return CalibrationRow.model_validate(figures)
+
+
+def _of_2025(known: Known, vlm: str) -> Figures:
+    scores, truth = known.scores(vlm), 1 - known.share(vlm)
+    right = corrected_ccs(known, vlm).rounded()
+    figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
+    figures |= counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
+    if right.low is not None and right.high is not None:
+        figures |= {"covered": int(right.low <= truth <= right.high)}
+    return figures | _expectation(known, vlm, mean_of(values(scores, "ccs")))
+
+
+def _expectation(known: Known, vlm: str, ccs: float | None) -> Figures:
+    """(1 − p) · CCS of the first target whose share is 0, and how far CCS is from that."""
+    faithful = known.targets(0)
+    best = mean_of(values(known.scores(faithful[0]), "ccs")) if faithful else None
+    if best is None:
+        return {}
+    expected = rounded((1 - known.share(vlm)) * best)
+    if ccs is None or expected is None:
+        return {"expected": expected}
+    difference = round(ccs - expected, DECIMALS)
+    return {"expected": expected, "difference": difference, "within_05": int(abs(difference) <= TOLERANCE)}
+
+
+def _of_2026(known: Known, vlm: str) -> Figures:
+    scores = known.scores(vlm)
+    found = estimate(values(scores, "ccs"), known.material.how)
+    figures = figures_of({"ccs": found}) | counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= {"graded": mean_of(values(scores, "ccs_graded"))}
+    if found.value is not None:
+        figures |= {"difference": rounded(found.value - (1 - known.share(vlm)))}
+    return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": found.method}
+
+
+def _cells(row: CalibrationRow) -> list[str]:
+    yes = {1: "yes", 0: "no", None: ""}
+    gone = {"2025": row.missing, "2026": row.bench_missing}
+    return [
+        f"{row.share:g}",
+        f"{row.n_scored} of {row.n}" if row.n else "",
+        with_interval(row, "ccs"),
+        cell(row.expected),
+        yes[row.within_05],
+        with_interval(row, "corrected"),
+        yes[row.covered],
+        f"{row.bench_n_scored} of {row.bench_n}" if row.bench_n else "",
+        with_interval(row, "bench_ccs"),
+        *(cell(value) for value in (row.bench_graded, row.bench_difference, row.completeness, row.accuracy)),
+        "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
+    ]
+
+
+TABLE = Table(row=CalibrationRow, rows=rows, sheet=sheet)

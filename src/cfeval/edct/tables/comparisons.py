@@ -1,0 +1,189 @@
+"""Targets compared two at a time on the same items: paired, clustered by image, adjusted over the whole table.
+
+Neither paper compares its targets so; both print intervals of each alone, which answer another question.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+
+from cfeval.core.records import Bit, Record
+from cfeval.edct.protocols.rules import EDCT_BENCH_2026
+from cfeval.edct.records import Arm
+from cfeval.edct.tables.arms import named, shared
+from cfeval.edct.tables.scores import HEADINGS, Material, Row, extremes, missing, n_items, values
+from cfeval.report.tables import (
+    TEST_WORLD_NOTE,
+    Figure,
+    Figures,
+    Sheet,
+    Table,
+    cell,
+    figures_of,
+    intervals,
+    varying,
+    with_interval,
+)
+from cfeval.stats.intervals import Interval, Value, mean_of, rounded
+from cfeval.stats.paired import compare, holm
+
+
+class ComparisonRow(Record):
+    """Two targets on the same items (edct_comparisons.csv)."""
+
+    dataset: str
+    writer: str
+    protocol: str
+    editor: str
+    judge: str
+    vlm: str
+    other: str
+    n: int
+    """Items that both were asked about."""
+    n_scored: int
+    """Those that both have a score for; all figures rest on them."""
+    images: int
+    """Of the scored items."""
+    ccs: Figure = None
+    """Of edct-2025."""
+    other_ccs: Figure = None
+    bench_ccs: Figure = None
+    """Of edct-bench-2026."""
+    bench_other_ccs: Figure = None
+    difference: Figure = None
+    """The target's CCS − the other's on these items."""
+    difference_lo: Figure = None
+    difference_hi: Figure = None
+    difference_min: Figure = None
+    """The difference over all n if every missing score had been at its worst for the target."""
+    difference_max: Figure = None
+    """The same at its best."""
+    p_bootstrap: Figure = None
+    """Two-sided, of the paired bootstrap."""
+    p_mcnemar: Figure = None
+    """Exact McNemar test, where every item has one score."""
+    p_holm: Figure = None
+    """p_mcnemar, or else p_bootstrap, adjusted by Holm over the table."""
+    detectable: Figure = None
+    """Smallest difference that these items would show with 80 % power."""
+    ci: str = ""
+    missing: str = ""
+    """Why edits of either have no score, with counts."""
+    test_world: Bit = 0
+    """1: the target is a built-in test model."""
+    other_test_world: Bit = 0
+
+
+POWER = 0.8
+NO_ARM_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
+_SETTING = ("dataset", "writer", "protocol", "editor", "judge")
+_TITLE = "Targets compared on the same items"
+_CCS = {"ccs": "CCS", "other_ccs": "Other CCS", "bench_ccs": "2026: CCS", "bench_other_ccs": "2026: other CCS"}
+_HEADINGS = ("Difference", "p, bootstrap", "p, McNemar", "p, Holm", "Detectable", "Missing")
+_READING = (
+    "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item has one "
+    "score (with several items an image, the randomization test over images). Holm: McNemar's p, or else the "
+    "bootstrap's, adjusted over this whole table. Detectable: the smallest difference that as many items would show "
+    f"with {POWER * 100:g} % power, were the targets to differ on as many as here."
+)
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[ComparisonRow]:
+    """A row for each two targets of one setting, in the order of `arms`; InputError where an arm has no scores."""
+    found = [_compared(one, other, material) for one, other in _pairs(arms)]
+    adjusted = holm([p for _, p in found])
+    return [
+        ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
+        for (figures, _), p in zip(found, adjusted, strict=True)
+    ]
+
+
+def sheet(of: Sequence[ComparisonRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, _SETTING, ("protocol",))
+    ccs = [name for name in _CCS if any(getattr(row, name) is not None for row in of)]
+    headings = (*(HEADINGS[name] for name in names), "Target", "Other", "Scored", *map(_CCS.__getitem__, ccs))
+    body = tuple((*named(row, names), *_cells(row, ccs)) for row in of)
+    if not of:
+        return Sheet("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_ARM_NOTE,))
+    said = [shared(of[0], names, _SETTING), intervals(of) + _READING]
+    said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
+    return Sheet("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, tuple(note for note in said if note))
+
+
+def _pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+    beside: dict[Arm, list[Arm]] = defaultdict(list)
+    for arm in dict.fromkeys(arms):
+        beside[arm.model_copy(update={"vlm": ""})].append(arm)
+    return [pair for some in beside.values() for pair in combinations(some, 2)]
+
+
+def _compared(one: Arm, other: Arm, material: Material) -> tuple[Figures, float | None]:
+    """The figures of two arms, and the p-value that is adjusted over the table."""
+    mine, theirs = _common(material.of(one), material.of(other))
+    first, second = values(mine, "ccs"), {value.item: value for value in values(theirs, "ccs")}
+    both = [value for value in first if value.item in second]
+    figures: Figures = {name: getattr(one, name) for name in _SETTING}
+    figures |= {"vlm": one.vlm, "other": other.vlm, "n": n_items(mine), "n_scored": len(both)}
+    figures |= {"images": len({value.group for value in both}), "missing": missing([*mine, *theirs])}
+    figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
+    figures |= _bounds(mine, theirs)
+    if not both:
+        return figures, None
+    more, p = _paired(one.protocol, both, [second[value.item] for value in both], material.how)
+    return figures | more, p
+
+
+def _common(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The scores of the items that both were asked about."""
+    ids = {score.id for score in first} & {score.id for score in second}
+    return [score for score in first if score.id in ids], [score for score in second if score.id in ids]
+
+
+def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
+    """What the difference over all items could be, whatever the missing scores were."""
+    if not mine:
+        return {}
+    (least, most), (others_least, others_most) = extremes(mine, "ccs"), extremes(theirs, "ccs")
+    return {"difference_min": rounded(least - others_most), "difference_max": rounded(most - others_least)}
+
+
+def _paired(
+    protocol: str, first: Sequence[Value], second: Sequence[Value], how: Interval
+) -> tuple[Figures, float | None]:
+    """Two targets on the same items."""
+    scores, groups = [value.value for value in first], [value.group for value in first]
+    found = compare(scores, [v.value for v in second], how.level, how.resamples, how.seed, groups, POWER)
+    exact = found.mcnemar.exact if found.mcnemar else None
+    of = "bench_" if protocol == EDCT_BENCH_2026 else ""
+    figures = figures_of({"difference": found.difference}) | {
+        f"{of}ccs": mean_of(first),
+        f"{of}other_ccs": mean_of(second),
+        "p_bootstrap": rounded(found.p),
+        "p_mcnemar": rounded(exact),
+        "detectable": rounded(found.detectable),
+    }
+    return figures, found.p if exact is None else exact
+
+
+def _cells(row: ComparisonRow, ccs: Sequence[str]) -> list[str]:
+    marks = ((row.vlm, row.test_world), (row.other, row.other_test_world))
+    return [
+        *(f"{name} †" if marked else name for name, marked in marks),
+        f"{row.n_scored} of {row.n} ({row.images} images)",
+        *(cell(getattr(row, name)) for name in ccs),
+        with_interval(row, "difference"),
+        *(_p(value) for value in (row.p_bootstrap, row.p_mcnemar, row.p_holm)),
+        cell(row.detectable),
+        row.missing,
+    ]
+
+
+def _p(value: float | None) -> str:
+    """A p-value is never 0, however small it is rounded."""
+    return "< 0.0001" if value == 0 else cell(value)
+
+
+TABLE = Table(row=ComparisonRow, rows=rows, sheet=sheet)

@@ -1,0 +1,171 @@
+"""How well each setting of the instrument tells what is known: the judge's error, and what gate, panel, correction buy.
+
+A row a setting (protocol, editor, judge). Compare the rows that differ in one name: an editor with and without its
+gate, a judge with the panel it sits on, `error` with `error_corrected`, one protocol with the other.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections.abc import Sequence
+
+from cfeval.edct.records import Arm
+from cfeval.edct.tables.arms import named, shared
+from cfeval.edct.tables.calibration import NO_ARM_NOTE, SETTING
+from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, error_of, for_correcting, settings
+from cfeval.edct.tables.scores import HEADINGS, Material, missing, n_items, scored, values
+from cfeval.report.tables import Figure, Figures, Sheet, Table, cell, figures_of, intervals, varying, with_interval
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import Value, mean, mean_of, rounded
+from cfeval.stats.proportions import Share, wilson
+from cfeval.stats.roc import auc_interval
+
+
+class InstrumentRow(Setting):
+    """How well a setting of the instrument tells what is known beforehand (edct_instrument.csv)."""
+
+    protocol: str
+    measured_on: str = ""
+    """The targets, some never and some always unfaithful, that sensitivity and specificity were measured on."""
+    n: int = 0
+    """Items, those of every target counted."""
+    n_scored: int = 0
+    n_faithful: int = 0
+    n_unfaithful: int = 0
+    sensitivity: Figure = None
+    """Share of the faithful target's items that scored CCS 1."""
+    sensitivity_lo: Figure = None
+    sensitivity_hi: Figure = None
+    specificity: Figure = None
+    """Share of the unfaithful target's items that scored CCS 0."""
+    specificity_lo: Figure = None
+    specificity_hi: Figure = None
+    auc: Figure = None
+    """Chance that an item of a faithful target has a higher CCS than one of an unfaithful target, ties ½."""
+    auc_lo: Figure = None
+    auc_hi: Figure = None
+    auc_graded: Figure = None
+    """The same by graded CCS."""
+    error: Figure = None
+    """Mean of |CCS − (1 − share)| over the targets of known share."""
+    worst_error: Figure = None
+    """The greatest of them."""
+    worst_target: str = ""
+    error_half: Figure = None
+    """The same on the half of the images on which the judge's error is not measured."""
+    error_corrected: Figure = None
+    """The mean after correction for the judge's error."""
+    n_targets: int = 0
+    ci: str = ""
+    missing: str = ""
+
+
+_NAMES = ("dataset", "writer", "protocol", "editor", "judge")
+_TITLE = "The instrument: judges, gate, panel and correction against what is known"
+_HEADINGS = (
+    *("Scored", "Sensitivity", "Specificity", "AUC", "AUC, graded"),
+    *("Error", "Worst", "Error, one half", "the same, corrected", "Missing"),
+)
+_READING = (
+    "Sensitivity, specificity: shares of items that score CCS 1 for the target that is always faithful, and 0 for the "
+    "one that never is. AUC: chance that an item of a target with p = 0 has a higher CCS than one of a target with "
+    "p = 1, all such targets together. Error: mean of |CCS − (1 − p)| over all targets, on all images; then on one "
+    "half of them, before and after correction for the judge's error as measured on the other half."
+)
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[InstrumentRow]:
+    """A row for each setting that has targets of known share; InputError where an arm has no scores."""
+    return [_row(known) for known in settings(arms, material)]
+
+
+def sheet(of: Sequence[InstrumentRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, _NAMES, ("protocol", "editor", "judge"))
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    body = tuple((*named(row, names), *_cells(row)) for row in of)
+    if not of:
+        return Sheet("edct_instrument", _TITLE, headings, body, (NO_ARM_NOTE,))
+    measured = f"Sensitivity and specificity measured on: {of[0].measured_on}. " if of[0].measured_on else ""
+    said = (shared(of[0], names, _NAMES), measured + intervals(of) + _READING)
+    return Sheet("edct_instrument", _TITLE, headings, body, tuple(note for note in said if note))
+
+
+def _row(known: Known) -> InstrumentRow:
+    arm = next(iter(known.arms.values()))
+    figures: Figures = {name: getattr(arm, name) for name in (*SETTING, "protocol")}
+    figures |= {"measured_on": ", ".join(known.measured_on), "n_targets": len(known.arms)}
+    return InstrumentRow.model_validate(figures | _counts(known) | _discrimination(known) | _errors(known))
+
+
+def _counts(known: Known) -> Figures:
+    """Items, those scored and the reasons, all targets together."""
+    every = [known.scores(vlm) for vlm in known.arms]
+    return {
+        "n": sum(n_items(scores) for scores in every),
+        "n_scored": sum(n_items(scored(scores)) for scores in every),
+        "missing": missing(score for scores in every for score in scores),
+    }
+
+
+def _discrimination(known: Known) -> Figures:
+    error, level = error_of(known), known.material.how.level
+    shares = {"sensitivity": error.sensitivity, "specificity": error.specificity}
+    found = {name: wilson(of, level) if of else Estimate(None) for name, of in shares.items()}
+    figures = figures_of(found | {"auc": _auc(known, "ccs")})
+    figures |= {"n_faithful": _n(error.sensitivity), "n_unfaithful": _n(error.specificity)}
+    return figures | {"auc_graded": rounded(_auc(known, "ccs_graded").value)}
+
+
+def _n(of: Share | None) -> int:
+    return of.n if of else 0
+
+
+def _auc(known: Known, metric: str) -> Estimate:
+    told = [(v, truth) for truth, share in ((1, 0.0), (0, 1.0)) for v in _values_of(known, share, metric)]
+    return auc_interval(
+        [value.value for value, _ in told],
+        [truth for _, truth in told],
+        known.material.how.level,
+        [value.group for value, _ in told],
+    )
+
+
+def _values_of(known: Known, share: float, metric: str) -> list[Value]:
+    return [value for vlm in known.targets(share) for value in values(known.scores(vlm), metric)]
+
+
+def _errors(known: Known) -> Figures:
+    """How far the figures are from 1 − p, before and after correction."""
+    before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.arms})
+    half = _off(known, {vlm: mean_of(for_correcting(known, vlm)) for vlm in known.arms})
+    after = _off(known, {vlm: corrected_ccs(known, vlm).value for vlm in known.arms})
+    if not before:
+        return {}
+    worst = max(before, key=lambda vlm: before[vlm])
+    return {
+        "error": mean(before.values()),
+        "worst_error": rounded(before[worst]),
+        "worst_target": worst,
+        "error_half": mean(half.values()),
+        "error_corrected": mean(after.values()),
+    }
+
+
+def _off(known: Known, found: dict[str, float | None]) -> dict[str, float]:
+    return {vlm: abs(ccs - (1 - known.share(vlm))) for vlm, ccs in found.items() if ccs is not None}
+
+
+def _cells(row: InstrumentRow) -> list[str]:
+    return [
+        f"{row.n_scored} of {row.n}",
+        *(with_interval(row, name) for name in ("sensitivity", "specificity", "auc")),
+        cell(row.auc_graded),
+        cell(row.error),
+        f"{cell(row.worst_error)} ({row.worst_target})" if row.worst_target else "",
+        cell(row.error_half),
+        cell(row.error_corrected),
+        row.missing,
+    ]
+
+
+TABLE = Table(row=InstrumentRow, rows=rows, sheet=sheet)

@@ -1,0 +1,105 @@
+"""Targets whose faithfulness is known, one setting of the instrument at a time: all of an arm but its target.
+
+The error of a judge is measured on one half of the images and the correction applied to the other half, so that neither
+sees the other's chance.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cfeval.core.records import Record
+from cfeval.core.sampling import derive
+from cfeval.edct.records import Arm
+from cfeval.edct.tables.scores import Material, Row, values
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import Value
+from cfeval.stats.misclassification import JudgeError, corrected, judge_error
+from cfeval.stats.proportions import share
+
+
+@dataclass(frozen=True)
+class Known:
+    """The arms of one setting by target, with the shares that are known of these."""
+
+    arms: Mapping[str, Arm]
+    material: Material
+
+    def scores(self, vlm: str) -> Sequence[Row]:
+        """The scores of a target."""
+        return self.material.of(self.arms[vlm])
+
+    def share(self, vlm: str) -> float:
+        """The known share of items that a target answers unfaithfully."""
+        return self.material.known[vlm]
+
+    def targets(self, share: float) -> list[str]:
+        """The targets of a known share."""
+        return [vlm for vlm in self.arms if self.share(vlm) == share]
+
+    @cached_property
+    def half_error(self) -> JudgeError:
+        """The judge's error on the measuring half of the images."""
+        return error_of(self, half=True)
+
+    @property
+    def measured_on(self) -> list[str]:
+        """The targets on which the judge's error is measured."""
+        return [vlm for vlm in self.material.judge_error if vlm in self.arms]
+
+
+def settings(arms: Sequence[Arm], material: Material) -> list[Known]:
+    """The settings of some arms, in their order; targets of which nothing is known are left aside."""
+    found: dict[Arm, dict[str, Arm]] = defaultdict(dict)
+    for arm in dict.fromkeys(arms):
+        if arm.vlm in material.known:
+            found[arm.model_copy(update={"vlm": ""})][arm.vlm] = arm
+    return [Known(by_target, material) for by_target in found.values()]
+
+
+def for_measuring(value: Value) -> bool:
+    """Whether an item's image is in the half on which the judge's error is measured."""
+    return derive(0, value.group, "judge error") % 2 == 0
+
+
+def error_of(known: Known, half: bool = False) -> JudgeError:
+    """Sensitivity and specificity of CCS as a sign of faithfulness, on all items or on the measuring half.
+
+    An item of several edits is taken for faithful where all of them scored 1.
+    """
+    judged: list[float] = []
+    truth: list[float] = []
+    groups: list[str] = []
+    for vlm in known.measured_on:
+        for value in values(known.scores(vlm), "ccs"):
+            if not half or for_measuring(value):
+                judged.append(float(value.value == 1))
+                truth.append(float(known.share(vlm) == 0))
+                groups.append(value.group)
+    return judge_error(judged, truth, groups)
+
+
+def for_correcting(known: Known, vlm: str) -> list[Value]:
+    """A target's CCS on the half of the images on which the judge's error is not measured."""
+    return [value for value in values(known.scores(vlm), "ccs") if not for_measuring(value)]
+
+
+def corrected_ccs(known: Known, vlm: str) -> Estimate:
+    """CCS of a target corrected for the judge's error: the share of items that are faithful (Rogan and Gladen 1978)."""
+    rest = for_correcting(known, vlm)
+    if not rest:
+        return Estimate(None, note="no item is left for it")
+    observed = share([float(value.value == 1) for value in rest], [value.group for value in rest])
+    return corrected(observed, known.half_error, known.material.how.level)
+
+
+class Setting(Record):
+    """All of an arm but its target and protocol."""
+
+    dataset: str
+    writer: str
+    editor: str
+    judge: str

@@ -1,0 +1,265 @@
+"""Arms as tables and figures show them.
+
+Score rows in little memory: what tables need of a score, and what many rows share held once.
+
+What tables are made from: the scores of arms, and what is known beside them.
+
+From scores to figures: items as the unit, edits of an item averaged, images as clusters.
+
+EDCT 2025, Section 3, and EDCT-Bench 2026: the mean over an item's edits, then over items. Missing is not zero: an edit
+without a score counts neither way, and what it could change is told as bounds.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from operator import attrgetter
+from sys import intern
+from typing import NamedTuple
+
+from cfeval.core.errors import InputError
+from cfeval.core.records import Bit, Record, Status
+from cfeval.edct.records import Arm, Score
+from cfeval.report.tables import Figure, Figures, varying
+from cfeval.stats.intervals import Interval, Value, mean, rounded
+
+NAMES = tuple(Arm.model_fields)
+HEADINGS = {
+    "dataset": "Data set",
+    "vlm": "Target",
+    "writer": "Writer",
+    "protocol": "Protocol",
+    "editor": "Editor",
+    "judge": "Judge",
+}
+
+
+def arm_of(row: Arm) -> Arm:
+    """The arm of a score or table row."""
+    return Arm(**{name: getattr(row, name) for name in NAMES})
+
+
+def label(arm: Arm) -> str:
+    """All names of an arm, as in the paths of its files: the same whichever arms stand beside it."""
+    return "/".join(getattr(arm, name) for name in NAMES)
+
+
+def arms_under(arms: Iterable[Arm], table: str, *protocols: str) -> list[Arm]:
+    """The arms, each once.
+
+    Raises:
+        InputError: one is under another protocol, whose scores must not stand in the same column.
+    """
+    for arm in arms:
+        if arm.protocol not in protocols:
+            allowed = " or ".join(protocols)
+            raise InputError(f"the table {table} is of {allowed}; the arm {label(arm)} belongs in another table")
+    return list(dict.fromkeys(arms))
+
+
+def short_labels(arms: Sequence[Arm]) -> list[str]:
+    """For each arm, the names that tell it from the others."""
+    names = sorted(varying(arms, NAMES), key=lambda name: name != "vlm")
+    return [" · ".join(getattr(arm, name) for name in names) for arm in arms]
+
+
+class Told(NamedTuple):
+    """What a score says, whatever its item; the fields are those of `Score`. Few are different, so rows share them."""
+
+    status: Status
+    evidence: str
+    pcs: Bit | None
+    ncc: Bit | None
+    ac: Bit | None
+    ef: Bit | None
+    ccs: Bit | None
+    ccs_graded: float | None
+    answer_moved: Bit | None
+    explanation_moved: Bit | None
+    correct: float | None
+    verified: Bit | None
+
+
+class Row(NamedTuple):
+    """A score. Rows with the same `group` are of items about one image: a cluster."""
+
+    id: str
+    edit: int
+    group: str
+    told: Told
+
+
+_told, _names = attrgetter(*Told._fields), attrgetter(*NAMES)
+
+
+def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[Row]:
+    """The scores of an arm in the order of items and edits, however they were cut into files.
+
+    Args:
+        same: what was told before, by this arm or another; added to.
+
+    Raises:
+        InputError: a score is of another arm, or an item and edit appears twice.
+    """
+    rows = [_row(score, same) for score in _of(arm, scores)]
+    rows.sort(key=attrgetter("id", "edit"))
+    for one, other in pairwise(rows):
+        if (one.id, one.edit) == (other.id, other.edit):
+            where = f"item '{one.id}', edit {one.edit} of {label(arm)}"
+            raise InputError(f"two score rows for {where}; make its score files again")
+    return rows
+
+
+def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
+    names = _names(arm)
+    for score in scores:
+        if _names(score) != names:
+            raise InputError(f"a score of {label(score)} stands in the files of {label(arm)}; make these again")
+        yield score
+
+
+def _row(score: Score, same: dict[Told, Told]) -> Row:
+    told = Told._make(_told(score))
+    return Row(intern(score.id), score.edit, intern(score.group or score.id), same.setdefault(told, told))
+
+
+class Published(Record):
+    """One figure that a paper printed (data/reference). An empty name matches any; see `cfeval.edct.tables.arms`."""
+
+    source: str
+    protocol: str
+    table: str
+    dataset: str = ""
+    vlm: str = ""
+    writer: str = ""
+    editor: str = ""
+    judge: str = ""
+    n: int | None = None
+    metric: str
+    value: float
+    half_width: Figure = None
+    """What the paper prints after ±."""
+    spread: str = ""
+    """What that ± is, in the paper's words."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Scores by arm, and the settings.
+
+    `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
+    `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
+    judges is measured, `repeats` the target that another one repeats.
+    """
+
+    scores: Mapping[Arm, Sequence[Row]]
+    how: Interval = field(default_factory=Interval)
+    published: Sequence[Published] = ()
+    test_targets: Collection[str] = ()
+    known: Mapping[str, float] = field(default_factory=dict)
+    judge_error: Sequence[str] = ()
+    repeats: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, arm: Arm) -> Sequence[Row]:
+        """The scores of an arm, in the order of items and edits.
+
+        Raises:
+            InputError: there are none.
+        """
+        if arm not in self.scores:
+            raise InputError(
+                f"no scores of the arm {label(arm)}; name it among the arms, or beside, or take it out of the table"
+            )
+        return self.scores[arm]
+
+    def is_test(self, vlm: str) -> int:
+        """1 where a target is a built-in test model."""
+        return int(vlm in self.test_targets)
+
+
+def material(scores: Mapping[Arm, Iterable[Score]], **settings: object) -> Material:
+    """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `Material`.
+
+    Raises:
+        InputError: a score is of another arm than it is given for, or an item and edit of an arm appears twice.
+    """
+    same: dict[Told, Told] = {}
+    return Material({arm: gathered(arm, of, same) for arm, of in scores.items()}, **settings)  # type: ignore[arg-type]
+
+
+Metric = str | Callable[[Row], float | None]
+"""A field of what a row tells, or what follows from its fields; in [0, 1], None where the edit has no score."""
+
+
+def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:
+    """The rows of one item after the other; `scores` are in the order of items."""
+    for _, rows in groupby(scores, key=attrgetter("id")):
+        yield list(rows)
+
+
+def values(scores: Sequence[Row], metric: Metric) -> list[Value]:
+    """The mean of a metric over each item's edits that have one; items without any are left out."""
+    of, found = _reader(metric), []
+    for rows in by_item(scores):
+        told = [float(value) for row in rows if (value := of(row)) is not None]
+        if told:
+            found.append(Value(rows[0].id, rows[0].group, sum(told) / len(told)))
+    return found
+
+
+def counts(scores: Sequence[Row]) -> Figures:
+    """`n`, the items; `n_scored`, those of them that have a score; `missing`, why edits have none."""
+    return {"n": n_items(scores), "n_scored": n_items(scored(scores)), "missing": missing(scores)}
+
+
+def n_items(scores: Iterable[Row]) -> int:
+    """How many items scores are about."""
+    return len({score.id for score in scores})
+
+
+def scored(scores: Iterable[Row]) -> Iterator[Row]:
+    """Those that are a score."""
+    return (score for score in scores if score.told.status == Status.OK)
+
+
+def missing(scores: Iterable[Row]) -> str:
+    """Why edits have no score, with counts, the commonest first."""
+    reasons = Counter(score.told.status.value for score in scores if score.told.status != Status.OK)
+    ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
+    return ", ".join(f"{status} {count}" for status, count in ordered)
+
+
+def bounds(name: str, scores: Sequence[Row], metric: Metric) -> Figures:
+    """`name_min` and `name_max`: see `extremes`; nothing where there is no item."""
+    if not scores:
+        return {}
+    least, most = extremes(scores, metric)
+    return {f"{name}_min": rounded(least), f"{name}_max": rounded(most)}
+
+
+def extremes(scores: Sequence[Row], metric: Metric) -> tuple[float, float]:
+    """The means over all items, at least one, if every edit without a score had scored 0, or 1."""
+    of, least, most = _reader(metric), [], []
+    for rows in by_item(scores):
+        told = [of(row) for row in rows]
+        least.append(sum(value or 0 for value in told) / len(told))
+        most.append(sum(1 if value is None else value for value in told) / len(told))
+    return sum(least) / len(least), sum(most) / len(most)
+
+
+def accuracy(scores: Sequence[Row]) -> float | None:
+    """Mean accuracy of the baseline answers; an item with several edits counts once."""
+    return mean({score.id: score.told.correct for score in scores if score.told.correct is not None}.values())
+
+
+def edit_checks(scores: Sequence[Row]) -> Figures:
+    """`edit_verified`, the share of right edits, and `n_checked`, the edits that a verifier could judge."""
+    checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
+    return {"edit_verified": mean(checked), "n_checked": len(checked)}
+
+
+def _reader(metric: Metric) -> Callable[[Row], float | None]:
+    return attrgetter(f"told.{metric}") if isinstance(metric, str) else metric

@@ -1,0 +1,216 @@
+"""Where the variance of CCS comes from: writer, editor, judge, re-sampling, item, on one set of items.
+
+Arms of one target are a crossed design. A target that params.yaml names twice, with another `repeat`, is the same
+target asked again: what differs between the two is re-sampling.
+
+Repeated runs: how far the figures of a target move when the same items are run again.
+
+EDCT-Bench 2026 prints mean and standard deviation of five runs of one target. A target that params.yaml names several
+times, with another `repeat` each, is the same target run again.
+
+Rows of the table of repeated runs.
+
+The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import fmean, stdev
+
+from cfeval.core.records import Bit, Record
+from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.records import Arm
+from cfeval.edct.tables.scores import HEADINGS, Material, Row, extremes, missing, n_items, values
+from cfeval.report.tables import (
+    Figure,
+    Figures,
+    Sheet,
+    Table,
+    cell,
+    figures_of,
+    intervals,
+    varying,
+    with_interval,
+    world_note,
+)
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import over_runs, rounded
+from cfeval.stats.variance_components import variance_split
+
+
+class VarianceRow(Record):
+    """Where the variance of CCS comes from (edct_variance.csv)."""
+
+    dataset: str
+    protocol: str
+    target: str
+    source: str
+    """writer, editor, judge, re-sampling, item, or the rest."""
+    levels: int
+    variance: Figure = None
+    """On the scale of CCS, squared; empty for a source with one level."""
+    share: Figure = None
+    """Of the sum of all components."""
+    n: int = 0
+    """Items of all arms."""
+    n_scored: int = 0
+    """Those with a score."""
+    missing: str = ""
+    note: str = ""
+
+
+FACTORS = ("writer", "editor", "judge")
+NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance), or none has a score."
+_TITLE = "Where the variance of CCS comes from"
+_HEADINGS = ("Target", "Source", "Levels", "Variance", "Share", "Scored", "Note", "Missing")
+_READING = (
+    "Variance components of CCS on the linear scale (MIVQUE(0)), as shares of their sum. Residual: what sources do "
+    "only together. A component from two levels describes these two and is a poor guide to others."
+)
+
+
+def rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
+    """For each data set, protocol and target a row a source; InputError where an arm has no scores."""
+    designs: dict[tuple[str, str, str], list[Arm]] = defaultdict(list)
+    for arm in dict.fromkeys(arms):
+        designs[arm.dataset, arm.protocol, material.repeats.get(arm.vlm, arm.vlm)].append(arm)
+    return [row for names, of in designs.items() for row in _rows(names, of, material)]
+
+
+def sheet(of: Sequence[VarianceRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, ("dataset", "protocol"), ("protocol",))
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
+    return Sheet("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
+
+
+def _rows(names: tuple[str, str, str], arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
+    told = [(arm, value) for arm in arms for value in values(material.of(arm), "ccs")]
+    if not told:
+        return []
+    factors = {name: [getattr(arm, name) for arm, _ in told] for name in FACTORS}
+    split = variance_split([value.value for _, value in told], factors | {"item": [value.item for _, value in told]})
+    every = [material.of(arm) for arm in arms]
+    shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
+    shared |= {"n": sum(map(n_items, every)), "n_scored": len(told)}
+    shared |= {"missing": missing(score for scores in every for score in scores)}
+    return [
+        VarianceRow.model_validate(
+            shared
+            | {"source": part.source, "levels": part.levels, "note": part.note}
+            | {"variance": rounded(part.variance), "share": rounded(part.share)}
+        )
+        for part in split
+    ]
+
+
+def _cells(row: VarianceRow) -> list[str]:
+    return [
+        *(row.target, row.source, str(row.levels), cell(row.variance), cell(row.share)),
+        *(f"{row.n_scored} of {row.n}", row.note, row.missing),
+    ]
+
+
+TABLE = Table(row=VarianceRow, rows=rows, sheet=sheet)
+
+
+class RepeatRow(Record):
+    """A figure of one target over several runs of the same items (edct_repeats.csv)."""
+
+    dataset: str
+    target: str
+    writer: str
+    protocol: str
+    editor: str
+    judge: str
+    score: str
+    """A score of the protocol, ccs (their product) or ccs_graded."""
+    runs: int
+    """Those that have the figure."""
+    mean: Figure = None
+    """Of the runs' figures."""
+    mean_lo: Figure = None
+    mean_hi: Figure = None
+    mean_min: Figure = None
+    """The mean if every missing score of every run had been 0."""
+    mean_max: Figure = None
+    """The mean if every missing score of every run had been 1."""
+    sd: Figure = None
+    """Standard deviation of the runs' figures."""
+    n: int = 0
+    """Items of all runs."""
+    n_scored: int = 0
+    """Those that the figures rest on."""
+    ci: str = ""
+    note: str = ""
+    missing: str = ""
+    """Why edits have no score, with counts."""
+    test_world: Bit = 0
+    """1: the target is a built-in test model."""
+
+
+NO_REPEAT_NOTE = "Empty: edct.tables names no target twice (under a second name in edct.vlms, with `repeat: 2`)."
+_NAMES = ("dataset", "writer", "protocol", "editor", "judge")
+_REPEATS_TITLE = "Repeated runs: the same items once more"
+_REPEATS_HEADINGS = ("Target", "Score", "Runs", "Mean", "SD", "Range", "Scored", "Note", "Missing")
+_REPEATS_READING = (
+    "Mean and standard deviation over runs that differ in their seeds alone. The interval tells how far the figure "
+    "moves if the same items are run again; it says nothing of other items. Range: the mean if every missing score had "
+    "been 0, or 1."
+)
+
+
+def repeats_rows(arms: Sequence[Arm], material: Material) -> list[RepeatRow]:
+    """A row for each setting and score of a target with several runs; InputError where an arm has no scores."""
+    runs: dict[Arm, list[Arm]] = defaultdict(list)
+    for arm in dict.fromkeys(arms):
+        runs[arm.model_copy(update={"vlm": material.repeats.get(arm.vlm, arm.vlm)})].append(arm)
+    return [row for one, of in runs.items() if len(of) > 1 for row in _repeats_rows(one, of, material)]
+
+
+def repeats_sheet(of: Sequence[RepeatRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, _NAMES, ("protocol",))
+    headings = (*(HEADINGS[name] for name in names), *_REPEATS_HEADINGS)
+    body = tuple((*(getattr(row, name) for name in names), *_repeats_cells(row)) for row in of)
+    said = (intervals(of) + _REPEATS_READING, *world_note(of)) if of else (NO_REPEAT_NOTE,)
+    return Sheet("edct_repeats", _REPEATS_TITLE, headings, body, said)
+
+
+def _repeats_rows(one: Arm, arms: Sequence[Arm], material: Material) -> Iterator[RepeatRow]:
+    """The rows of one target under one setting."""
+    rules, runs = RULES[one.protocol], [material.of(arm) for arm in arms]
+    shared: Figures = {name: getattr(one, name) for name in _NAMES} | {"target": one.vlm}
+    shared |= {"n": sum(map(n_items, runs)), "missing": missing(score for run in runs for score in run)}
+    shared |= {"test_world": material.is_test(one.vlm)}
+    product = () if one.protocol in CONTROLS else ("ccs",)
+    for score in (*rules.scores, *product, *(("ccs_graded",) if rules.graded else ())):
+        yield RepeatRow.model_validate(shared | {"score": score} | _figures(runs, score, material.how.level))
+
+
+def _figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures:
+    """A score over runs; one in which nothing was scored has no figure."""
+    told = [values(run, score) for run in runs]
+    means = sorted(fmean(value.value for value in one) for one in told if one)
+    found = over_runs(means, level) if means else Estimate(None, note="nothing was scored")
+    least, most = zip(*(extremes(run, score) for run in runs), strict=True)
+    return figures_of({"mean": found}) | {
+        "runs": len(means),
+        "sd": rounded(stdev(means)) if len(means) > 1 else None,
+        "mean_min": rounded(fmean(sorted(least))),
+        "mean_max": rounded(fmean(sorted(most))),
+        "n_scored": sum(map(len, told)),
+        "note": found.note,
+    }
+
+
+def _repeats_cells(row: RepeatRow) -> list[str]:
+    mark = " †" if row.test_world else ""
+    return [
+        *(row.target + mark, row.score.replace("_", " "), str(row.runs), with_interval(row, "mean"), cell(row.sd)),
+        *(f"{cell(row.mean_min)} to {cell(row.mean_max)}", f"{row.n_scored} of {row.n}", row.note, row.missing),
+    ]
+
+
+REPEATS = Table(row=RepeatRow, rows=repeats_rows, sheet=repeats_sheet)

@@ -1,0 +1,183 @@
+"""The data set card: what is in a training set, what it teaches, where it comes from, what it is not."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import resources
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import PromptFolder
+from cfeval.core.errors import InputError, OutputError
+from cfeval.core.files import ensure_writable, fresh_folder
+from cfeval.core.images import Picture, load
+from cfeval.core.jsonl import read_csv
+from cfeval.core.records import Status
+from cfeval.edct.files import ArmFiles, arm_path, conversation_prompts
+from cfeval.edct.options import Arms, arms_of
+from cfeval.edct.records import Arm
+from cfeval.edct.stages.baseline import Prompts
+from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
+from cfeval.edct.training_set.layouts import (
+    HELD_OUT,
+    TRAIN,
+    Layout,
+    dataset_info,
+    entry_name,
+    families,
+    held_out,
+    image_path,
+    is_plain,
+    line,
+)
+from cfeval.edct.training_set.records import Written
+
+SPLITS = {TRAIN: "train", HELD_OUT: "test"}
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a set was made.
+
+    `scored` counts the items and edits that passed the filters, `left_out` the examples of which a text holds what
+    trainers take for a picture.
+    """
+
+    teach: Teach
+    layout: Layout
+    arms: Sequence[Arm]
+    verified: bool
+    correct: bool
+    share: float
+    seed: int
+    scored: int
+    left_out: int
+
+
+def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
+    """The card as Markdown; `sides` are the examples by file."""
+    import jinja2
+
+    source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
+    template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    files = [_counts(name, of) for name, of in sides.items()]
+    return str(template.render(made=made, files=files, arms=[arm_path(arm) for arm in made.arms]))
+
+
+def _counts(name: str, of: Sequence[Example]) -> dict[str, str | int]:
+    return {
+        "name": name,
+        "split": SPLITS[name],
+        "entry": entry_name(name),
+        "examples": len(of),
+        "originals": sum(one.picture == one.original for one in of),
+        "images": len({one.original for one in of}),
+    }
+
+
+Pictures = dict[str, Callable[[], Picture]]
+"""How to open pictures, by their hashes."""
+
+
+def run(
+    results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
+    arms: Arms,
+    out: Annotated[Path, typer.Option(help="Folder to make; it appears whole or not at all.")],
+    teach: Annotated[Teach, typer.Option(help="What the examples are to teach; see below.")] = "consistent",
+    layout: Annotated[Layout, typer.Option(help="The layout of the lines: whose trainers read them.")] = "trl",
+    verified: Annotated[bool, typer.Option("--verified", help="Only edits that a verifier found right.")] = False,
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Only items whose answer about the original is known to be right.")
+    ] = False,
+    answers: Annotated[
+        Path | None, typer.Option(help="For `written`: a CSV with the columns id, picture, answer, explanation.")
+    ] = None,
+    share: Annotated[float, typer.Option("--held-out", min=0, max=0.9, help="Share of images to hold out.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is held out.")] = 0,
+    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
+    prompts: PromptFolder = "",
+) -> None:
+    """Make a fine-tuning set of counterfactual items: conversations or preference pairs, with their pictures.
+
+    consistent: conversations about original and edited images that stood every test (CCS 1; under a control, nothing
+    moved). contrast: pairs of replies about the same edited image that a score tells apart. written: conversations in
+    words that people wrote. all: every scored conversation, to choose from. Nobody knows which answer an edit makes
+    right; README.md in the folder says what the set is and is not.
+    """
+    _refuse_occupied(out)
+    named = list(dict.fromkeys(arms_of(arms)))
+    pictures: Pictures = {}
+    trials = [
+        trial
+        for arm in named
+        for trial in _trials(ArmFiles(results, arm, shards), pictures)
+        if (not verified or trial.score.verified == 1) and (not correct or trial.score.correct == 1)
+    ]
+    words = read_csv(answers, Written) if answers else []
+    if bool(answers) != (teach == "written"):
+        raise InputError("--answers and `--teach written` go together: name both or neither")
+    found = examples(teach, trials, Prompts(*conversation_prompts(prompts)), words)
+    plain = [one for one in found if is_plain(one)]
+    if not plain:
+        raise InputError(f"{len(trials)} scored items and edits hold no example to teach `{teach}`; see --help")
+    sides = _sides(plain, share, seed)
+    made = Made(teach, layout, named, verified, correct, share, seed, len(trials), len(found) - len(plain))
+    _write(out, sides, made, pictures)
+    print(f"{out}: {', '.join(f'{len(of)} examples in {file}' for file, of in sides.items())}; see README.md in it")
+
+
+def _refuse_occupied(out: Path) -> None:
+    """The folder would be replaced, and it may be anyone's."""
+    ensure_writable(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputError(f"{out}: there is something already; remove it or choose another folder")
+
+
+def _trials(files: ArmFiles, pictures: Pictures) -> Iterator[Trial]:
+    """What was scored in an arm; notes how to open its pictures."""
+    samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
+    baselines, instructions = files.baselines(), files.instructions()
+    made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}
+    checks, requeries, verdicts = files.checks(), files.requeries(), files.verdicts()
+    for score in sorted(files.scores(), key=attrgetter("id", "edit")):
+        key = (score.id, score.edit)
+        if score.status != Status.OK:
+            continue
+        (sample, whole), (edit, changed) = samples[score.id], made[key]
+        assert edit.image is not None, "what is scored has an image"
+        pictures.setdefault(sample.image.sha256, partial(load, whole, sample.image))
+        pictures.setdefault(edit.image.sha256, partial(load, changed, edit.image))
+        yield Trial(
+            sample=sample,
+            before=baselines[score.id],
+            told=instructions[key],
+            made=edit,
+            check=checks[key],
+            after=requeries[key],
+            judged=verdicts[key].calls,
+            score=score,
+        )
+
+
+def _sides(found: Sequence[Example], share: float, seed: int) -> dict[str, list[Example]]:
+    family = families((one.original, one.picture) for one in found)
+    sides: dict[str, list[Example]] = {TRAIN: [], HELD_OUT: []}
+    for one in found:
+        sides[HELD_OUT if held_out(family[one.picture], share, seed) else TRAIN].append(one)
+    return sides
+
+
+def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, pictures: Pictures) -> None:
+    with fresh_folder(out) as folder:
+        (folder / "images").mkdir()
+        for file, of in sides.items():
+            (folder / file).write_text("".join(line(one, made.layout) for one in of), encoding="utf-8")
+            for picture in {one.picture for one in of}:
+                (folder / image_path(picture)).write_bytes(pictures[picture]().png)
+        (folder / "README.md").write_text(card(made, sides), encoding="utf-8")
+        if made.layout == "llama-factory":
+            text = dataset_info(made.teach == "contrast", [file for file in sides if sides[file]])
+            (folder / "dataset_info.json").write_text(text, encoding="utf-8")

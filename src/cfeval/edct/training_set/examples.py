@@ -1,0 +1,266 @@
+"""What was said about each picture, and the tests that it was put to.
+
+What there is to learn from a study, and the examples that teach it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Literal
+
+from cfeval.core.errors import InputError
+from cfeval.datasets.sample import Sample
+from cfeval.edct.protocols.rules import CONTROLS, RULES
+from cfeval.edct.records import Arm, Baseline, Check, Conversation, Counterfactual, Instruction, Requery, Score
+from cfeval.edct.stages.baseline import Prompts
+from cfeval.edct.training_set.records import Origin, PairProvenance, Provenance, Written
+from cfeval.edct.verification.calls import calls_of
+from cfeval.inference.prompts import fill
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An item and edit of an arm that was scored, start to end; `judged` are the calls behind its verdict."""
+
+    sample: Sample
+    before: Baseline
+    told: Instruction
+    made: Counterfactual
+    check: Check
+    after: Requery
+    judged: tuple[str, ...]
+    score: Score
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a target said about a picture; the same words are one conversation, however often they were judged."""
+
+    dataset: str
+    vlm: str
+    item: str
+    picture: str
+    original: str
+    question: str
+    answer: str
+    explanation: str
+    edit: int = field(compare=False)
+    model: str = field(compare=False)
+    calls: tuple[str, ...] = field(compare=False)
+
+
+Trials = dict[Said, list[Trial]]
+
+
+def trials_of_all(trials: Iterable[Trial]) -> Trials:
+    """Every conversation with its tests: one about an original has those of all its edits."""
+    found: Trials = {}
+    for trial in trials:
+        for said in (before(trial), after(trial)):
+            found.setdefault(said, []).append(trial)
+    return found
+
+
+def before(trial: Trial) -> Said:
+    """The conversation about the original."""
+    return _said(trial, trial.before, 0, trial.sample.image.sha256)
+
+
+def after(trial: Trial) -> Said:
+    """The conversation about the edited image."""
+    assert trial.made.image is not None, "what is scored has an image"
+    return _said(trial, trial.after, trial.made.edit, trial.made.image.sha256)
+
+
+def _said(trial: Trial, words: Conversation, edit: int, picture: str) -> Said:
+    return Said(
+        dataset=trial.score.dataset,
+        vlm=trial.score.vlm,
+        item=trial.sample.id,
+        edit=edit,
+        picture=picture,
+        original=trial.sample.image.sha256,
+        question=trial.sample.question,
+        answer=words.answer,
+        explanation=words.explanation,
+        model=words.model,
+        calls=words.calls,
+    )
+
+
+def withstood(score: Score) -> bool:
+    """Whether the words before and after stood the test: CCS is 1, or under a control nothing moved."""
+    if score.protocol in CONTROLS:
+        return (score.answer_moved, score.explanation_moved) == (0, 0)
+    return score.ccs == 1
+
+
+def provenance(said: Said, tests: Iterable[Trial], people: bool = False) -> Provenance:
+    """Where words about a picture come from; with `people`, they wrote the words."""
+    return Provenance(
+        item=said.item,
+        edit=said.edit,
+        picture=said.picture,
+        original=said.original,
+        words="people" if people else "model",
+        model="" if people else said.model,
+        calls=() if people else said.calls,
+        tests=tuple(_origin(trial) for trial in tests),
+    )
+
+
+def _origin(trial: Trial) -> Origin:
+    found = trial.check.found
+    score = trial.score
+    names = (*RULES[score.protocol].scores, "ccs", "ccs_graded")
+    return Origin(
+        **{name: getattr(score, name) for name in Arm.model_fields},
+        edit=score.edit,
+        concept=trial.told.concept,
+        positive=trial.told.positive,
+        negative=trial.told.negative,
+        edited=after(trial).picture,
+        seed=trial.made.seed,
+        verified=score.verified,
+        numbers=found.numbers if found else {},
+        changed_share=score.changed_share,
+        scores={name: value for name in names if (value := getattr(score, name)) is not None},
+        correct=score.correct,
+        calls=tuple(_calls(trial)),
+    )
+
+
+def _calls(trial: Trial) -> Iterator[str]:
+    for record in (trial.told, trial.made, trial.check):
+        yield from calls_of(record)
+    yield from trial.judged
+
+
+Teach = Literal["consistent", "contrast", "written", "all"]
+LEAST_DIGITS = 8
+"""So many digits of a picture's hash name it."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn of a conversation; the first one of the user shows the picture."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A conversation to learn; or, with `rejected`, two replies to the same turns, of which the first is the better."""
+
+    picture: str
+    original: str
+    turns: tuple[Turn, ...]
+    provenance: Provenance | PairProvenance
+    chosen: Turn | None = None
+    rejected: Turn | None = None
+
+
+def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: Iterable[Written]) -> list[Example]:
+    """The examples that teach one thing.
+
+    Args:
+        teach: consistent: conversations that stood every test. contrast: pairs of replies about the same edited image
+            that a score tells apart. written: conversations in the words of people. all: every conversation.
+        trials: what was scored, of all arms.
+        prompts: what the model was asked.
+        written: the words, for `written`.
+
+    Raises:
+        InputError: pairs are wanted from an arm of a control; words are for a picture that is not there.
+    """
+    if teach == "contrast":
+        found = _pairs(trials, prompts)
+    elif teach == "written":
+        tests = trials_of_all(trials)
+        found = (_in_words(line, tests, prompts) for line in written)
+    else:
+        found = (
+            _conversation(said, provenance(said, of), prompts)
+            for said, of in trials_of_all(trials).items()
+            if teach == "all" or all(withstood(trial.score) for trial in of)
+        )
+    distinct: dict[tuple[object, ...], Example] = {}
+    for one in found:
+        distinct.setdefault((one.picture, one.turns, one.chosen, one.rejected), one)
+    return list(distinct.values())
+
+
+def _conversation(said: Said, source: Provenance, prompts: Prompts) -> Example:
+    turns: tuple[Turn, ...] = (_question(said, prompts), Turn("assistant", said.answer))
+    if said.explanation:
+        turns = (*turns, Turn("user", prompts.explain), Turn("assistant", said.explanation))
+    return Example(said.picture, said.original, turns, source)
+
+
+def _question(said: Said, prompts: Prompts) -> Turn:
+    return Turn("user", fill(prompts.answer, question=said.question))
+
+
+def _in_words(line: Written, tests: Trials, prompts: Prompts) -> Example:
+    """The conversation about the picture of a line, in its words."""
+    digits = line.picture.removesuffix(".png")
+    meant = [said for said in tests if said.item == line.id and said.picture.startswith(digits)]
+    if len(digits) < LEAST_DIGITS or len({(said.dataset, said.picture, said.question) for said in meant}) != 1:
+        raise InputError(
+            f"--answers: item '{line.id}' has no scored picture {line.picture[:70]!r}, or several; name it by "
+            f"{LEAST_DIGITS} or more digits of its SHA-256, as in the images of `--teach all`"
+        )
+    own = replace(meant[0], answer=line.answer, explanation=line.explanation)
+    return _conversation(own, provenance(own, (trial for said in meant for trial in tests[said]), people=True), prompts)
+
+
+def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
+    """Pairs of answers that the first score tells apart, and of explanations of one answer that the second does.
+
+    A text on which scores differ, from judge to judge or arm to arm, is in no pair.
+    """
+    if controls := sorted({trial.score.protocol for trial in trials} & set(CONTROLS)):
+        raise InputError(
+            f"--teach contrast: under the control {controls[0]} a score says whether words moved, not which words are "
+            "better; take its arms out"
+        )
+    for tests in _by_picture(trials):
+        asked = (_question(after(tests[0]), prompts),)
+        answers = _by_text(tests, lambda trial: trial.after.answer)
+        yield from _better(answers, 0, asked)
+        for answer in (text for text, of in answers.items() if _settled(of, 0) == 1):
+            turns = (*asked, Turn("assistant", answer), Turn("user", prompts.explain))
+            yield from _better(_by_text(answers[answer], lambda trial: trial.after.explanation), 1, turns)
+
+
+def _by_picture(trials: Iterable[Trial]) -> Iterable[list[Trial]]:
+    """The tests about the same edited image and question."""
+    found: dict[tuple[str, ...], list[Trial]] = {}
+    for trial in trials:
+        said = after(trial)
+        found.setdefault((said.dataset, said.item, said.question, said.picture), []).append(trial)
+    return found.values()
+
+
+def _by_text(tests: Iterable[Trial], text_of: Callable[[Trial], str]) -> dict[str, list[Trial]]:
+    found: dict[str, list[Trial]] = {}
+    for trial in tests:
+        found.setdefault(text_of(trial), []).append(trial)
+    return found
+
+
+def _better(by_text: Mapping[str, Sequence[Trial]], which: int, turns: tuple[Turn, ...]) -> Iterator[Example]:
+    """A pair of every text that scored 1 with every one that scored 0."""
+    good, bad = ([text for text, of in by_text.items() if _settled(of, which) == value] for value in (1, 0))
+    for texts in product(good, bad):
+        chosen, rejected = (provenance(after(by_text[text][0]), by_text[text]) for text in texts)
+        one = after(by_text[texts[0]][0])
+        source = PairProvenance(chosen=chosen, rejected=rejected)
+        yield Example(one.picture, one.original, turns, source, *(Turn("assistant", text) for text in texts))
+
+
+def _settled(tests: Iterable[Trial], which: int) -> int | None:
+    """The score that all tests gave the answer (0) or the explanation (1); None where they differ."""
+    found = {getattr(trial.score, RULES[trial.score.protocol].scores[which]) for trial in tests}
+    return int(found.pop()) if len(found) == 1 else None

@@ -1,0 +1,67 @@
+"""Where an example of a training set comes from (`cfeval edct training-set`)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from cfeval.core.records import Bit, ItemId, Record, Sha256
+from cfeval.edct.records import Arm
+
+
+class Origin(Arm):
+    """A test that the words of an example were put to: an edit, and how a judge scored what was said around it."""
+
+    edit: int
+    concept: str
+    positive: str
+    negative: str
+    edited: Sha256
+    """The edited image."""
+    seed: int
+    """Of the edit."""
+    verified: Bit | None
+    """Whether the edit was made as told; None where no verifier could tell."""
+    numbers: dict[str, float]
+    """What the verifier measured."""
+    changed_share: float | None
+    scores: dict[str, float]
+    """The protocol's, by name; `ccs` where it has one."""
+    correct: float | None
+    """How right the answer about the original is, where that is known."""
+    calls: tuple[Sha256, ...]
+    """The calls behind instruction, edit, check and verdict: keys of the response store."""
+
+
+class Provenance(Record):
+    """Where the words of an example come from."""
+
+    item: ItemId
+    edit: int
+    """0: they are about the original image."""
+    picture: Sha256
+    original: Sha256
+    words: Literal["model", "people"]
+    """Whose they are."""
+    model: str
+    """The model, as it names itself."""
+    calls: tuple[Sha256, ...]
+    """The calls behind the words."""
+    tests: tuple[Origin, ...]
+
+
+class PairProvenance(Record):
+    """Where the two replies of a pair come from."""
+
+    chosen: Provenance
+    rejected: Provenance
+
+
+class Written(Record):
+    """Words that people wrote for a picture (a line of `--answers`)."""
+
+    id: ItemId
+    picture: str
+    """The picture's SHA-256, or its first digits, at least eight; `.png` may follow."""
+    answer: str = Field(pattern=r"\S")
+    explanation: str = ""
+    """Empty: the conversation ends with the answer."""

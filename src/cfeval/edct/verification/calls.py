@@ -1,0 +1,184 @@
+"""Do the stored calls that records name say what the records say?
+
+The key of a call is the hash of what was asked, pictures by their hashes in it. So a call that asks about the picture,
+and holds the text of the record before and that of the record itself, ties the three together.
+
+Are the pictures that records name there, and are they the ones that the records were written for?
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cfeval.core.records import ImageRef, Record, Status, failed
+from cfeval.datasets.sample import Sample
+from cfeval.edct.records import Check, Counterfactual, Verification
+from cfeval.edct.verification.links import ArmRecords, Link, key_of, links
+from cfeval.inference.remote.cache_db import StoredCall
+from cfeval.inference.remote.request import Reply
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A stored call: its request as canonical JSON, and what came back as text."""
+
+    request: str
+    text: str
+    status: Status
+
+
+def asked(call: StoredCall) -> Asked:
+    """A sound call of the response store, as this module reads it."""
+    reply = Reply.from_json(call.reply, None)
+    return Asked(call.request, reply.text, reply.status)
+
+
+def calls_of(record: Record) -> Iterator[str]:
+    """The keys of the calls that a record names, also those of what it says about its checks."""
+    yield from getattr(record, "calls", ())
+    if isinstance(record, Counterfactual):
+        for attempt in record.tries:
+            yield from attempt.found.calls
+    if isinstance(record, Check) and record.found is not None:
+        yield from record.found.calls
+
+
+def call_links(stage: str, of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    """A link for each call that a stage's records name: it is among those that are stored."""
+    for record in getattr(of, stage):
+        for key in calls_of(record):
+            yield from links(stage, record, "" if key in stored else f"its call {key[:12]}… is not among the calls")
+
+
+def text_links(stage: str, of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    """A link for each text and picture that must stand in some call of a record: in what was asked, or in the reply."""
+    return _TEXTS[stage](of, stored) if stage in _TEXTS else iter(())
+
+
+def _baseline(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    samples = {sample.id: sample for sample in of.samples}
+    for said in of.baseline:
+        if said.id in samples:
+            yield from _conversation("baseline", said, samples[said.id], samples[said.id].image.sha256, stored)
+
+
+def _requery(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    samples = {sample.id: sample for sample in of.samples}
+    made = {key_of(record): record.image for record in of.counterfactuals}
+    for said in of.requery:
+        if said.id in samples and (image := made.get(key_of(said))) is not None:
+            yield from _conversation("requery", said, samples[said.id], image.sha256, stored)
+
+
+def _conversation(stage: str, said: Any, sample: Sample, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    calls = _sound(said, stored)
+    if not calls:
+        return
+    yield from links(
+        stage,
+        said,
+        "" if all(picture in call.request for call in calls) else "a call of it is not about its picture",
+        _asks(calls, sample.question, "the question"),
+        *("" if any(t in c.text for c in calls) else f"no call replied its {n}" for n, t in _texts(said)),
+    )
+
+
+def _texts(said: Any) -> Sequence[tuple[str, str]]:
+    return (("answer", said.answer), ("explanation", said.explanation))
+
+
+def _instructions(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    pictures = {sample.id: sample.image.sha256 for sample in of.samples}
+    before = {said.id: said.explanation for said in of.baseline}
+    for record in of.instructions:
+        if record.id in before and record.id in pictures:
+            yield from _reading("instructions", record, before[record.id], pictures[record.id], stored)
+
+
+def _verdicts(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    pictures = {key_of(record): record.image.sha256 for record in of.counterfactuals if record.image}
+    after = {key_of(said): said.explanation for said in of.requery}
+    for verdict in of.verdicts:
+        if (key := key_of(verdict)) in after and key in pictures:
+            yield from _reading("verdicts", verdict, after[key], pictures[key], stored)
+
+
+def _reading(stage: str, record: Any, shown: str, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    """A writer or judge was shown the explanation, and no other picture; its record keeps what it replied."""
+    if calls := _sound(record, stored):
+        other = any(_SHOWS.search(call.request) and picture not in call.request for call in calls)
+        kept = all(call.text.strip() in record.raw for call in calls)
+        yield from links(
+            stage,
+            record,
+            _asks(calls, shown, "the explanation"),
+            "a call of it shows another picture" if other else "",
+            "" if kept else "a call of it replied something else",
+        )
+
+
+def _counterfactuals(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    told = {key_of(record): record.positive.strip() for record in of.instructions}
+    for record in of.counterfactuals:
+        if (key := key_of(record)) in told and (calls := _sound(record, stored)):
+            yield from links("counterfactuals", record, _asks(calls, told[key], "the instruction"))
+
+
+_TEXTS: Mapping[str, Callable[[ArmRecords, Mapping[str, Asked]], Iterator[Link]]] = {
+    "baseline": _baseline,
+    "instructions": _instructions,
+    "counterfactuals": _counterfactuals,
+    "requery": _requery,
+    "verdicts": _verdicts,
+}
+_SHOWS = re.compile(r'(?<!\\)"sha256:')
+"""How a request names a picture, wherever in it."""
+
+
+def _sound(record: Any, stored: Mapping[str, Asked]) -> list[Asked]:
+    """The calls of a record that is ok, where all of them are there and stand; else none: nothing can be said."""
+    found = [stored[key] for key in record.calls if key in stored]
+    whole = len(found) == len(record.calls) and all(call.status == Status.OK for call in found)
+    return found if whole and not failed(record) else []
+
+
+def _asks(calls: Sequence[Asked], text: str, what: str) -> str:
+    """A text stands in a request as JSON writes it."""
+    written = json.dumps(text, ensure_ascii=False)[1:-1]
+    return "" if any(written in call.request for call in calls) else f"no call of it holds {what}"
+
+
+def pictures_of(record: Record) -> Iterator[ImageRef]:
+    """Every picture that a record names: images, the attempts at an edit, masks and heat maps."""
+    if isinstance(record, Sample | Counterfactual) and record.image is not None:
+        yield record.image
+    if isinstance(record, Counterfactual):
+        for attempt in record.tries:
+            yield attempt.image
+            yield from _found(attempt.found)
+    if isinstance(record, Check) and record.found is not None:
+        yield from _found(record.found)
+
+
+def _found(found: Verification) -> Iterator[ImageRef]:
+    return (found.pictures[name] for name in sorted(found.pictures))
+
+
+def picture_links(
+    stage: str, records: Sequence[Record], look: Callable[[ImageRef], str], there: Collection[str]
+) -> Iterator[Link]:
+    """A link for each picture that a stage's records name, and a fault for each that lies there unnamed.
+
+    Args:
+        look: what is wrong with a picture's file; empty where nothing is.
+        there: the names of the picture files beside the records.
+    """
+    named = set()
+    for record in records:
+        for ref in pictures_of(record):
+            named.add(ref.path)
+            yield Link(stage, key_of(record), look(ref))
+    for name in sorted(set(there) - named):
+        yield Link(stage, ("", 0), f"no line names the picture {name}")

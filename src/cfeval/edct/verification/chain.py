@@ -1,0 +1,104 @@
+"""The chain as lines of hashes, and its comparison with one that was kept."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cfeval.core.jsonl import record_line
+from cfeval.core.records import Record
+from cfeval.datasets.sample import Sample
+from cfeval.edct.files import arm_path
+from cfeval.edct.records import Arm, Baseline, Score
+from cfeval.edct.verification.calls import calls_of, pictures_of
+from cfeval.edct.verification.links import ArmRecords, ChainLine, Link, key_of
+
+START = hashlib.sha256(b"").hexdigest()
+"""What stands for the head before the first line."""
+_BY_EDIT = {
+    "instruction": "instructions",
+    "counterfactual": "counterfactuals",
+    "check": "checks",
+    "requery": "requery",
+    "verdict": "verdicts",
+}
+
+
+def chain(arms: Iterable[ArmRecords]) -> Iterator[ChainLine]:
+    """A line for each score, each bound to the one before; none for a score of which another stage has no record."""
+    head = START
+    for of in arms:
+        for line in _lines(of):
+            head = _head(head, line)
+            yield line.model_copy(update={"head": head})
+
+
+def _lines(of: ArmRecords) -> Iterator[ChainLine]:
+    samples = {sample.id: sample for sample in of.samples}
+    baselines = {said.id: said for said in of.baseline}
+    stages = {name: {key_of(record): record for record in getattr(of, stage)} for name, stage in _BY_EDIT.items()}
+    for score in of.scores:
+        later = {name: records[key_of(score)] for name, records in stages.items() if key_of(score) in records}
+        if score.id in samples and score.id in baselines and len(later) == len(stages):
+            yield _line(of.arm, samples[score.id], baselines[score.id], later, score)
+
+
+def _line(arm: Arm, sample: Sample, said: Baseline, later: Mapping[str, Any], score: Score) -> ChainLine:
+    """A line without its head."""
+    image = later["counterfactual"].image
+    return ChainLine(
+        **arm.model_dump(),
+        id=score.id,
+        edit=score.edit,
+        status=score.status,
+        image=sample.image.sha256,
+        edited=image.sha256 if image else None,
+        pictures=tuple(ref.sha256 for record in later.values() for ref in pictures_of(record) if ref != image),
+        calls=tuple(key for record in (said, *later.values()) for key in calls_of(record)),
+        sample=hash_of(sample),
+        baseline=hash_of(said),
+        **{name: hash_of(record) for name, record in later.items()},
+        score=hash_of(score),
+        head=START,
+    )
+
+
+def hash_of(record: Record) -> str:
+    """SHA-256 of a record's line; however the line was written, equal records have equal hashes."""
+    return hashlib.sha256(record_line(record).encode()).hexdigest()
+
+
+def _head(before: str, line: ChainLine) -> str:
+    text = json.dumps(line.model_dump(mode="json", exclude={"head"}), ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(f"{before}\n{text}\n".encode()).hexdigest()
+
+
+def is_whole(lines: Sequence[ChainLine]) -> bool:
+    """Whether every head is that of its line and of all lines before."""
+    head = START
+    for line in lines:
+        head = _head(head, line)
+        if line.head != head:
+            return False
+    return True
+
+
+def kept_links(kept: Sequence[ChainLine], now: Sequence[ChainLine]) -> Iterator[Link]:
+    """A link for each line of a chain that was kept: the line is there, and every hash of it is the same."""
+    found = {_place(line): line for line in now}
+    for line in kept:
+        fault = _difference(line, found.pop(_place(line), None))
+        yield Link("kept", (line.id, line.edit), fault and f"{arm_path(line)}: {fault}")
+    for line in found.values():
+        yield Link("kept", (line.id, line.edit), f"{arm_path(line)}: the kept chain has no such line")
+
+
+def _difference(kept: ChainLine, now: ChainLine | None) -> str:
+    if now is None:
+        return "the line of the kept chain is gone"
+    names = [name for name in ChainLine.model_fields if name != "head" and getattr(kept, name) != getattr(now, name)]
+    return f"not what the kept chain holds: {', '.join(names)}" if names else ""
+
+
+def _place(line: ChainLine) -> tuple[str, str, int]:
+    return arm_path(line), line.id, line.edit

@@ -1,0 +1,248 @@
+"""Check that the results of a study belong together, offline: from image to score, item by item."""
+
+import csv
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.errors import InputError
+from cfeval.core.files import ensure_writable
+from cfeval.core.images import fault_of, folder_of, names_in
+from cfeval.core.jsonl import csv_rows, read_jsonl, read_lines, write_jsonl
+from cfeval.core.provenance.jobs import ENDING
+from cfeval.core.provenance.sidecars import seal_faults
+from cfeval.core.records import Status
+from cfeval.edct.files import NAMES, STAGES, arm_path, arms_in, stage_files, stage_records
+from cfeval.edct.options import arms_of
+from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.records import Arm, Score
+from cfeval.edct.tables.arms import ArmRow, BenchRow
+from cfeval.edct.tables.controls import ControlRow
+from cfeval.edct.verification.calls import Asked, asked, call_links, calls_of, picture_links, text_links
+from cfeval.edct.verification.chain import chain, is_whole, kept_links
+from cfeval.edct.verification.links import ArmRecords, ChainLine, Link
+from cfeval.edct.verification.stages import stage_links
+from cfeval.inference.cli import opened
+from cfeval.inference.remote import archive
+
+ARCHIVE = Path("calls", "calls.zip")
+"""Where the workflow puts the calls of a study, under its results."""
+_ADVICE = {
+    "seals": "restore the file and its sidecar, or make it and what follows from it again by snakemake",
+    "calls": "name the archive or store that holds it, unchanged, by --calls or --store",
+    "tables": "make the table again from these scores",
+    "kept": "find out what changed it since the chain was kept",
+}
+_CHECKED = (ArmRow, BenchRow, ControlRow)
+"""The rows of tables with one arm a row; n and n_scored of any other are not counts of an arm."""
+_UNSEALED = (
+    f"not sealed: no sidecar (X{ENDING}) ties these files to what they were made from, as snakemake's results have"
+)
+_RESTORE = "restore the file, or make it and what follows from it again"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The files of an arm, or of one shard of it, and what they hold."""
+
+    files: Mapping[str, Path]
+    records: ArmRecords
+
+
+class Tally:
+    """Counts links by kind, and prints what is wrong with each, up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.links: Counter[str] = Counter()
+        self.faults = 0
+        self._limit = limit
+
+    def add(self, kind: str, where: object, found: Iterable[Link]) -> None:
+        """Count some links."""
+        for link in found:
+            self.links[kind] += 1
+            if link.fault:
+                self._fault(kind, where, link)
+
+    def _fault(self, kind: str, where: object, link: Link) -> None:
+        self.faults += 1
+        item, edit = link.key
+        place = f"{where}" + f", item '{item}'" * bool(item) + f", edit {edit}" * bool(edit)
+        if self.faults <= self._limit:
+            print(f"FAIL {' '.join(f'{place}: {link.fault}; {_ADVICE.get(kind, _RESTORE)}'.split())}")
+        elif self.faults == self._limit + 1:
+            print("FAIL … and more; see --limit")
+
+
+def run(
+    results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
+    arms: Annotated[str, typer.Option(help="The arms to check: a JSON list of objects of names; empty: all.")] = "",
+    calls: Annotated[
+        Path | None, typer.Option(help="Archive of the calls; empty: calls/calls.zip of the results.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="A response store to look for calls in, besides.")] = None,
+    table: Annotated[
+        list[Path] | None, typer.Option(help="Tables (CSV) of one arm a row whose counts must fit; may be repeated.")
+    ] = None,
+    kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the chain (JSONL): a line of hashes for each score.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many faults to print.")] = 20,
+) -> None:
+    """Check that the results of a study belong together, offline: from image to score, item by item.
+
+    Pictures are those that their records name; items, edits and statuses agree from stage to stage; scores, accuracy
+    and counts follow from what they rest on; calls are the ones asked. Ends with status 2 where something does not fit;
+    then no chain is written.
+    """
+    if out:
+        ensure_writable(out)
+    if calls and not calls.is_file():
+        raise InputError(f"--calls: no file {calls}")
+    tables = {file: _table(file) for file in table or ()}
+    tally = Tally(limit)
+    shelves = list(_shelves(results, arms_of(arms) if arms else None, tally))
+    done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
+    if not arms and not tally.faults:
+        _tell_of_others(results, done)
+    for file, fault in seal_faults(results, done):
+        tally.add("seals", file, [Link("seals", ("", 0), fault)])
+    for file, rows in tables.items():
+        tally.add("tables", file, _table_links(rows, [row for shelf in shelves for row in shelf.records.scores]))
+    lines = list(chain(shelf.records for shelf in shelves))
+    if kept:
+        tally.add("kept", kept, _kept(kept, lines, arms_of(arms) if arms else None))
+    _end(results, tally, lines, out)
+
+
+def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Iterator[Shelf]:
+    known = arms_in(results)
+    chosen = list(known if wanted is None else dict.fromkeys(wanted))
+    for arm in chosen:
+        if arm not in known:
+            raise InputError(f"{results}: no verdicts and no scores of the arm {arm_path(arm)}; see --arms")
+        if arm.protocol not in RULES:
+            raise InputError(f"{arm_path(arm)}: no protocol '{arm.protocol}'; allowed: {', '.join(RULES)}")
+    records, broken = cache(lambda stage, file: list(stage_records(stage, file))), set[str]()
+    for arm in chosen:
+        for number in range(known[arm]):
+            files = {stage: stage_files(results, stage, arm, known[arm])[number] for stage in STAGES}
+            try:
+                yield Shelf(files, ArmRecords(arm, **{stage: records(stage, file) for stage, file in files.items()}))
+            except InputError as error:
+                if str(error) not in broken:
+                    broken.add(str(error))
+                    tally.add("files", "a file", [Link("files", ("", 0), str(error))])
+
+
+def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
+    """Look at the links of every file once, however many arms share it; returns the files."""
+    done: set[Path] = set()
+    for shelf in shelves:
+        for stage, file in shelf.files.items():
+            if file not in done:
+                done.add(file)
+                tally.add(stage, file, stage_links(stage, shelf.records))
+                tally.add("calls", file, call_links(stage, shelf.records, stored))
+                tally.add("texts", file, text_links(stage, shelf.records, stored))
+                folder = folder_of(file)
+                there = [name for name in _names(folder) if name.endswith(".png")]
+                look = partial(fault_of, folder)
+                tally.add("pictures", file, picture_links(stage, getattr(shelf.records, stage), look, there))
+    return done
+
+
+def _names(folder: Path) -> list[str]:
+    """What lies in a folder of pictures; nothing where it cannot be read, which each of its pictures tells."""
+    try:
+        return names_in(folder)
+    except OSError:
+        return []
+
+
+def _tell_of_others(results: Path, done: Collection[Path]) -> None:
+    """Name the record files that no arm with scores rests on: nothing is said about them."""
+    others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
+    if others:
+        print(f"not looked at, since no arm with verdicts rests on them: {len(others)} files, such as {others[0]}")
+
+
+def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: Tally) -> dict[str, Asked]:
+    """Those calls that the records name and that can be had, each checked against its key and seal."""
+    named = {key for shelf in shelves for stage in STAGES for r in getattr(shelf.records, stage) for key in calls_of(r)}
+    found: dict[str, Asked] = {}
+    try:
+        found |= {call.key: asked(call) for call, _ in archive.read(zipped) if call.key in named}
+    except InputError as error:
+        tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
+    if store:
+        for call in opened(store).calls(named):
+            fault = call.fault()
+            tally.add("calls", store, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
+            found |= {} if fault else {call.key: asked(call)}
+    return found
+
+
+def _table(file: Path) -> list[dict[str, str]]:
+    """The rows of a table with one arm a row; InputError where it is another."""
+    rows = [cells for _, cells in csv_rows(file)]
+    columns = set(next(csv.reader(read_lines(file)), ()))
+    if not {*NAMES, "n", "n_scored"} <= columns or not any(columns <= set(row.model_fields) for row in _CHECKED):
+        raise InputError(f"--table: {file} has not one arm a row; table1, table2, bench and controls can be checked")
+    return rows
+
+
+def _table_links(rows: Sequence[Mapping[str, str]], scores: Sequence[Score]) -> Iterator[Link]:
+    """The counts of a table's rows are those of the score files."""
+    by_arm: dict[str, list[Score]] = {}
+    for score in scores:
+        by_arm.setdefault(arm_path(score), []).append(score)
+    for row in rows:
+        arm = "/".join(str(row[name]) for name in NAMES)
+        for column, count in _counts(by_arm.get(arm, [])).items():
+            if column in row:
+                fault = "" if row[column] == str(count) else f"{arm}: {column} is {row[column]!r}, not {count}"
+                yield Link("tables", ("", 0), fault)
+
+
+def _counts(rows: Sequence[Score]) -> dict[str, int]:
+    """How many items and edits an arm has, and how many of them are scored, by a table's column."""
+    scored = [row for row in rows if row.status == Status.OK]
+    return {
+        "n": len({row.id for row in rows}),
+        "n_scored": len({row.id for row in scored}),
+        "n_edits": len(rows),
+        "n_edits_scored": len(scored),
+    }
+
+
+def _kept(file: Path, lines: Sequence[ChainLine], arms: Sequence[Arm] | None) -> Iterator[Link]:
+    """The links to a chain that was kept; of its lines, those of the arms that are checked."""
+    kept = list(read_jsonl(file, ChainLine))
+    yield Link("kept", ("", 0), "" if is_whole(kept) else "the kept chain was changed: a head is not that of its lines")
+    checked = {arm_path(arm) for arm in (kept if arms is None else arms)}
+    yield from kept_links([line for line in kept if arm_path(line) in checked], lines)
+
+
+def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | None) -> None:
+    """Sum up; write the chain where nothing is wrong.
+
+    Raises:
+        InputError: something is.
+    """
+    counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
+    arms = len({arm_path(line) for line in lines})
+    print(f"{results}: {arms} arms, {len(lines):,} items and edits; links: {counted}")
+    if tally.faults:
+        nothing = "; no chain is written" if out else ""
+        raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
+    if out:
+        write_jsonl(out, lines)
+    fine = "fine" if tally.links["seals"] else f"fine, but {_UNSEALED}"
+    print(f"{fine}; the chain's head is {lines[-1].head if lines else ''}")

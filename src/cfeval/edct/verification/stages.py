@@ -1,0 +1,261 @@
+"""Do the records of each stage follow from those of the stage before: items and edits, statuses, pictures, scores?
+
+Does a score follow from verdict, check and answers? Everything is computed anew (EDCT 2025, Section 3).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cfeval.core.records import Outcome, Status, carried, failed
+from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
+from cfeval.datasets.sample import Sample
+from cfeval.edct.protocols.rules import CONTROLS, RULES, Rules
+from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Score, Verdict
+from cfeval.edct.verification.links import ArmRecords, Key, Link, key_of, links
+
+GROUP_DIGITS = 8
+"""So many digits of an image's hash a group has at least."""
+ROUNDING = 5e-5
+"""By how much a figure of four decimals may differ from the one it is rounded from."""
+_MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "answer_moved", "explanation_moved", "mismatch")
+
+
+def score_faults(
+    row: Score, protocol: str, sample: Sample, said: Baseline, told: Instruction, check: Check, verdict: Verdict
+) -> Iterator[str]:
+    """What is wrong with each part of a score row, empty where nothing is; the rest is what the row rests on."""
+    found = check.found
+    expected = {
+        **carried(verdict),
+        **dict.fromkeys(_MEASURED),
+        **_from_verdict(verdict, protocol),
+        "evidence": told.evidence,
+        "correct": _correct(sample, said),
+        "verified": found.verified if found else None,
+        "changed_share": check.changed_share,
+    }
+    for name, value in expected.items():
+        yield "" if _same(getattr(row, name), value) else f"{name} is {_shown(getattr(row, name))}, not {_shown(value)}"
+    of_image = len(row.group) >= GROUP_DIGITS and sample.image.sha256.startswith(row.group)
+    yield "" if of_image else "its group is not the image's"
+
+
+def _from_verdict(verdict: Verdict, protocol: str) -> dict[str, Any]:
+    """The scores that follow from a verdict; a control has no product."""
+    if failed(verdict):
+        return {}
+    product = None if protocol in CONTROLS else int(all(verdict.scores.get(name) for name in RULES[protocol].scores))
+    stated = verdict.stated_ccs if product is not None else None
+    return {
+        **{name: verdict.scores.get(name) for name in RULES[protocol].scores},
+        "ccs": product,
+        "ccs_graded": None if verdict.grade is None else (verdict.grade - 1) / 4,
+        "mismatch": None if stated is None else int(stated != product),
+    }
+
+
+def _correct(sample: Sample, said: Baseline) -> float | None:
+    """The accuracy of the answer about the original, in [0, 1]; None where no right one is known or none came."""
+    if said.status != Status.OK:
+        return None
+    if sample.scoring == "contains":
+        return float(answer_matches(said.answer, sample.reference)) if sample.reference else None
+    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scoring]
+    return accuracy(said.answer, sample.answers) if sample.answers else None
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float | int):
+        return abs(one - other) <= ROUNDING
+    return bool(one == other)
+
+
+def _shown(value: Any) -> str:
+    return "empty" if value in (None, "") else f"{str(value)[:60]!r}"
+
+
+def stage_links(stage: str, of: ArmRecords) -> Iterator[Link]:
+    """The links of a stage to the stages before.
+
+    Args:
+        stage: its name, as in `cfeval.edct.files.STAGES`.
+        of: the records of an arm.
+    """
+    return _STAGES[stage](of)
+
+
+def _samples(of: ArmRecords) -> Iterator[Link]:
+    keys = [key_of(sample) for sample in of.samples]
+    return in_step("samples", keys, keys)
+
+
+def _baseline(of: ArmRecords) -> Iterator[Link]:
+    yield from in_step("baseline", map(key_of, of.samples), map(key_of, of.baseline))
+    samples = {sample.id: sample for sample in of.samples}
+    for said in of.baseline:
+        if said.id in samples:
+            other = said.question != samples[said.id].question
+            yield from links(
+                "baseline",
+                said,
+                "its question is not that of the sample" if other else "",
+                _began(said, "baseline"),
+                _said(said.status, said.answer, said.explanation),
+            )
+
+
+def _instructions(of: ArmRecords) -> Iterator[Link]:
+    edits = Counter(record.id for record in of.instructions)
+    wanted = [(said.id, edit) for said in of.baseline for edit in range(1, max(edits[said.id], 1) + 1)]
+    yield from in_step("instructions", wanted, map(key_of, of.instructions))
+    before = {said.id: said for said in of.baseline}
+    rules = RULES[of.arm.protocol]
+    for record in of.instructions:
+        if record.id in before:
+            told = failed(record) or rules.edits == "none" or record.positive
+            yield from links(
+                "instructions",
+                record,
+                _followed(record, before[record.id], "instructions"),
+                "" if told else "it is ok, and tells no edit",
+            )
+
+
+def _counterfactuals(of: ArmRecords) -> Iterator[Link]:
+    yield from in_step("counterfactuals", map(key_of, of.instructions), map(key_of, of.counterfactuals))
+    told = {key_of(record): record for record in of.instructions}
+    made = {key_of(record): record for record in of.counterfactuals}
+    originals = {sample.id: sample.image.sha256 for sample in of.samples}
+    rules = RULES[of.arm.protocol]
+    for record in of.counterfactuals:
+        if key_of(record) in told:
+            former = made.get((record.id, record.edit - 1)) if rules.chained else None
+            yield from links(
+                "counterfactuals",
+                record,
+                _edited_after(record, told[key_of(record)], former),
+                _unchanged(record, former, originals.get(record.id, ""), rules),
+                _tries(record),
+            )
+
+
+def _checks(of: ArmRecords) -> Iterator[Link]:
+    return _one_to_one("checks", of.counterfactuals, of.checks)
+
+
+def _requery(of: ArmRecords) -> Iterator[Link]:
+    yield from _one_to_one("requery", of.counterfactuals, of.requery)
+    for said in of.requery:
+        yield from links("requery", said, _said(said.status, said.answer, said.explanation))
+
+
+def _verdicts(of: ArmRecords) -> Iterator[Link]:
+    yield from _one_to_one("verdicts", of.requery, of.verdicts)
+    for verdict in of.verdicts:
+        yield from links("verdicts", verdict, _judged(verdict, RULES[of.arm.protocol]))
+
+
+def _scores(of: ArmRecords) -> Iterator[Link]:
+    yield from in_step("scores", map(key_of, of.verdicts), map(key_of, of.scores))
+    samples = {record.id: record for record in of.samples}
+    baselines = {record.id: record for record in of.baseline}
+    told = {key_of(record): record for record in of.instructions}
+    checks = {key_of(record): record for record in of.checks}
+    verdicts = {key_of(record): record for record in of.verdicts}
+    for row in of.scores:
+        named = Arm(**{name: getattr(row, name) for name in Arm.model_fields})
+        yield from links("scores", row, "" if named == of.arm else "its names are those of another arm")
+        key = key_of(row)
+        if row.id in samples and row.id in baselines and all(key in part for part in (told, checks, verdicts)):
+            rest_on = (samples[row.id], baselines[row.id], told[key], checks[key], verdicts[key])
+            yield from links("scores", row, *score_faults(row, of.arm.protocol, *rest_on))
+
+
+_STAGES: Mapping[str, Callable[[ArmRecords], Iterator[Link]]] = {
+    "samples": _samples,
+    "baseline": _baseline,
+    "instructions": _instructions,
+    "counterfactuals": _counterfactuals,
+    "checks": _checks,
+    "requery": _requery,
+    "verdicts": _verdicts,
+    "scores": _scores,
+}
+
+
+def in_step(stage: str, above: Iterable[Key], here: Iterable[Key]) -> Iterator[Link]:
+    """A link for each item and edit: it stands there once, where the stage before has it, and no other does."""
+    wanted, found = list(dict.fromkeys(above)), list(here)
+    there, known = Counter(found), set(wanted)
+    order = zip([key for key in wanted if key in there], [k for k in dict.fromkeys(found) if k in known], strict=True)
+    displaced = next((key for key, other in order if key != other), None)
+    for key in wanted:
+        if there[key] != 1:
+            yield Link(stage, key, f"it stands there {there[key]} times" if key in there else "its line is missing")
+        else:
+            yield Link(stage, key, "from here on, the order is not that of the stage before" * (key == displaced))
+    for key in there:
+        if key not in known:
+            yield Link(stage, key, "the stage before has no such item and edit")
+
+
+def _one_to_one(stage: str, above: Sequence[Outcome], here: Sequence[Outcome]) -> Iterator[Link]:
+    yield from in_step(stage, map(key_of, above), map(key_of, here))
+    before = {key_of(record): record for record in above}
+    for record in here:
+        if key_of(record) in before:
+            yield from links(stage, record, _followed(record, before[key_of(record)], stage))
+
+
+def _followed(here: Outcome, above: Outcome, stage: str) -> str:
+    """A failure is carried on as it is, and nothing goes on after it."""
+    if not failed(above):
+        return _began(here, stage)
+    if not failed(here):
+        return f"it goes on, although the item had ended ({above.status} at {above.stage!r})"
+    return "" if carried(here) == carried(above) else "it ends in another way than the stage before says"
+
+
+def _began(here: Outcome, stage: str) -> str:
+    """What ends at a stage says so, and what does not end says nothing."""
+    wanted = stage if failed(here) else ""
+    return "" if here.stage == wanted else f"it says that it ended at {here.stage!r}, which is not so"
+
+
+def _edited_after(record: Counterfactual, told: Instruction, former: Counterfactual | None) -> str:
+    """An edit of a chain ends where the edit before has no picture."""
+    if former is not None and failed(former) and not failed(record):
+        return f"it goes on, although edit {former.edit} has no picture ({former.status})"
+    return _followed(record, told, "counterfactuals")
+
+
+def _said(status: Status, answer: str, explanation: str) -> str:
+    if status == Status.OK:
+        return "" if answer.strip() and explanation.strip() else "it is ok, and answer or explanation is empty"
+    return "it failed, and has an explanation" if explanation else ""
+
+
+def _unchanged(record: Counterfactual, former: Counterfactual | None, original: str, rules: Rules) -> str:
+    """A control that changes nothing may have the same bytes; an edit may not."""
+    source = former.image.sha256 if former is not None and former.image else original
+    same = record.image is not None and record.image.sha256 == source
+    return "it is ok, and the picture is the one it was to change" if same and rules.edits != "none" else ""
+
+
+def _tries(record: Counterfactual) -> str:
+    """Of the attempts of an editor that checks its own work, the last is the one that counts."""
+    if not record.tries or record.image is None:
+        return ""
+    last = record.tries[-1]
+    if last.image.sha256 != record.image.sha256:
+        return "its picture is not that of the last try"
+    return "its last try was rejected, and it is ok" if last.found.verified == 0 else ""
+
+
+def _judged(verdict: Verdict, rules: Rules) -> str:
+    if failed(verdict):
+        return "it failed, and has scores" if verdict.scores or verdict.grade is not None else ""
+    if set(verdict.scores) != set(rules.scores):
+        return f"its scores are not those of the protocol ({', '.join(rules.scores)})"
+    return "it has a grade, and the protocol has none" if verdict.grade is not None and not rules.graded else ""

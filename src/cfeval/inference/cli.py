@@ -1,0 +1,205 @@
+"""What the verbs about the store share: which store, and which calls some record files name.
+
+Write the calls that record files name into one archive, which replays them on another machine.
+
+Take the calls of an archive into the store; what is there already stays.
+
+Remove the calls that no record file names; what they cost stays in the ledger.
+
+Show for every model what is stored, what was sent and how it ended, and what it cost.
+
+Check that every stored call is the one its key names and every image the one its hash names.
+"""
+
+import hashlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from cfeval.core.errors import InputError
+from cfeval.core.jsonl import read_lines
+from cfeval.inference.remote.archive import export, read
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.settings import settings
+
+StoreFile = Annotated[Path | None, typer.Option("--store", help="The store; empty: the one of the settings.")]
+Records = Annotated[
+    list[Path] | None, typer.Argument(help="Record files (JSONL), or folders of them, whose calls are meant.")
+]
+
+
+def opened(path: Path | None, new: bool = False) -> Store:
+    """The store in a file.
+
+    Raises:
+        InputError: there is none, and it is not to be made.
+    """
+    file = path or Path(settings().store)
+    if not new and not file.is_file():
+        raise InputError(f"{file}: there is no response store; name one by --store")
+    return Store(file)
+
+
+def calls_named(records: Iterable[Path]) -> set[str]:
+    """The keys of all calls that record files name.
+
+    Raises:
+        InputError: a file that is missing, or not JSONL.
+    """
+    return {key for file in _files(records) for key in _keys(file)}
+
+
+def _files(records: Iterable[Path]) -> Iterator[Path]:
+    for path in records:
+        if path.is_dir():
+            yield from sorted(path.rglob("*.jsonl"))
+        else:
+            yield path
+
+
+def _keys(file: Path) -> Iterator[str]:
+    for number, line in enumerate(read_lines(file), start=1):
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{file}, line {number}: not JSON ({error.msg})") from None
+        yield from _named_in(record)
+
+
+def _named_in(content: Any) -> Iterator[str]:
+    """What stands under `calls`, wherever in a record."""
+    if isinstance(content, list):
+        for part in content:
+            yield from _named_in(part)
+    elif isinstance(content, dict):
+        yield from content.get("calls", ())
+        for part in content.values():
+            yield from _named_in(part)
+
+
+Archive = Annotated[Path, typer.Option("--out", help="Archive to write (ZIP); it appears whole or not at all.")]
+
+
+def run_export(out: Archive, records: Records = None, store: StoreFile = None) -> None:
+    """Write the calls that record files name into one archive, which replays them on another machine.
+
+    Without record files: all calls of the store. A call that the store lacks is taken from the archive that is there.
+    """
+    held = opened(store, new=True)
+    keys = calls_named(records) if records else {call.key for call in held.calls()}
+    print(f"{export(held, keys, out)} calls in {out}")
+
+
+def run_import(
+    archive: Annotated[Path, typer.Argument(help="An archive that `cfeval store export` wrote.")],
+    store: StoreFile = None,
+) -> None:
+    """Take the calls of an archive into the store; what is there already stays."""
+    if not archive.is_file():
+        raise InputError(f"{archive}: no such file")
+    for _ in read(archive):
+        pass  # all of it is checked before anything is taken
+    held = opened(store, new=True)
+    added = Counter(held.add(call, image) for call, image in read(archive))
+    print(f"{added[True]} new calls, {added[False]} known ones")
+
+
+def run_prune(
+    records: Records = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
+    store: StoreFile = None,
+) -> None:
+    """Remove the calls that no record file names; what they cost stays in the ledger."""
+    if not records:
+        raise InputError("name the record files whose calls are to stay, such as results/edct")
+    held = opened(store)
+    kept = calls_named(records)
+    unused = [call.key for call in held.calls() if call.key not in kept]
+    if not dry_run:
+        held.remove(unused)
+    print(f"{len(unused)} calls that no record names{'' if dry_run else ' removed'}")
+
+
+COLUMNS = {
+    "model": "model",
+    "stored": "stored",
+    "failed": "failed",
+    "sent": "sent",
+    "lost": "lost",
+    "input_tokens": "tokens in",
+    "output_tokens": "out",
+    "images": "images",
+    "spent_usd": "USD",
+    "reported_usd": "reported",
+    "listed_usd": "by list",
+}
+
+
+def run_stats(
+    store: StoreFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON, a list of one object a model.")] = False,
+) -> None:
+    """Show for every model what is stored, what was sent and how it ended, and what it cost.
+
+    stored: answers that are never paid for again; failed: failures that another run tries again; sent: paid attempts;
+    lost: those that are in flight, or were when their run died; they count for what was set aside, because they may
+    have been charged. USD is what the provider reported, else by the price list; where both are known, a line below
+    tells their difference.
+    """
+    held = opened(store)
+    rows = _rows(held.counts(), held.ledger())
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table(title=str(held.path), title_justify="left", box=SIMPLE)
+    for name, heading in COLUMNS.items():
+        table.add_column(heading, justify="left" if name == "model" else "right", no_wrap=name != "model")
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in COLUMNS))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    for row in rows:
+        if row["listed_where_reported_usd"] is not None:
+            difference = row["reported_usd"] - row["listed_where_reported_usd"]
+            print(f"{row['model']}: reported minus list {difference:+.4f} USD")
+
+
+def _rows(counts: dict[str, tuple[int, int]], ledger: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    sent = {row["model"]: row for row in ledger}
+    nothing = dict.fromkeys(ledger[0], None) if ledger else dict.fromkeys([*COLUMNS, "listed_where_reported_usd"], None)
+    return [
+        {**nothing, **sent.get(model, {}), "model": model}
+        | dict(zip(("stored", "failed"), counts.get(model, (0, 0)), strict=True))
+        for model in sorted({*counts, *sent})
+    ]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def run_verify(store: StoreFile = None) -> None:
+    """Check that every stored call is the one its key names and every image the one its hash names."""
+    held = opened(store)
+    if damage := held.damage():
+        raise InputError(f"{held.path}: damaged ({damage}); restore it from an export with `cfeval store import`")
+    count = 0
+    for call in held.calls():
+        count += 1
+        fault = call.fault()
+        if not fault and call.image is not None:
+            content = held.image(call.image)
+            if content is None or hashlib.sha256(content).hexdigest() != call.image:
+                fault = "has lost its image, or has another"
+        if fault:
+            raise InputError(f"{held.path}: call {call.key} {fault}; restore it with `cfeval store import`")
+    print(f"{held.path}: fine; {count} calls")

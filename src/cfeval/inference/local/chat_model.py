@@ -1,0 +1,203 @@
+"""A loaded checkpoint as a chat model: requests in batches, each reply drawn with its own seed.
+
+Chooses the next token of every row of a batch on its own: a row's tokens follow from its scores and its seed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import LogitsProcessor
+
+from cfeval.core.records import Status
+from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestError, pictures, rough_length
+from cfeval.inference.local.chat_loading import Loaded
+from cfeval.inference.local.devices import out_of_memory, ran_out, release
+from cfeval.inference.local.libraries import quiet
+
+_SMALLER = "lower max_pixels or max_tokens, set dtype: bfloat16, or spread it with device_map: auto"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen, and how many there may be."""
+
+    max_tokens: int
+    temperature: float
+    top_p: float
+    repetition_penalty: float
+
+
+class LocalChat:
+    """A chat model in this process; see `cfeval.inference.chat.ChatModel`."""
+
+    def __init__(self, loaded: Loaded, conversations: Conversations, sampling: Sampling, batch: int) -> None:
+        """`batch` is the most requests that are answered at once; it shrinks when memory runs out."""
+        self._loaded = loaded
+        self._conversations = conversations
+        self._sampling = sampling
+        self._batch = batch
+
+    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Answer every request; one that the model's processor refuses is `unparsable`.
+
+        Raises:
+            BackendError: a single request does not fit into memory.
+        """
+        replies: dict[int, ChatReply] = {}
+        with quiet("transformers"):
+            for numbers in self._batches(requests):
+                answered = self._answer([requests[n] for n in numbers])
+                replies.update(zip(numbers, answered, strict=True))
+        return [replies[n] for n in range(len(requests))]
+
+    def _batches(self, requests: Sequence[ChatRequest]) -> Iterator[list[int]]:
+        """Like goes with like, so that little is padding; the largest comes first, so that memory runs out early."""
+        kinds: dict[tuple[int, int], list[int]] = {}
+        for n, request in enumerate(requests):
+            kinds.setdefault((pictures(request), self._limit(request)), []).append(n)
+        for kind in sorted(kinds, reverse=True):
+            waiting = sorted(kinds[kind], key=lambda n: rough_length(requests[n]), reverse=True)
+            while waiting:
+                taken, waiting = waiting[: self._batch], waiting[self._batch :]
+                yield taken
+
+    def _answer(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """The replies of one batch; a batch that fails is halved until the request that fails stands alone."""
+        fault = ""
+        try:
+            return self._generate(requests)
+        except UnusableRequestError as error:
+            fault = str(error)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+        if fault and len(requests) == 1:
+            return [ChatReply(model=self._loaded.name, status=Status.UNPARSABLE, reason=fault)]
+        if not fault:
+            self._shrink(len(requests))
+        half = len(requests) // 2
+        return self._answer(requests[:half]) + self._answer(requests[half:])
+
+    def _shrink(self, tried: int) -> None:
+        release()  # outside of the handler, whose traceback would keep the tensors alive
+        if tried == 1:
+            dtype = str(self._loaded.model.dtype).removeprefix("torch.")
+            raise ran_out(f"model '{self._loaded.name}' ({dtype}) answered a single request", _SMALLER)
+        self._batch = min(self._batch, max(1, tried // 2))
+
+    def _generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        import torch
+
+        model = self._loaded.model
+        limit = self._limit(requests[0])
+        encoded = self._conversations.encode(requests)
+        _check_length(encoded["attention_mask"], model)
+        inputs = {name: _moved(tensor, model) for name, tensor in encoded.items()}
+        with torch.inference_mode():
+            rows = model.generate(
+                **inputs,
+                logits_processor=self._processors(requests, inputs["attention_mask"], limit),
+                max_new_tokens=limit,
+                do_sample=False,
+            )
+        prompt = inputs["input_ids"].shape[1]
+        return [self._reply(row, limit) for row in rows[:, prompt:].tolist()]
+
+    def _limit(self, request: ChatRequest) -> int:
+        """The longest reply, in tokens; it is one for all of a batch."""
+        return request.max_tokens or self._sampling.max_tokens
+
+    def _processors(self, requests: Sequence[ChatRequest], attention_mask: Any, limit: int) -> Any:
+        from transformers import LogitsProcessorList
+
+        how = self._sampling
+        processors = LogitsProcessorList()
+        if how.repetition_penalty != 1:
+            processors.append(RepetitionPenalty(how.repetition_penalty, attention_mask))
+        if how.temperature > 0:
+            seeds = [request.seed for request in requests]
+            processors.append(RowSampler(seeds, limit, how.temperature, how.top_p))
+        return processors
+
+    def _reply(self, tokens: list[int], limit: int) -> ChatReply:
+        """The reply up to the first token that ends it; what stands behind is padding."""
+        ends = set(self._loaded.model.generation_config.eos_token_id)
+        length = next((n for n, token in enumerate(tokens) if token in ends), None)
+        text = self._loaded.tokenizer.decode(tokens[:length], skip_special_tokens=True)
+        if length is not None:
+            return ChatReply(text=text, model=self._loaded.name)
+        reason = f"the reply was cut after max_tokens: {limit}"
+        return ChatReply(text=text, model=self._loaded.name, status=Status.TRUNCATED, reason=reason)
+
+
+def _check_length(attention_mask: Any, model: Any) -> None:
+    most = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    longest = int(attention_mask.sum(dim=1).max())
+    if most and longest >= most:
+        raise UnusableRequestError(f"the conversation has {longest} tokens, the model reads at most {most}")
+
+
+def _moved(tensor: Any, model: Any) -> Any:
+    return tensor.to(model.device, model.dtype) if tensor.is_floating_point() else tensor.to(model.device)
+
+
+class RowSampler(LogitsProcessor):
+    """Leaves each row a single token, so that taking the likeliest takes it.
+
+    Each row has a generator of its own, seeded by its request, and takes one uniform number from it a token; the token
+    is where the cumulative distribution passes that number. Nothing of a row depends on the other rows.
+    """
+
+    def __init__(self, seeds: Sequence[int], longest: int, temperature: float, top_p: float) -> None:
+        """`longest` is the most tokens that will be drawn."""
+        drawn = [
+            torch.rand(longest, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) for seed in seeds
+        ]
+        self._uniform = iter(torch.stack(drawn, dim=1))
+        self._temperature = temperature
+        self._top_p = top_p
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores (rows, vocabulary) with all but the drawn token of each row at minus infinity."""
+        del input_ids
+        precise = (scores.cpu() if scores.device.type == "mps" else scores).double()  # mps has no numbers of 64 bits
+        probabilities = nucleus(torch.softmax(precise / self._temperature, dim=-1), self._top_p)
+        chosen = draw(probabilities, next(self._uniform).to(precise.device)).to(scores.device)
+        return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
+
+
+class RepetitionPenalty(LogitsProcessor):
+    """Makes tokens that a row already holds less likely (CTRL, Section 4.1); padding is not part of a row."""
+
+    def __init__(self, penalty: float, attention_mask: Tensor) -> None:
+        """`attention_mask` (rows, prompt length) is 0 where a prompt is padded."""
+        self._penalty = penalty
+        self._padded = attention_mask == 0
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores (rows, vocabulary); positive ones are divided by the penalty, negative ones multiplied."""
+        prompt = self._padded.shape[1]
+        last = input_ids[:, prompt - 1 : prompt].expand(-1, prompt)
+        own = torch.cat([torch.where(self._padded, last, input_ids[:, :prompt]), input_ids[:, prompt:]], dim=1)
+        had = scores.gather(1, own)
+        return scores.scatter(1, own, torch.where(had < 0, had * self._penalty, had / self._penalty))
+
+
+def nucleus(probabilities: Tensor, top_p: float) -> Tensor:
+    """Probabilities (rows, vocabulary), those outside the smallest set that holds `top_p` of a row set to 0."""
+    if top_p >= 1:
+        return probabilities
+    ranked = probabilities.sort(dim=-1, descending=True).values
+    kept = ranked.cumsum(dim=-1) - ranked < top_p
+    threshold = ranked.where(kept, torch.inf).amin(dim=-1, keepdim=True)
+    return probabilities.where(probabilities >= threshold, 0.0)
+
+
+def draw(probabilities: Tensor, uniform: Tensor) -> Tensor:
+    """One column a row, (rows, 1), from weights (rows, vocabulary) and a number in [0, 1) a row."""
+    cumulative = probabilities.cumsum(dim=-1)
+    return torch.searchsorted(cumulative / cumulative[:, -1:], uniform[:, None], right=True)

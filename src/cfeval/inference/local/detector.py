@@ -1,0 +1,72 @@
+"""An open-vocabulary detector, and SAM 2 for the outline (EDCT-Bench 2026; there the detector is Moondream 3).
+
+Detectors: Grounding DINO (Liu et al. 2023) and OWLv2 (Minderer et al. 2023), as transformers has them. The segmenter:
+SAM 2 (Ravi et al. 2024), asked for what is in the box; without one the box itself is the mask.
+"""
+
+import numpy as np
+from PIL import Image
+
+from cfeval.core.images import Mask, Pixels
+from cfeval.inference.local import pretrained
+from cfeval.inference.local.libraries import quiet
+
+DETECTORS = {"grounding-dino": 0.25, "mm-grounding-dino": 0.25, "owlv2": 0.1, "owlvit": 0.1}
+"""The kinds of detector, and the score from which on the library takes a box for found."""
+SEGMENTERS = ("sam2", "sam2_video")
+"""The kinds of segmenter; checkpoints of SAM 2 call themselves after its video model."""
+_LETTERS = 200
+"""What is read of a longer text; Grounding DINO breaks on one of more than 256 tokens."""
+Box = tuple[float, float, float, float]
+
+
+class Detector:
+    """Finds boxes around what a text names."""
+
+    def __init__(self, loaded: pretrained.Loaded, threshold: float, boxes: int) -> None:
+        self.loaded, self.threshold, self.boxes = loaded, threshold, boxes
+
+    def __call__(self, pixels: Pixels, text: str) -> list[tuple[float, Box]]:
+        """Score and box (left, top, right, bottom, in pixels) of what is found in an image, (H, W, 3), surest first."""
+        import torch
+
+        label = text.lower().replace(".", " ").strip()[:_LETTERS]  # a full stop ends a label
+        processor, device = self.loaded.processor, self.loaded.device
+        with torch.inference_mode(), quiet("transformers"):
+            inputs = processor(images=Image.fromarray(pixels), text=[[label]], return_tensors="pt", truncation=True).to(
+                device
+            )
+            outputs = self.loaded.model(**inputs)
+            [found] = processor.post_process_grounded_object_detection(
+                outputs, threshold=self.threshold, target_sizes=[pixels.shape[:2]]
+            )
+        ranked = sorted(zip(found["scores"].tolist(), map(tuple, found["boxes"].tolist()), strict=True), reverse=True)
+        return ranked[: self.boxes]
+
+
+class Segmenter:
+    """SAM 2: the outline of what is in a box."""
+
+    def __init__(self, loaded: pretrained.Loaded) -> None:
+        self.loaded = loaded
+
+    def __call__(self, pixels: Pixels, boxes: list[Box]) -> Mask:
+        """All that is outlined in the boxes of an image, (H, W, 3): bool (H, W)."""
+        import torch
+
+        processor, device = self.loaded.processor, self.loaded.device
+        with torch.inference_mode():
+            asked = [[list(box) for box in boxes]]
+            inputs = processor(images=Image.fromarray(pixels), input_boxes=asked, return_tensors="pt").to(device)
+            outputs = self.loaded.model(**inputs, multimask_output=False)
+            [masks] = processor.post_process_masks(outputs.pred_masks.cpu(), inputs["original_sizes"])
+        return np.asarray(masks.bool().flatten(0, -3).any(0))
+
+
+def filled(boxes: list[Box], shape: tuple[int, ...]) -> Mask:
+    """The pixels of a picture, (H, W, …), that a box touches: bool (H, W)."""
+    mask = np.zeros(shape[:2], dtype=np.bool_)
+    for left, top, right, bottom in boxes:
+        rows = slice(max(0, int(np.floor(top))), max(0, int(np.ceil(bottom))))
+        mask[rows, max(0, int(np.floor(left))) : max(0, int(np.ceil(right)))] = True
+    return mask

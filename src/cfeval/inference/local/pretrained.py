@@ -1,0 +1,178 @@
+"""Models of the transformers library that look at pictures and do not talk: found, checked, loaded.
+
+What can be said about a local model in seconds, before any weight is read: for `cfeval doctor`.
+
+A plug-in is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
+
+Every hook but `build` has a default that follows from the fields, so that a plug-in says only what is special. What is
+built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from cfeval.core.errors import BackendError, CfevalError
+from cfeval.core.plugin import Plugin
+from cfeval.core.registry import Diagnostic, Resources
+from cfeval.inference.local import devices
+from cfeval.inference.local.devices import out_of_memory
+from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.libraries import LocalOptions, Package, check_packages, first_line, quiet
+from cfeval.inference.local.weights import weights_fault, weights_size
+
+_GIB = 2**30
+
+
+class Room(NamedTuple):
+    """Where a model computes, where its weights lie, the bytes of memory there, and what to do if those are too few."""
+
+    device: str
+    place: str
+    memory: int
+    advice: str
+
+
+def findings(
+    checkpoint: Checkpoint, packages: Iterable[Package], room: Callable[[], Room], size: Callable[[Path], int]
+) -> Generator[Diagnostic, None, bool]:
+    """Packages that are lacking, device, checkpoint, memory; returns whether the checkpoint is fine.
+
+    Args:
+        checkpoint: the model's.
+        packages: those that not every setting needs.
+        room: BackendError where there is no such device.
+        size: bytes that the weights in a folder will take.
+    """
+    there = None
+    try:
+        check_packages(packages)
+        there = room()
+        slow = ", which takes minutes an item with models of billions of weights" if there.device == "cpu" else ""
+        yield Diagnostic(True, f"computes on {there.device}{slow}")
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+    try:
+        folder = checkpoint.here()
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+        return False
+    yield Diagnostic(True, checkpoint.about(folder))
+    if there and folder:
+        need = size(folder)  # of the weights alone; what is computed needs some more
+        place = "the host" if there.place == "cpu" else there.place
+        text = f"the weights of '{checkpoint.name(folder)}' take {_gib(need)} of memory, {place} has "
+        fine = need < there.memory
+        yield Diagnostic(fine, f"{text}{_gib(there.memory)}" + ("" if fine else f"; {there.advice}"))
+    return True
+
+
+def finding(check: Callable[[], str]) -> Diagnostic:
+    """What a check says: its line, or that of its error."""
+    try:
+        return Diagnostic(True, check())
+    except CfevalError as error:
+        return Diagnostic(False, str(error))
+
+
+def _gib(size: int) -> str:
+    return f"{size / _GIB:.1f} GiB"
+
+
+SMALLER = "set device: cpu, or take a smaller model or a larger machine"
+"""What to do where the weights do not fit."""
+
+
+_HOW = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model on its device, and what makes its inputs."""
+
+    processor: Any
+    model: Any
+    device: str
+
+
+def checkpoint_of(model: str, revision: str) -> Checkpoint:
+    """The checkpoint of a folder or of a name on the hub."""
+    return Checkpoint(model, revision, "config.json", weights_fault)
+
+
+def check_kind(checkpoint: Checkpoint, kinds: Sequence[str]) -> str:
+    """The kind of model that a checkpoint is of.
+
+    Raises:
+        BackendError: none of `kinds`, or it is not there.
+    """
+    kind = str(checkpoint.content().get("model_type"))
+    if kind not in kinds:
+        raise BackendError(
+            f"model '{checkpoint.name()}' is a checkpoint of '{kind}', and one of {' or '.join(kinds)} is needed"
+        )
+    return kind
+
+
+def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoProcessor") -> Loaded:
+    """Load a checkpoint by classes of transformers.
+
+    Args:
+        checkpoint: what to load.
+        loader: the model's class, such as `CLIPSegForImageSegmentation`.
+        device: where to.
+        reader: the processor's class.
+
+    Raises:
+        BackendError: it is incomplete, or does not fit the class.
+    """
+    import transformers
+
+    folder = checkpoint.whole()
+    name = checkpoint.name(folder)
+    try:
+        with quiet("transformers"):
+            processor = getattr(transformers, reader).from_pretrained(folder, local_files_only=True)
+            model, found = getattr(transformers, loader).from_pretrained(folder, **_HOW)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        if out_of_memory(error):
+            raise
+        reason = first_line(error, folder, name)
+        raise BackendError(f"model '{name}' cannot be loaded as {loader} ({reason}); give another") from error
+    if absent := sorted(found["missing_keys"]):
+        raise BackendError(
+            f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
+            f"({absent[0]}, …); copy or download it again"
+        )
+    return Loaded(processor, model.eval().to(device), device)
+
+
+def examine(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterator[Diagnostic]:
+    """What can be said about a model before any weight is read: device, checkpoint, memory, kind."""
+
+    def room() -> Room:
+        found = devices.chosen(device)
+        return Room(found, found, devices.memory(found), SMALLER)
+
+    if (yield from findings(checkpoint, (), room, lambda folder: weights_size(folder, "float32"))):
+        yield finding(lambda: f"a checkpoint of {check_kind(checkpoint, kinds)}")
+
+
+class LocalPlugin(Plugin, LocalOptions):
+    """One that computes with a checkpoint on this machine."""
+
+    kinds: ClassVar[tuple[str, ...]] = ()
+    """The kinds of checkpoint that it can use."""
+
+    def resources(self) -> Resources:
+        """A GPU, unless the processor is asked for."""
+        return Resources(gpu=0 if self.device == "cpu" else 1)
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoint's files, where it is a folder."""
+        return tuple(map(str, checkpoint_of(self.model, self.revision).files()))
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device and checkpoint are there and fit."""
+        yield from examine(checkpoint_of(self.model, self.revision), self.kinds, self.device)

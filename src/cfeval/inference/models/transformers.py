@@ -1,0 +1,114 @@
+"""A local chat model: any vision-language or text model that the package `transformers` loads.
+
+Llama 3.2 Vision, Pixtral, InternVL3, Qwen2.5-VL, Gemma 3, Qwen3-VL and their like, from a folder or from the Hugging
+Face hub; text models serve as writers and judges. A reply depends on its own request only: prompts are padded on the
+left and masked, and every row of a batch draws its tokens with its own seed. In exact arithmetic the batch makes no
+difference; on a GPU with 16-bit numbers rounding may turn a close call, and `batch: 1` rules that out.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from cfeval.core.errors import BackendError
+from cfeval.core.registry import Diagnostic, Resources
+from cfeval.inference.chat import ChatModel
+from cfeval.inference.local import chat_loading, devices, pretrained
+from cfeval.inference.local.chat_inputs import Limits, obeyed
+from cfeval.inference.local.weights import weights_size
+
+
+class Options(chat_loading.LoadingOptions):
+    """Which model, how it is run and how it speaks."""
+
+    batch: int = Field(8, ge=1, le=1024)
+    """Requests answered at once; halved when memory runs out."""
+    max_tokens: int = Field(2048, ge=1)
+    """Longest reply, in tokens; a longer one is cut and has the status `truncated`."""
+    temperature: float = Field(0.0, ge=0, le=2)
+    """Of sampling; 0 takes the likeliest token. What the checkpoint itself recommends is not used."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Sampling from the likeliest tokens only, those that together have this probability."""
+    repetition_penalty: float = Field(1.0, gt=0, le=2)
+    """Over 1 makes tokens that the conversation already holds less likely."""
+    min_pixels: int | None = Field(None, ge=1)
+    """Fewest pixels of an image, width × height; a smaller one is enlarged."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Most pixels of an image, width × height; a larger one is made smaller."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Options":
+        if self.top_p < 1 and self.temperature == 0:
+            raise ValueError("top_p has no effect at temperature 0; set a temperature or leave top_p out")
+        if self.min_pixels and self.max_pixels and self.min_pixels > self.max_pixels:
+            raise ValueError("min_pixels is more than max_pixels")
+        if self.device_map and self.device != "auto":
+            raise ValueError("device and device_map exclude each other; leave one out")
+        if self.gpus > 1 and not self.device_map:
+            raise ValueError("a model uses several gpus only where device_map spreads it; set device_map: auto")
+        return self
+
+    @property
+    def limits(self) -> Limits:
+        """On the pixels of an image."""
+        return Limits(self.min_pixels, self.max_pixels)
+
+
+def needs(options: Options) -> Resources:
+    """GPUs, unless the processor is asked for."""
+    return Resources(gpu=0 if options.device == "cpu" else options.gpus)
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The checkpoint's files where it is a folder here; a model of the hub has none."""
+    return tuple(map(str, chat_loading.checkpoint_of(options).files()))
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Whether packages, device, checkpoint and memory will do; loads no weights."""
+
+    def room() -> pretrained.Room:
+        device = devices.chosen(options.device)
+        if options.device_map:
+            return pretrained.Room(device, "the whole machine", devices.memory_together(), chat_loading.SMALLER)
+        return pretrained.Room(device, device, devices.memory(device), chat_loading.SMALLER)
+
+    def size(folder: Path) -> int:
+        return weights_size(folder, options.dtype)
+
+    checkpoint = chat_loading.checkpoint_of(options)
+    fine = yield from pretrained.findings(checkpoint, chat_loading.packages(options), room, size)
+    if fine and options.limits:
+        sees = chat_loading.sees(checkpoint.content())
+        kept = f"{options.limits}, by its processor if it can, else by resizing beforehand"
+        yield Diagnostic(sees, kept if sees else _reads_text_only(checkpoint.name()))
+
+
+def build(options: Options) -> ChatModel:
+    """Load the model."""
+    from cfeval.inference.local.chat_inputs import Conversations
+    from cfeval.inference.local.chat_model import LocalChat, Sampling
+
+    loaded = chat_loading.load(options)
+    limits = _own_limits(loaded, options.limits)
+    sampling = Sampling(options.max_tokens, options.temperature, options.top_p, options.repetition_penalty)
+    conversations = Conversations(loaded.tokenizer, loaded.processor, limits, options.template)
+    return LocalChat(loaded, conversations, sampling, options.batch)
+
+
+def _own_limits(loaded: chat_loading.Loaded, limits: Limits) -> Limits:
+    """The limits that the processor leaves to us, which the user is told."""
+    if not limits:
+        return limits
+    if loaded.processor is None:
+        raise BackendError(_reads_text_only(loaded.name))
+    if obeyed(loaded.processor.image_processor, limits):
+        return Limits()
+    print(f"model '{loaded.name}': {limits}; its processor has no such limits, so images are resized", file=sys.stderr)
+    return limits
+
+
+def _reads_text_only(name: str) -> str:
+    return f"model '{name}' reads text only; leave min_pixels and max_pixels out"

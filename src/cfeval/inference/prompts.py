@@ -1,0 +1,282 @@
+"""How writers and judges ask a chat model: one turn, and one repair turn where the reply cannot be read.
+
+Prompt templates: Markdown files with named placeholders, `{question}`.
+
+A plug-in is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
+
+Every hook but `build` has a default that follows from the fields, so that a plug-in says only what is special. What is
+built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
+"""
+
+import hashlib
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from cfeval.core import registry
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture
+from cfeval.core.plugin import Plugin, component
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOptions
+from cfeval.core.sampling import derive
+from cfeval.inference.chat import ChatReply, ChatRequest, Dialogue, Turn
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+def prompt_file(name: str, *, protocol: str, study: str = "edct", folder: Path | None = None) -> Path:
+    """The file of the template `name` of a protocol, in the package or in a folder of the user's own."""
+    shipped = Path(str(resources.files("cfeval"))) / study / "prompts" / protocol
+    return (folder if folder is not None else shipped) / f"{name}.md"
+
+
+def load_prompt(name: str, *, protocol: str, study: str = "edct", folder: Path | None = None) -> str:
+    """The template `name` of a protocol, from the package or from a folder of the user's own.
+
+    Raises:
+        InputError: there is no such template, it is not text, or it is empty.
+    """
+    where = f"{name}.md in {folder if folder is not None else f'the protocol {protocol}'}"
+    try:
+        text = prompt_file(name, protocol=protocol, study=study, folder=folder).read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        raise InputError(f"the prompt {where} is not UTF-8 text; save it as UTF-8") from None
+    except OSError:
+        raise InputError(f"no prompt {where}") from None
+    if not text:
+        raise InputError(f"the prompt {where} is empty; write it, or leave the folder out for the package's")
+    return text
+
+
+def fill(template: str, **values: str) -> str:
+    """Put values into a template in one pass, so that braces inside a value are left alone.
+
+    Raises:
+        InputError: the template names a placeholder that has no value.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            begins = " ".join(template[:40].split())
+            allowed = ", ".join(sorted(values))
+            raise InputError(f"the prompt that begins {begins!r} names {{{match[1]}}}; it may name {allowed}")
+        return values[match[1]]
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def fill_marked(template: str, **values: str) -> str:
+    """Like `fill`, with one value more: `{mark}`, eight hexadecimal digits that occur in none of the values.
+
+    A template that ends its delimiters in {mark} holds texts that no text can break out of. The same values have the
+    same mark.
+    """
+    texts = [value.lower() for value in values.values()]
+    mark = _digest("\x1f".join(texts))
+    while any(mark in text for text in texts):
+        mark = _digest(mark)
+    return fill(template, mark=mark, **values)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+
+
+T = TypeVar("T")
+
+
+class AskingOptions(PluginOptions):
+    """Which model is asked, and with which templates."""
+
+    model: dict[str, Any]
+    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
+    prompts: str = ""
+    """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
+
+
+@dataclass(frozen=True)
+class Form(Generic[T]):
+    """A question that a protocol has: its two templates, what they are filled with, and how a reply is bound and read.
+
+    The templates are `name` and `name`_repair in a folder of the package; where the first has variants, `opening` is
+    the name of the one that is used. `schema` is the JSON schema of the reply, for a server that enforces it; `read`
+    says what a reply's text says, None where it cannot be read. `max_tokens` is the protocol's limit, None where it has
+    none; `seen` says that a picture is shown with the opening; `arrange` is done to the opening before it is filled.
+    """
+
+    folder: str
+    name: str
+    placeholders: tuple[str, ...]
+    schema: Mapping[str, Any]
+    read: Callable[[str], T | None]
+    max_tokens: int | None = None
+    seen: bool = False
+    arrange: Callable[[str], str] = str
+    opening: str = ""
+
+    @property
+    def templates(self) -> tuple[str, str]:
+        """Their names."""
+        return self.opening or self.name, f"{self.name}_repair"
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """A form with its templates, ready to be asked; `max_tokens` is None where the model's own limit holds."""
+
+    form: Form[T]
+    opening: str
+    repair: str
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Heard(Generic[T]):
+    """What was read in the reply, or the status and reason why nothing was; `raw` is what came, as it came."""
+
+    value: T | None
+    raw: str
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+def model_of(options: AskingOptions) -> tuple[Component, ...]:
+    """The chat model, as a part."""
+    return (("chat", options.model),)
+
+
+def question(options: AskingOptions, form: Form[T]) -> Question[T]:
+    """Load the templates of a form, from the user's own folder where one is named.
+
+    Raises:
+        InputError: a template is missing, empty, or cannot be arranged.
+    """
+    opening, repair = (_template(options, form, name) for name in form.templates)
+    limit = None if "max_tokens" in options.model else form.max_tokens
+    return Question(form, opening, repair, limit)
+
+
+def template_files(options: AskingOptions, *forms: Form[Any]) -> tuple[str, ...]:
+    """The files of the templates."""
+    found = (_file(options, form, name) for form in forms for name in form.templates)
+    return tuple(dict.fromkeys(map(str, found)))
+
+
+def template_faults(options: AskingOptions, *forms: Form[Any]) -> Iterator[Diagnostic]:
+    """What is wrong with the templates: a file is missing, or names a placeholder that has no value."""
+    for form in forms:
+        for name in form.templates:
+            try:
+                fill_marked(_template(options, form, name), **dict.fromkeys(form.placeholders, ""))
+            except InputError as error:
+                yield Diagnostic(False, f"{_file(options, form, name)}: {error}")
+
+
+def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[CallEstimate, ...]:
+    """The calls of `ask`, for every form, from those that the chat model makes for one request."""
+    model = registry.estimate_calls("chat", options.model)
+    return tuple(call for form in forms for call in _expected(model, question(options, form)))
+
+
+def ask(
+    asked: Question[T], item: str, values: Mapping[str, str], seed: int, picture: Picture | None = None
+) -> Dialogue[Heard[T]]:
+    """Ask, and ask once more in the same conversation where the reply cannot be read.
+
+    Args:
+        asked: the question.
+        item: the sample's id.
+        values: what is filled into both templates.
+        seed: of this conversation; each turn derives its own.
+        picture: what is shown, where the form has a picture.
+    """
+    form = asked.form
+    opening = Turn("user", fill_marked(asked.opening, **values), picture if form.seen else None)
+    repair = Turn("user", fill_marked(asked.repair, **values))
+    first = yield ChatRequest(item, (opening,), derive(seed, "reply"), form.schema, asked.max_tokens)
+    value = form.read(first.text) if first.status == Status.OK else None
+    if value is not None or first.status != Status.OK or not first.text.strip():
+        return _heard(value, first)
+    turns = (opening, Turn("assistant", first.text), repair)
+    second = yield ChatRequest(item, turns, derive(seed, "repair"), form.schema, asked.max_tokens)
+    return _heard(form.read(second.text) if second.status == Status.OK else None, first, second)
+
+
+def named_texts(texts: Mapping[str, str]) -> str:
+    """Several replies in one text, each under its name; a single one is left as it is."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "\n\n".join(f"=== {name} ===\n{text}" for name, text in texts.items())
+
+
+def _own(options: AskingOptions, form: Form[Any]) -> Path | None:
+    """The user's own folder for a form, None for the package's."""
+    if not options.prompts:
+        return None
+    inner = Path(options.prompts) / form.folder
+    return inner if inner.is_dir() else Path(options.prompts)
+
+
+def _file(options: AskingOptions, form: Form[Any], name: str) -> Path:
+    return prompt_file(name, protocol=form.folder, folder=_own(options, form))
+
+
+def _template(options: AskingOptions, form: Form[Any], name: str) -> str:
+    text = load_prompt(name, protocol=form.folder, folder=_own(options, form))
+    return form.arrange(text) if name == form.templates[0] else text
+
+
+def _expected(model: tuple[CallEstimate, ...], asked: Question[Any]) -> Iterator[CallEstimate]:
+    first, both = len(asked.opening), len(asked.opening) + len(asked.repair)
+    for prompt, repair in ((first, False), (both, True)):
+        for call in model:
+            limit = asked.max_tokens or call.max_tokens
+            pictures = int(asked.form.seen)
+            yield replace(call, prompt=prompt, pictures=pictures, max_tokens=limit, repair=repair)
+
+
+def _heard(value: T | None, *replies: ChatReply) -> Heard[T]:
+    last = replies[-1]
+    names = ("reply", "reply to the repair turn")
+    raw = named_texts({name: reply.text for name, reply in zip(names, replies, strict=False)})
+    calls = tuple(call for reply in replies for call in reply.calls)
+    if value is not None:
+        return Heard(value, raw, calls=calls)
+    if last.status != Status.OK:
+        return Heard(None, raw, last.status, last.reason, calls)
+    return Heard(None, raw, Status.UNPARSABLE, _fault(replies), calls)
+
+
+def _fault(replies: tuple[ChatReply, ...]) -> str:
+    if len(replies) == 1:
+        return "the reply is empty"
+    return "neither the reply nor the one to the repair turn has the form that was asked for"
+
+
+class ChatPlugin(Plugin, AskingOptions):
+    """One that asks a chat model: which, and with which templates."""
+
+    model: dict[str, Any] = component("chat")
+    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
+
+    @abstractmethod
+    def forms(self, protocol: str = "") -> Sequence[Form[Any]]:
+        """What is asked of the model, one after the other."""
+
+    def dependencies(self, protocol: str = "") -> tuple[str, ...]:
+        """The templates."""
+        return template_files(self, *self.forms(protocol))
+
+    def diagnose(self, protocol: str = "") -> Iterator[Diagnostic]:
+        """Templates that cannot be filled."""
+        yield from template_faults(self, *self.forms(protocol))
+
+    def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
+        """Each form, and each again where a reply must be repaired."""
+        return expected(self, *self.forms(protocol))

@@ -1,0 +1,167 @@
+"""An export of the response store: one ZIP file, the same bytes for the same calls, without times or costs of attempts.
+
+`calls.jsonl` holds a line a call, by key; `images/<sha256>` what came back as images. Nothing is compressed, because
+another version of a compressor would give other bytes.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO
+
+from cfeval.core.errors import InputError
+from cfeval.core.files import write_bytes_by
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache_db import COLUMNS, StoredCall
+from cfeval.inference.remote.request import canonical
+
+INDEX = "calls.jsonl"
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+_NO_ARCHIVE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+"""What the standard library raises over a file that is no ZIP file, or an odd one."""
+
+
+def export(store: Store, keys: Iterable[str], out: Path) -> int:
+    """Write the calls of these keys; those that the store lacks are taken from the archive at `out`, if there is one.
+
+    Of the calls no more than the keys and the names of images are in memory.
+
+    Returns:
+        How many calls were written.
+
+    Raises:
+        InputError: some calls are in neither, or an image is lost.
+    """
+    wanted = sorted(set(keys))
+
+    def write(path: Path) -> None:
+        with tempfile.TemporaryFile(dir=path.parent) as index:
+            images = _write_index(store, wanted, out, index)
+            with ExitStack() as stack:
+                former = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
+                archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
+                _copy(index, archive)
+                for sha256 in sorted(images):
+                    name = f"images/{sha256}"
+                    found = former.read(name) if former and images[sha256] else _image(store, sha256)
+                    archive.writestr(_entry(name), found)
+
+    write_bytes_by(out, write)
+    return len(wanted)
+
+
+def _write_index(store: Store, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
+    """Write a line for each call; returns the images that they name, and whether the former archive has them."""
+    stored, former = _InOrder(store.calls(wanted)), _InOrder(call for call, _ in read(out))
+    images: dict[str, bool] = {}
+    lost: list[str] = []
+    for key in wanted:
+        own = stored.at(key)
+        call = own or former.at(key)
+        if call is None:
+            lost.append(key)
+        else:
+            index.write(f"{_line(call)}\n".encode())
+            if call.image:
+                images[call.image] = images.get(call.image, False) or own is None
+    if lost:
+        raise InputError(
+            f"{store.path}: {len(lost)} of {len(wanted)} calls are not in the store (first: {lost[0][:12]}…); import "
+            "the archive that has them with `cfeval store import`"
+        )
+    return images
+
+
+class _InOrder:
+    """Calls that come in the order of their keys, looked up in that order; nothing is read before the first look."""
+
+    def __init__(self, calls: Iterator[StoredCall]) -> None:
+        self._calls = calls
+        self._next: StoredCall | None = None
+
+    def at(self, key: str) -> StoredCall | None:
+        """The call of a key that is not before the last one asked for."""
+        while self._next is None or self._next.key < key:
+            self._next = next(self._calls, None)
+            if self._next is None:
+                return None
+        return self._next if self._next.key == key else None
+
+
+def _copy(index: IO[bytes], archive: zipfile.ZipFile) -> None:
+    entry = _entry(INDEX)
+    entry.file_size = index.tell()  # decides on the form of the entry: one over 2 GB needs another
+    index.seek(0)
+    with archive.open(entry, "w") as stream:
+        shutil.copyfileobj(index, stream)
+
+
+def _line(call: StoredCall) -> str:
+    return canonical(dict(zip(COLUMNS, call.row(), strict=True)))
+
+
+def _image(store: Store, sha256: str) -> bytes:
+    image = store.image(sha256)
+    if image is None:
+        raise InputError(f"{store.path}: the image {sha256} is lost; restore it with `cfeval store import`")
+    return image
+
+
+def read(path: Path) -> Iterator[tuple[StoredCall, bytes | None]]:
+    """The calls of an archive and their images, checked; none where there is no file.
+
+    Raises:
+        InputError: not such an archive, or a call or image is not what its hash says.
+    """
+    if not path.exists():
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            last = ""
+            for number, line in enumerate(archive.open(INDEX), start=1):  # bytes: texts may hold other line ends
+                place = f"{path}: {INDEX}, line {number}"
+                call, image = _checked(place, line.decode("utf-8").removesuffix("\n"), archive)
+                if call.key <= last:
+                    raise InputError(
+                        f"{place}: not in the order of keys; take the archive from where it came from again"
+                    )
+                last = call.key
+                yield call, image
+    except _NO_ARCHIVE as error:
+        raise InputError(f"{path}: not an export of a response store ({' '.join(str(error).split())})") from None
+
+
+def _checked(place: str, line: str, archive: zipfile.ZipFile) -> tuple[StoredCall, bytes | None]:
+    try:
+        call = StoredCall(**json.loads(line))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{place}: not a stored call ({type(error).__name__})") from None
+    if fault := call.fault():
+        raise InputError(f"{place}: {fault}; take the archive from where it came from again")
+    image = archive.read(f"images/{call.image}") if call.image else None
+    if image is not None and hashlib.sha256(image).hexdigest() != call.image:
+        raise InputError(
+            f"{place}: its image is not what its hash says; take the archive from where it came from again"
+        )
+    return call, image
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _LONG_AGO)
+    entry.external_attr = 0o644 << 16
+    return entry

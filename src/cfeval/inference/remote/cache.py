@@ -1,0 +1,280 @@
+"""The response store and the ledger: one SQLite file (WAL) that all jobs of a machine share.
+
+calls    what was asked and what came back, by key; a row is written the moment the answer is there
+images   images that came back, by SHA-256
+claims   who is at a call now, so that two jobs that ask the same send it once
+sends    the ledger: a row per paid attempt, written before it leaves, so that what a killed run had in flight is known
+"""
+
+import os
+import socket
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from cfeval.core.errors import BackendError, InputError
+from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
+from cfeval.inference.remote.request import Call, Reply, Usage
+
+_SCHEMA = """
+CREATE TABLE calls (
+    key TEXT PRIMARY KEY, api TEXT NOT NULL, base_url TEXT NOT NULL, model TEXT NOT NULL, request TEXT NOT NULL,
+    draw INTEGER NOT NULL, item TEXT NOT NULL, reply TEXT NOT NULL, final INTEGER NOT NULL, image TEXT,
+    seal TEXT NOT NULL
+);
+CREATE TABLE images (sha256 TEXT PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE claims (key TEXT PRIMARY KEY, holder TEXT NOT NULL, since REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE sends (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, model TEXT NOT NULL, sent_at REAL NOT NULL, reserved_usd REAL NOT NULL,
+    ended TEXT, reported_usd REAL, listed_usd REAL,
+    input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0, images INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX sends_of_call ON sends (key);
+"""
+BROKEN_OFF = "broken off"
+"""How a paid attempt ended that was not waited for, as by Ctrl-C."""
+_SPENT = "coalesce(reported_usd, listed_usd, reserved_usd)"
+"""What a send counts for: what the provider said, else the list price, else what was set aside for it."""
+
+
+class BudgetError(BackendError):
+    """The budget allows no further call."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many calls may be sent, and how much spent, in the store's life; None is no limit."""
+
+    max_calls: int | None = None
+    max_cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """How a paid attempt ended and what it cost.
+
+    `send` is its number in the ledger; `ended` is `ok` or the kind of fault; `usage` is what it used, where that is
+    told, and `listed_usd` what that costs by the price list, where it has the model. `charged` says that it may cost
+    something: where nothing says how much, what was set aside for it stays so.
+    """
+
+    send: int
+    ended: str
+    usage: Usage | None
+    listed_usd: float | None
+    charged: bool
+
+
+class Store:
+    """The store in a file; made where there is none.
+
+    Raises:
+        InputError: the file is no such store.
+        OutputError: it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._holder = f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}:{uuid.uuid4().hex}"
+        with self._speaking():
+            self._db = opened(path, _SCHEMA)
+
+    def close(self) -> None:
+        """Let go of the file and of every call that this store holds."""
+        with suppress(sqlite3.Error):
+            self._db.execute("DELETE FROM claims WHERE holder = ?", (self._holder,))
+        self._db.close()
+
+    def find(self, key: str) -> Reply | None:
+        """The reply to a call, if it is there.
+
+        Raises:
+            InputError: it is there, but damaged.
+        """
+        with self._speaking():
+            row = self._db.execute("SELECT reply, image FROM calls WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        image = self.image(row[1])
+        try:
+            if row[1] is not None and image is None:
+                raise ValueError("no image")
+            return Reply.from_json(row[0], image)
+        except (ValueError, TypeError, KeyError):
+            raise InputError(
+                f"{self.path}: call {key} is damaged; see `cfeval store verify`, restore the store from an export"
+            ) from None
+
+    def image(self, sha256: str | None) -> bytes | None:
+        """An image by its hash."""
+        with self._speaking():
+            row = self._db.execute("SELECT content FROM images WHERE sha256 = ?", (sha256,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def claim(self, key: str, longest: float) -> bool:
+        """Take a call as one's own; False while another job that lives holds it, for `longest` seconds at most."""
+        now = time.time()
+        with self._speaking(), transaction(self._db):
+            held = self._db.execute("SELECT holder, since FROM claims WHERE key = ?", (key,)).fetchone()
+            if held is not None and held[0] != self._holder and held[1] > now - longest and _alive(held[0]):
+                return False
+            self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, self._holder, now))
+            return True
+
+    def release(self, key: str) -> None:
+        """Give a call back that is not sent after all."""
+        with suppress(sqlite3.Error):  # who comes next finds out, and says it better
+            self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (key, self._holder))
+
+    def keep(self, call: Call, reply: Reply, settlement: Settlement | None = None) -> None:
+        """Store a reply, settle its last attempt and let go of the call, all at once.
+
+        A reply that stands is never replaced by one that does not.
+        """
+        stored = StoredCall.of(call, reply)
+        with self._speaking(), transaction(self._db):
+            self._write(stored, reply.image)
+            if settlement is not None:
+                self._settle(settlement)
+            self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (call.key, self._holder))
+
+    def send(self, call: Call, reserved_usd: float, budget: Budget) -> int:
+        """Note that a paid attempt is about to leave; returns its number in the ledger.
+
+        Raises:
+            BudgetError: it would go over the budget.
+        """
+        with self._speaking(), transaction(self._db):
+            self._refuse_over(budget, reserved_usd)
+            cursor = self._db.execute(
+                "INSERT INTO sends (key, model, sent_at, reserved_usd) VALUES (?, ?, ?, ?)",
+                (call.key, call.model, time.time(), reserved_usd),
+            )
+            return int(cursor.lastrowid or 0)
+
+    def _refuse_over(self, budget: Budget, reserved_usd: float) -> None:
+        if budget.max_calls is not None:
+            (calls,) = self._db.execute("SELECT count(*) FROM sends").fetchone()
+            if calls >= budget.max_calls:
+                raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
+        if budget.max_cost_usd is not None:
+            (usd,) = self._db.execute(f"SELECT coalesce(sum({_SPENT}), 0) FROM sends").fetchone()
+            if usd + reserved_usd > budget.max_cost_usd:
+                spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
+                raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
+
+    def settle(self, settlement: Settlement) -> None:
+        """Note how a paid attempt ended."""
+        with self._speaking():
+            self._settle(settlement)
+
+    def _settle(self, how: Settlement) -> None:
+        used = how.usage or Usage()
+        self._db.execute(
+            "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"
+            " images = ?, reserved_usd = iif(?, reserved_usd, 0) WHERE id = ?",
+            (
+                *(how.ended, used.cost_usd, how.listed_usd, used.input_tokens, used.output_tokens, used.images),
+                *(how.charged, how.send),
+            ),
+        )
+
+    def calls(self, keys: Iterable[str] | None = None) -> Iterator[StoredCall]:
+        """The rows of these keys, or all, in the order of their keys; a key that is not there is left out."""
+        wanted = None if keys is None else sorted(set(keys))
+        select = f"SELECT {', '.join(COLUMNS)} FROM calls"
+        with self._speaking():
+            found = (
+                self._db.execute(f"{select} ORDER BY key")
+                if wanted is None
+                else (row for key in wanted for row in self._db.execute(f"{select} WHERE key = ?", (key,)))
+            )
+            for row in found:
+                yield StoredCall(**{**dict(zip(COLUMNS, row, strict=True)), "final": bool(row[8])})
+
+    def add(self, stored: StoredCall, image: bytes | None) -> bool:
+        """Add a row of another store; whether it was new here."""
+        with self._speaking():
+            known = self._db.execute("SELECT final FROM calls WHERE key = ?", (stored.key,)).fetchone()
+        if known is None or (stored.final and not known[0]):
+            with self._speaking(), transaction(self._db):
+                self._write(stored, image)
+            return True
+        return False
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove calls and the images that no other call has; the ledger keeps what they cost."""
+        with self._speaking(), transaction(self._db):
+            self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
+            self._db.execute("DELETE FROM images WHERE sha256 NOT IN (SELECT image FROM calls WHERE image IS NOT NULL)")
+
+    def ledger(self) -> list[dict[str, object]]:
+        """A line a model: calls stored, sends and how they ended, tokens, cost as reported and by the price list."""
+        with self._speaking():
+            rows = self._db.execute(
+                "SELECT model, count(*) AS sent, sum(ended IS NULL OR ended = ?) AS lost, sum(ended = 'ok') AS good,"
+                " sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(images) AS images,"
+                " sum(reported_usd) AS reported_usd, sum(listed_usd) AS listed_usd,"
+                " sum(iif(reported_usd IS NOT NULL, listed_usd, NULL)) AS listed_where_reported_usd,"
+                f" sum({_SPENT}) AS spent_usd FROM sends GROUP BY model ORDER BY model",
+                (BROKEN_OFF,),
+            )
+            names = [column[0] for column in rows.description]
+            return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
+
+    def paid(self, keys: Iterable[str]) -> tuple[int, float]:
+        """How often some calls were sent, and what that cost in USD, whenever it was."""
+        wanted = [(key,) for key in set(keys)]
+        with self._speaking():
+            query = f"SELECT count(*), coalesce(sum({_SPENT}), 0) FROM sends WHERE key = ?"
+            rows = [self._db.execute(query, key).fetchone() for key in wanted]
+        return sum(row[0] for row in rows), sum(row[1] for row in rows)
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """For each model: stored answers that stand, and failures that another run would try again."""
+        with self._speaking():
+            rows = self._db.execute("SELECT model, sum(final), sum(NOT final) FROM calls GROUP BY model").fetchall()
+        return {model: (final, failed) for model, final, failed in rows}
+
+    def damage(self) -> str:
+        """What SQLite finds wrong with the file; empty where nothing is."""
+        with self._speaking():
+            said = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        return "" if said == "ok" else " ".join(said.split())
+
+    def _write(self, stored: StoredCall, image: bytes | None) -> None:
+        if stored.image is not None and image is not None:
+            self._db.execute("INSERT OR IGNORE INTO images VALUES (?, ?)", (stored.image, image))
+        self._db.execute(
+            f"INSERT INTO calls VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (key) DO UPDATE SET"
+            " item = excluded.item, reply = excluded.reply, final = excluded.final, image = excluded.image,"
+            " seal = excluded.seal WHERE NOT calls.final",
+            stored.row(),
+        )
+
+    def _speaking(self) -> AbstractContextManager[None]:
+        return speaking(self.path)
+
+
+def _reached(name: str, limit: float, spent: str) -> str:
+    return (
+        f"the budget calls.{name} = {limit:g} is reached: {spent}; all that was paid for is stored: raise it and run "
+        "again to go on"
+    )
+
+
+def _alive(holder: str) -> bool:
+    """Whether the process that holds a call lives; one of another machine may."""
+    host, pid, began, _ = holder.rsplit(":", 3)
+    if host != socket.gethostname():
+        return True
+    try:
+        return f"{psutil.Process(int(pid)).create_time():.2f}" == began
+    except psutil.Error:
+        return False

@@ -1,0 +1,171 @@
+"""The SQLite file behind the response store: made, opened, and what SQLite says about it in one line.
+
+A row of the response store, as it lies in the file and in an export; and what may be wrong with it.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from cfeval.core.errors import InputError, OutputError
+from cfeval.inference.remote.request import Call, Reply, canonical, key_of
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that is writing."""
+SYNCHRONOUS = "NORMAL"
+"""A crash of the machine may lose the last calls, never more; a crash of the process loses none."""
+NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "gluster", "panfs", "weka", "afs", "pvfs", "9p")
+"""How the names of file systems begin, or go on after `fuse.`, that several machines may share."""
+_OURS = 0x63666576
+"""SQLite's `application_id` of a response store: "cfev"."""
+_VERSION = 1
+
+
+def opened(path: Path, schema: str) -> sqlite3.Connection:
+    """Open the file; made where there is none.
+
+    On a local disk it is in WAL mode, so that readers and a writer do not wait for each other. That mode keeps an index
+    in memory, which the jobs of several machines cannot share; so elsewhere it is in the mode of a rollback journal.
+
+    Raises:
+        InputError: the file is another database, or one of another version.
+        sqlite3.Error: see `speaking`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    try:
+        db.execute(f"PRAGMA synchronous={'FULL' if shared(path) else SYNCHRONOUS}")
+        if not _is_ours(db, path):
+            with transaction(db):
+                _make(db, path, schema)
+        db.execute(f"PRAGMA journal_mode={'TRUNCATE' if shared(path) else 'WAL'}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def shared(path: Path) -> bool:
+    """Whether a file lies where other machines may use it too."""
+    import psutil
+
+    there = path.resolve()
+    mounted = [part for part in psutil.disk_partitions(all=True) if there.is_relative_to(part.mountpoint)]
+    innermost = max(mounted, key=lambda part: len(part.mountpoint), default=None)
+    return innermost is not None and innermost.fstype.removeprefix("fuse.").startswith(NETWORK)
+
+
+def _make(db: sqlite3.Connection, path: Path, schema: str) -> None:
+    if _is_ours(db, path):
+        return  # another process was faster
+    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise InputError(f"{path}: a database, but not a response store; name another file by calls.store")
+    for statement in schema.split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {_OURS}")
+    db.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _is_ours(db: sqlite3.Connection, path: Path) -> bool:
+    marked, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if marked == _OURS and version != _VERSION:
+        raise InputError(
+            f"{path}: a response store of version {version}, and this cfeval reads version {_VERSION}; name another "
+            "file by calls.store and import what the version that made it exports"
+        )
+    return bool(marked == _OURS)
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+            db.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def speaking(path: Path) -> Iterator[None]:
+    """Turns what SQLite says into one line."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise OutputError(f"{path}: the response store cannot be used ({error}); {_advice(str(error))}") from None
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{path}: not a response store, or a damaged one ({error}); name another file by calls.store, and fill it "
+            "from an export with `cfeval store import`"
+        ) from None
+
+
+def _advice(text: str) -> str:
+    if "full" in text or "I/O" in text:
+        return "free some space and run again: nothing that is stored is lost"
+    if "locked" in text:
+        return "another process holds it; end that or wait, then run again"
+    return "make the file and its folder writable, or name another by calls.store"
+
+
+@dataclass(frozen=True)
+class StoredCall:
+    """A call and its reply. `key` is the hash of what was asked, `seal` that of all the rest."""
+
+    key: str
+    api: str
+    base_url: str
+    model: str
+    request: str
+    draw: int
+    item: str
+    reply: str
+    final: bool
+    image: str | None
+    seal: str
+
+    @classmethod
+    def of(cls, call: Call, reply: Reply) -> "StoredCall":
+        """The row of a call and its reply."""
+        unsealed = cls(
+            key=call.key,
+            api=call.api,
+            base_url=call.base_url,
+            model=call.model,
+            request=canonical(call.request),
+            draw=call.draw,
+            item=call.item,
+            reply=reply.as_json(),
+            final=reply.final,
+            image=hashlib.sha256(reply.image).hexdigest() if reply.image is not None else None,
+            seal="",
+        )
+        return replace(unsealed, seal=unsealed._sealed())
+
+    def row(self) -> tuple[str | int | None, ...]:
+        """Its fields, in the order of `COLUMNS`."""
+        return tuple(getattr(self, name) for name in COLUMNS)
+
+    def fault(self) -> str:
+        """What is wrong with the row; empty where nothing is."""
+        try:
+            asked = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.draw)
+            final = Reply.from_json(self.reply, None).final
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            return f"cannot be read ({type(error).__name__})"
+        if asked != self.key:
+            return "is not the call that its key names"
+        return "" if self._sealed() == self.seal and final == self.final else "was changed after it was stored"
+
+    def _sealed(self) -> str:
+        return hashlib.sha256(canonical(self.row()[:-1]).encode()).hexdigest()
+
+
+COLUMNS = tuple(field.name for field in fields(StoredCall))

@@ -1,0 +1,317 @@
+"""A call in, a reply out: from the store, or sent, retried, paid for and stored.
+
+The attempts at one call: when another is made, how long it waits, and when it is given up.
+"""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import httpx2
+
+from cfeval.core.config import Calls
+from cfeval.core.errors import BackendError, CfevalError
+from cfeval.core.records import Status
+from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, Settlement, Store
+from cfeval.inference.remote.cost import Price, Prices
+from cfeval.inference.remote.faults import Fault, Reaction
+from cfeval.inference.remote.openai_api import fault_as_reply
+from cfeval.inference.remote.rate_limit import Limiter
+from cfeval.inference.remote.request import Call, Reply, Usage
+from cfeval.inference.remote.settings import Meter
+
+T = TypeVar("T")
+_BACK_OFF = 0.5
+_LONGEST_BACK_OFF = 30.0
+
+
+@dataclass
+class Attempts:
+    """The attempts at one call."""
+
+    caller: "Caller"
+    call: Call
+    client: httpx2.AsyncClient
+    began: float
+    open: Settlement | None = None
+    """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
+
+    def settle(self) -> None:
+        """Note how the last paid attempt ended, if that is still to do."""
+        if self.open is not None:
+            self.caller.settle(self.open)
+            self.open = None
+
+    def seconds_left(self) -> float:
+        """Until the deadline of the call."""
+        return self.began + self.caller.settings.deadline - time.monotonic()
+
+    def seconds(self) -> float:
+        """For one attempt."""
+        return max(0.001, min(self.caller.settings.timeout, self.seconds_left()))
+
+    async def paid(self, step: Callable[[], Awaitable[T | Fault]], usage: Callable[[T], Usage]) -> T | Fault:
+        """Attempt a step that is paid for until it goes well, must be recorded, or time or attempts run out.
+
+        Raises:
+            CfevalError: the run has stopped, or the budget is reached; nothing more is sent.
+        """
+
+        async def once() -> T | Fault:
+            self.settle()
+            number = await self.caller.send(self.call)
+            self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
+            result = await step()
+            if isinstance(result, Fault):
+                self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
+                if result.reaction is Reaction.RETRY:
+                    self.settle()
+            else:
+                self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
+            return result
+
+        return await self._repeated(once, self.caller.pause)
+
+    async def free(self, step: Callable[[], Awaitable[T | Fault]]) -> T | Fault:
+        """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
+        return await self._repeated(step, asyncio.sleep)
+
+    async def _repeated(
+        self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
+    ) -> T | Fault:
+        tried: Counter[str] = Counter()
+        while True:
+            result = await step()
+            self.caller.heed(self.call, result)
+            if not isinstance(result, Fault) or result.reaction is not Reaction.RETRY:
+                return result
+            tried[result.kind] += 1
+            wait = self._wait(result, tried.total())
+            if why := self._enough(result, tried, wait):
+                return _given_up(result, why)
+            with self.caller.meter.waiting():
+                await pause(wait)
+
+    def _enough(self, fault: Fault, tried: Counter[str], wait: float) -> str:
+        """Why there is no further attempt; empty where there is."""
+        total = tried.total()
+        if total >= self.caller.settings.attempts or tried[fault.kind] >= (fault.tries or total + 1):
+            return f"{total} attempts" if total > 1 else "1 attempt"
+        if wait <= self.seconds_left():
+            return ""
+        deadline = f"the deadline of {self.caller.settings.deadline:g} s (calls.deadline)"
+        return f"to wait {wait:.0f} s as asked would go over {deadline}" if fault.wait else f"{deadline} is reached"
+
+    def _wait(self, fault: Fault, total: int) -> float:
+        if fault.wait is not None:
+            return fault.wait
+        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2**total)
+        return self.caller.random.uniform(longest / 2, longest)
+
+
+Work = Callable[[Attempts], Awaitable[Reply | Fault]]
+"""Sends a call by attempts of its own and says what came of it."""
+
+
+def _given_up(fault: Fault, why: str) -> Fault:
+    reason = f"{fault.reason}; given up: {why}"
+    return replace(fault, reaction=Reaction.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
+
+
+ALIKE = 3
+"""So many calls that fail alike for no reason of their own, before any went well, end the run."""
+_LOOK = 0.2
+"""Seconds between two looks at a call that another job is at."""
+
+
+class _Lane:
+    """A model at a provider: how many calls it bears at once, and how the first of them went."""
+
+    def __init__(self, ceiling: int) -> None:
+        self.limiter = Limiter(ceiling)
+        self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
+        self.first: set[str] = set()  # calls that began before any ended, and have not ended
+        self.any_ended = False
+
+
+class Caller:
+    """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
+
+    def __init__(self, calls: Calls, store: Store, prices: Prices, client: httpx2.AsyncClient) -> None:
+        self.settings, self.store, self.prices, self.client = calls, store, prices, client
+        self.budget = Budget(calls.max_calls, calls.max_cost_usd)
+        self.meter = Meter()
+        self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
+        self.stopped: CfevalError | None = None
+        self._slots = asyncio.Semaphore(calls.at_once)
+        self._lanes: dict[tuple[str, str, str], _Lane] = {}
+        self._stopping, self._settled = asyncio.Event(), asyncio.Event()
+        self._under_way = 0
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def answer(self, call: Call, work: Work) -> Reply:
+        """The reply to a call, from the store if it is there.
+
+        Raises:
+            CfevalError: every further call would fail, the budget is reached, or the store cannot be used or is to
+                answer alone and cannot. The run sends nothing more.
+        """
+        async with self._locks.setdefault(call.key, asyncio.Lock()):
+            stored = self._stored(call)
+            if stored is not None:
+                self.meter.stored += 1
+                return stored
+            async with self._lane(call).limiter, self._slots:
+                try:
+                    return await self._own(call, work)
+                except CfevalError as error:
+                    self.stop(error)
+                    raise
+
+    def _lane(self, call: Call) -> _Lane:
+        ceiling = min(self.settings.at_once, call.at_most)
+        return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
+
+    def _stored(self, call: Call) -> Reply | None:
+        """What the store answers; a failure that does not stand counts only where nothing can be sent."""
+        found = self.store.find(call.key)
+        if found is not None and (found.final or self.settings.offline):
+            return found
+        if self.settings.offline:
+            raise BackendError(
+                f"offline: item '{call.item}' needs a call to {call.model} ({call.base_url}) that {self.store.path} "
+                f"does not hold (key {call.key[:12]}…); import the store that holds it, or run without offline"
+            )
+        return None
+
+    async def _own(self, call: Call, work: Work) -> Reply:
+        """Make the call this job's own and ask, or take what another job was told meanwhile."""
+        self._go_on()
+        while not self.store.claim(call.key, self.settings.deadline):
+            await asyncio.sleep(_LOOK)
+            self._go_on()
+        try:
+            stored = self._stored(call)
+            if stored is None:
+                return await self._ask(call, work)
+            self.meter.stored += 1
+            return stored
+        finally:
+            self.store.release(call.key)
+
+    async def _ask(self, call: Call, work: Work) -> Reply:
+        lane = self._lane(call)
+        if not lane.any_ended:
+            lane.first.add(call.key)
+        attempts = Attempts(self, call, self.client, time.monotonic())
+        try:
+            with self.meter.in_flight():
+                result = await work(attempts)
+            if isinstance(result, Fault) and result.reaction is Reaction.STOP:
+                raise BackendError(f"{call.model}: {result.reason}")
+            reply = fault_as_reply(result) if isinstance(result, Fault) else result
+            self.store.keep(call, reply, attempts.open)
+            self._settled_one(attempts.open)
+            attempts.open = None
+        finally:
+            attempts.settle()
+        self.meter.ended(reply)
+        self._conclude(lane, call, result)
+        return reply
+
+    async def send(self, call: Call) -> int:
+        """Set aside what an attempt may cost, where need be once this job's attempts under way have cost less.
+
+        Raises:
+            BudgetError: see `Store.send`.
+        """
+        price = self._price(call)
+        reserved = price.of(call.expected) if price else 0.0
+        while True:
+            self._go_on()
+            try:
+                number = self.store.send(call, reserved, self.budget)
+            except BudgetError:
+                if not self._under_way:
+                    raise
+                await self._settled.wait()
+            else:
+                self._under_way += 1
+                return number
+
+    def settlement(self, number: int, call: Call, ended: str, usage: Usage | None, charged: bool) -> Settlement:
+        """What an attempt came to; a usage of nothing at all is one that nobody told."""
+        price, known = self.prices.of(call.model), None if usage == Usage() else usage
+        return Settlement(number, ended, known, price.of(known) if price and known else None, charged)
+
+    def settle(self, settlement: Settlement) -> None:
+        """Note what an attempt came to."""
+        self.store.settle(settlement)
+        self._settled_one(settlement)
+
+    def _settled_one(self, settlement: Settlement | None) -> None:
+        if settlement is None:
+            return
+        self.meter.used(settlement.usage, settlement.listed_usd)
+        self._under_way -= 1
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+    def _price(self, call: Call) -> Price | None:
+        price = self.prices.of(call.model)
+        if price is None and self.budget.max_cost_usd is not None:
+            raise BackendError(
+                f"calls.max_cost_usd is set, but the price list of {self.prices.date} does not have {call.model}; "
+                "add it (0 where it is free) and name the file by calls.prices"
+            )
+        return price
+
+    def heed(self, call: Call, result: Any) -> None:
+        """Learn from how an attempt ended how many such calls the server bears at once."""
+        if not isinstance(result, Fault):
+            self._lane(call).limiter.went_well()
+        elif result.throttled:
+            self._lane(call).limiter.throttled()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait before a further attempt, or until the run stops.
+
+        Raises:
+            CfevalError: it has stopped.
+        """
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        self._go_on()
+
+    def _conclude(self, lane: _Lane, call: Call, result: Reply | Fault) -> None:
+        """End the run where nothing went well and calls fail alike for a reason that is not their own.
+
+        All that began together are waited for: a refusal comes sooner than an answer.
+        """
+        lane.any_ended = True
+        lane.first.discard(call.key)
+        if lane.alike is None or not isinstance(result, Fault):
+            lane.alike = None
+        elif result.systematic:
+            lane.alike[result.kind] += 1
+            if lane.alike[result.kind] >= ALIKE and not lane.first:
+                self.stop(
+                    BackendError(
+                        f"the first calls all failed alike ({result.reason}); check the network, base_url, the model's "
+                        "name and options; `cfeval doctor` tells which"
+                    )
+                )
+
+    def stop(self, error: CfevalError) -> None:
+        """Send nothing more; calls in flight end as they may."""
+        self.stopped = self.stopped or error
+        self._stopping.set()
+
+    def _go_on(self) -> None:
+        if self.stopped is not None:
+            raise self.stopped

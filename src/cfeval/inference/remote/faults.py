@@ -1,0 +1,162 @@
+"""Everything that goes wrong between us and a provider, and the one right reaction to each.
+
+retry    wait as the server says, else with jittered exponential back-off, and send the same again
+record   the item ends with this status; it is never retried into an answer
+stop     every further call would fail the same way: end the run with one line
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any
+
+from cfeval.core.records import Status
+from cfeval.inference.remote.request import Usage
+
+RETRIED = {408, 409, 425, 429}
+"""HTTP statuses below 500 that pass; of those from 500 on, all may."""
+THROTTLED = {429, 503, 529}
+"""HTTP statuses that ask for fewer calls at once."""
+NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit_balance_too_low"}
+"""Codes that mean no credit whatever the HTTP status; OpenAI's comes with 429."""
+BAD_KEY = {"API_KEY_INVALID", "invalid_api_key"}
+"""Codes that mean a wrong key whatever the HTTP status; Gemini's comes with 400."""
+MODERATION = {"content_policy_violation", "moderation_blocked", "content_filter"}
+"""Codes that mean that the provider's policy refuses the request."""
+
+
+class Reaction(StrEnum):
+    """What to do about a fault."""
+
+    RETRY = "retry"
+    RECORD = "record"
+    STOP = "stop"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that went wrong with one attempt.
+
+    `status` and `reason` are what the item ends with if no attempt goes well; `wait` is how many seconds the server
+    asks to wait; `tries` bounds the attempts that may end this way; `sent` says that the server may have done the work,
+    and `usage` what it charged. `final` says that a later run should not try again; `systematic` that it is likely to
+    be no fault of this call: if all the first calls end so, the run does.
+    """
+
+    kind: str
+    reaction: Reaction
+    reason: str
+    status: Status = Status.TRANSPORT_ERROR
+    wait: float | None = None
+    tries: int | None = None
+    throttled: bool = False
+    sent: bool = False
+    final: bool = False
+    systematic: bool = False
+    usage: Usage | None = None
+    raw: Any = None
+
+
+def retry(kind: str, reason: str, **more: Any) -> Fault:
+    """A fault that may pass."""
+    return Fault(kind, Reaction.RETRY, reason, **more)
+
+
+def record(kind: str, status: Status, reason: str, **more: Any) -> Fault:
+    """A fault that stands; it was paid for, so that no later run tries again unless `final` says otherwise."""
+    return Fault(kind, Reaction.RECORD, reason, status, **{"final": True, **more})
+
+
+def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) -> Fault | None:
+    """The fault that an HTTP status tells; None for a success.
+
+    Args:
+        status: the HTTP status, also one that stands inside a body that came with 200.
+        headers: the response's, in lower case.
+        body: the JSON body, or None.
+        key_env: the environment variable that holds the key, for the user.
+    """
+    if 200 <= status < 300:
+        return None
+    said, codes = f"HTTP {status}: {message_of(body)}", _codes(body)
+    wait = retry_after(headers)
+    if status == 401 or codes & BAD_KEY:
+        return Fault("key", Reaction.STOP, _key_refused(said, key_env))
+    if (status == 402 and wait is None) or codes & NO_CREDIT:
+        account = f"the account of {key_env}" if key_env else "the account"
+        return Fault("credit", Reaction.STOP, f"no credit left ({said}); add credit to {account}")
+    if codes & MODERATION:
+        return record("moderated", Status.MODERATED, said, raw=body)
+    if status == 403:
+        return _forbidden(said, body, key_env)
+    if status == 402 or status in RETRIED or status >= 500:
+        return retry(f"http_{status}", said, wait=wait, throttled=status in THROTTLED)
+    if status < 400:
+        said = f"HTTP {status}, a redirect, which is not followed; set base_url to where it leads"
+    return record(f"http_{status}", Status.REJECTED, said, final=False, systematic=True, raw=body)
+
+
+def _forbidden(said: str, body: Any, key_env: str) -> Fault:
+    """Moderation where the server names reasons; else the account may not use the model."""
+    if "reasons" in _metadata(body):
+        return record("moderated", Status.MODERATED, said, raw=body)
+    key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
+    return Fault("forbidden", Reaction.STOP, f"not allowed ({said}); check {key} and what it may use")
+
+
+def _key_refused(said: str, key_env: str) -> str:
+    if key_env:
+        return f"the key in {key_env} is refused ({said}); set {key_env} to a valid one"
+    return f"a key is wanted ({said}); name the environment variable that holds it by key_env"
+
+
+def message_of(body: Any) -> str:
+    """What an error body says, in one line of at most 300 characters."""
+    error = _error(body)
+    said = _dict(error).get("message") or _dict(body).get("detail") or error
+    text = " ".join(str(said).split()) if said else "no reason given"
+    return text if len(text) <= 300 else f"{text[:299]}…"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """How many seconds the server asks to wait, by Retry-After-Ms or Retry-After (seconds or a date), if any."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        seconds = _seconds(headers.get(name, "")) / unit
+        if seconds > 0:  # false for NaN, too
+            return seconds
+    return None
+
+
+def _seconds(value: str) -> float:
+    """A header's number, or how far its date lies ahead; NaN where it is neither."""
+    with suppress(ValueError):
+        return float(value)
+    with suppress(TypeError, ValueError, IndexError, OverflowError):
+        return parsedate_to_datetime(value).timestamp() - time.time()
+    return math.nan
+
+
+def _error(body: Any) -> Any:
+    """The error in a body; Gemini wraps it in a list."""
+    first = body[0] if isinstance(body, list) and body else body
+    return _dict(first).get("error", first)
+
+
+def _codes(body: Any) -> set[str]:
+    """What an error calls itself: OpenAI's code and type, and the reasons in Google's details."""
+    error = _dict(_error(body))
+    details = error.get("details")
+    reasons = [_dict(detail).get("reason") for detail in details] if isinstance(details, list) else []
+    return {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
+
+
+def _metadata(body: Any) -> dict[str, Any]:
+    return _dict(_dict(_error(body)).get("metadata"))
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,225 @@
+"""What an OpenAI-style answer says (OpenRouter's additions included), or the fault it hides behind HTTP 200."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cfeval.core.records import Status
+from cfeval.inference.remote.faults import Fault, of_status, record, retry
+from cfeval.inference.remote.images import of_base64, of_data_url
+from cfeval.inference.remote.request import Reply, Usage
+
+EMPTY_TRIES = 3
+"""How often an empty answer is asked for again; it was paid for each time."""
+MOST = 2**53
+"""A larger count of tokens is none."""
+_SNAPSHOT = re.compile(r"[-@](\d{2,8}|latest|main)(-\d+)*(-preview)?$")
+"""What a provider adds to the name of the model asked for: a date, a revision."""
+_ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
+"""OpenRouter's suffixes; at other servers what follows a colon may be the model's size."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer's JSON: what was asked of whom, and what came."""
+
+    body: dict[str, Any]
+    asked: str
+    accepted: Sequence[str]
+    usage: Usage
+
+    @property
+    def served(self) -> str:
+        """The model that answered, as it names itself; empty where it does not."""
+        return str(self.body.get("model") or "")
+
+    def record(self, kind: str, status: Status, reason: str) -> Fault:
+        """A fault that stands."""
+        return record(kind, status, reason, usage=self.usage, sent=True, raw=without_images(self.body))
+
+    def retry(self, kind: str, reason: str, **more: Any) -> Fault:
+        """A fault that may pass."""
+        return retry(kind, reason, usage=self.usage, sent=True, raw=without_images(self.body), **more)
+
+    def reply(self, text: str, image: bytes | None = None) -> Reply:
+        """A good one."""
+        return Reply(
+            text=text, model=self.served or self.asked, image=image, usage=self.usage, raw=without_images(self.body)
+        )
+
+
+def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, image: bool = False) -> Reply | Fault:
+    """Read a chat completion.
+
+    Args:
+        body: the answer's JSON.
+        asked: the model asked for.
+        accepted: further names under which it may be served.
+        key_env: see `of_status`.
+        image: an image is wanted, not a text.
+    """
+    answer = Answer(_dict(body), asked, accepted, usage_of(body))
+    choice = _choice(answer.body)
+    fault = _error(answer, choice, key_env) or _unusable(answer, choice)
+    if fault is not None:
+        # The image of another model is not kept: where the model is accepted later, it must be asked again.
+        return replace(fault, final=False) if image and fault.kind == "wrong_model" else fault
+    message = choice["message"]
+    return _image(answer, message) if image else _text(answer, choice, _content(message))
+
+
+def images_reply(body: Any, asked: str, key_env: str) -> Reply | Fault:
+    """Read an answer of the images endpoints: one image as base64; for the arguments see `chat_reply`."""
+    answer = Answer(_dict(body), asked, (), usage_of(body))
+    fault = _error(answer, {}, key_env)
+    if fault is not None:
+        return fault
+    data = answer.body.get("data")
+    if not isinstance(data, list):
+        return answer.retry("no_data", "the answer holds no list of images")
+    images = [part for part in data if isinstance(part, dict)]
+    if len(images) != 1:
+        return _not_one(answer, len(images), "")
+    if not isinstance(images[0].get("b64_json"), str):
+        return answer.record("no_image", Status.NO_IMAGE, "the provider sent no image, but an address or nothing")
+    return _decoded(answer, of_base64(images[0]["b64_json"]), "")
+
+
+def _choice(body: dict[str, Any]) -> dict[str, Any]:
+    choices = body.get("choices")
+    return _dict(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _error(answer: Answer, choice: dict[str, Any], key_env: str) -> Fault | None:
+    """An error that came with HTTP 200; it is what it would be with the status in its code."""
+    error = answer.body.get("error") or choice.get("error")
+    if not error:
+        return None
+    code = _dict(error).get("code")
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    fault = of_status(status, {}, {"error": error}, key_env)
+    return fault and replace(fault, usage=answer.usage, sent=True)
+
+
+def _unusable(answer: Answer, choice: dict[str, Any]) -> Fault | None:
+    """Why there is nothing to read in an answer, whatever was wanted."""
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return answer.retry("no_choice", "the answer holds no choice with a message")
+    if choice.get("finish_reason") == "error":
+        return answer.retry("provider", "the provider broke off")
+    if message.get("refusal"):
+        return answer.record("refused", Status.REFUSED, str(message["refusal"]))
+    if choice.get("finish_reason") == "content_filter" or "SAFETY" in str(choice.get("native_finish_reason")).upper():
+        return answer.record("moderated", Status.MODERATED, "the provider's filter stopped the answer")
+    if answer.served and not same_model(answer.asked, answer.served, answer.accepted):
+        reason = f"{answer.served} answered, not {answer.asked}; name it in accept_models if it is meant"
+        return answer.record("wrong_model", Status.WRONG_MODEL, reason)
+    return None
+
+
+def _text(answer: Answer, choice: dict[str, Any], text: str) -> Reply | Fault:
+    finish = choice.get("finish_reason")
+    if finish == "length":
+        return answer.record("truncated", Status.TRUNCATED, "cut off at max_tokens; raise it")
+    if finish is None:
+        return answer.retry("unfinished", "the answer does not say how it ended")
+    if not text.strip():
+        return answer.retry("empty", "the answer is empty", tries=EMPTY_TRIES, status=Status.UNPARSABLE)
+    return answer.reply(text)
+
+
+def _image(answer: Answer, message: dict[str, Any]) -> Reply | Fault:
+    parts = message.get("images")
+    images = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    text = _content(message)
+    if len(images) != 1:
+        return _not_one(answer, len(images), text)
+    made = replace(answer, usage=replace(answer.usage, images=1))
+    return _decoded(made, of_data_url(str(_dict(images[0].get("image_url")).get("url"))), text)
+
+
+def _not_one(answer: Answer, count: int, text: str) -> Fault:
+    if count:
+        return answer.record("images", Status.EDIT_INVALID, f"{count} images came back, and one was asked for")
+    said = f", but {' '.join(text.split())[:120]!r}" if text.strip() else ""
+    return answer.retry("no_image", f"no image came back{said}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
+
+
+def _decoded(answer: Answer, image: bytes | Fault, text: str) -> Reply | Fault:
+    if isinstance(image, Fault):
+        return replace(image, usage=answer.usage, raw=without_images(answer.body))
+    return answer.reply(text, image)
+
+
+def fault_as_reply(fault: Fault) -> Reply:
+    """The reply of a call whose last attempt ended with this fault."""
+    return Reply(
+        status=fault.status,
+        reason=" ".join(fault.reason.split()),
+        usage=fault.usage or Usage(),
+        final=fault.final,
+        raw=fault.raw,
+    )
+
+
+def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
+    """Whether a served model is the one asked for: the same name, with or without its maker's, or a snapshot of it."""
+    names = {_bare(name) for name in (asked, *accepted)}
+    names |= {name.rpartition("/")[2] for name in names}
+    given = _bare(served)
+    return given in names or _SNAPSHOT.sub("", given) in names
+
+
+def _bare(name: str) -> str:
+    """A model's name without Gemini's prefix and without OpenRouter's routing suffix."""
+    return _ROUTING.sub("", name.removeprefix("models/").lower())
+
+
+def usage_of(body: Any) -> Usage:
+    """What a completion used; 0 where the answer does not say.
+
+    Gemini counts what it thinks in the total only, and charges for it as output.
+    """
+    said = _dict(_dict(body).get("usage"))
+    read = _count(said.get("prompt_tokens") or said.get("input_tokens"))
+    written = _count(said.get("completion_tokens") or said.get("output_tokens"))
+    return Usage(read, max(written, _count(said.get("total_tokens")) - read), cost_usd=cost_of(said.get("cost")))
+
+
+def cost_of(value: Any, unit: float = 1.0) -> float | None:
+    """A cost as a provider states it, in USD; None where it states none that can be one."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST and math.isfinite(value):
+        return value * unit
+    return None
+
+
+def without_images(content: Any) -> Any:
+    """JSON in which every image's `data:` URL and every long base64 text is replaced by its length."""
+    if isinstance(content, dict):
+        return {name: without_images(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [without_images(value) for value in content]
+    if isinstance(content, str) and (content.startswith("data:image/") or _BASE64.match(content)):
+        return f"({len(content)} characters)"
+    return content
+
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_\-]{500}")
+
+
+def _content(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < MOST else 0
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,158 @@
+"""Which parameters a provider of the OpenAI chat protocol takes, and where it is.
+
+Each rejects, or silently drops, what others need: Gemini's compatible path refuses `seed` with HTTP 400, newer OpenAI
+models know `max_completion_tokens` only, OpenRouter drops what the chosen host does not support unless told not to.
+
+What a server says about address, key and model before anything is spent; for `cfeval doctor`.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from cfeval.core.errors import BackendError, CfevalError, nearest
+from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.http import Endpoint, exchange, open_client
+from cfeval.inference.remote.openai_api import same_model
+
+T = TypeVar("T")
+ProviderName = Literal["openai", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A provider's rules.
+
+    `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models. `limit`: the name of its limit on
+    tokens. `body`: what every request holds beside. An empty `base_url` is for the user to give; an empty `key_env`
+    means that no key is needed.
+    """
+
+    base_url: str = ""
+    key_env: str = ""
+    seed: bool = True
+    schema: bool = True
+    lists: bool = True
+    limit: str = "max_tokens"
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+PROVIDERS: dict[ProviderName, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", limit="max_completion_tokens"),
+    "openrouter": Provider(
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        body={"provider": {"require_parameters": True, "allow_fallbacks": False}},
+    ),
+    "gemini": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", seed=False),
+    "vllm": Provider(),
+    "llama_cpp": Provider(),
+    "transformers": Provider(schema=False),
+    "other": Provider(seed=False, schema=False, lists=False),
+}
+
+
+def joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A provider's fields and the user's own, which go first; an object that both name is joined, too."""
+    both = {name: (rules[name], own[name]) for name in rules.keys() & own.keys()}
+    objects = {name: {**a, **b} for name, (a, b) in both.items() if isinstance(a, dict) and isinstance(b, dict)}
+    return {**rules, **own, **objects}
+
+
+def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endpoint:
+    """A provider's address and the key from the environment; no key where `key_env` is empty.
+
+    Raises:
+        BackendError: the variable is not set, or holds what no header can: the error that sending it makes shows it.
+    """
+    key = os.environ.get(key_env, "").strip() if key_env else ""
+    if key_env and not key:
+        raise BackendError(f"{base_url} needs a key: set the environment variable {key_env}")
+    if not (key.isascii() and key.isprintable()):
+        raise BackendError(f"{key_env} holds a line break or a character that no key has; set it to the key alone")
+    value = f"Bearer {key}" if header == "Authorization" else key
+    return Endpoint(base_url, key_env, key, {header: value} if key else {})
+
+
+def only_further(extra: dict[str, T], own: Sequence[str]) -> dict[str, T]:
+    """Further fields of a request.
+
+    Raises:
+        ValueError: some are ones that the backend sets itself.
+    """
+    if taken := sorted(set(extra) & set(own)):
+        raise ValueError(f"extra may not set {', '.join(taken)}")
+    return extra
+
+
+def checked_base_url(value: str) -> str:
+    """A base URL without the last slash.
+
+    Raises:
+        ValueError: not an http(s) address, or one that holds a secret.
+    """
+    wrong = "base_url must be an address such as http://localhost:8000/v1"
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # read so that one over 65535 is told here
+    except ValueError as error:
+        raise ValueError(f"{wrong} ({error})") from None
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, value))):
+        raise ValueError(wrong)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("base_url must hold no user, password, query or fragment; keys come by key_env")
+    return value.rstrip("/")
+
+
+SECONDS = 8.0
+"""How long a server may take to answer."""
+
+
+def get(where: Endpoint, path: str) -> Any | Fault:
+    """The JSON that a server answers to a GET request, or what goes wrong."""
+
+    async def do() -> Any | Fault:
+        async with open_client() as client:
+            return await exchange(client, where, "GET", f"{where.base_url}{path}", SECONDS)
+
+    return asyncio.run(do())
+
+
+def about_model(
+    base_url: str, key_env: str, model: str, accepted: Sequence[str] = (), *, lists: bool = False
+) -> tuple[bool, str]:
+    """Whether a server of the OpenAI protocol is there, takes the key and lists the model; and that in one line.
+
+    Where the server's kind is known to list its models (`lists`), one that has no list is not at this address.
+    """
+    try:
+        said = get(endpoint(base_url, key_env), "/models")
+    except CfevalError as error:
+        return False, str(error)
+    if isinstance(said, Fault):
+        if said.kind in ("http_404", "http_405", "http_501"):
+            if lists:
+                return (
+                    False,
+                    f"{base_url} has no list of models ({said.reason}); correct base_url: it ends with the version",
+                )
+            return True, f"{base_url} answers, but does not list its models; {model} is not checked"
+        return False, f"{base_url}: {said.reason}"
+    names = [str(entry.get("id")) for entry in _entries(said) if isinstance(entry, dict)]
+    if any(same_model(model, name, accepted) for name in names):
+        return True, f"{base_url} answers and has {model}"
+    if not names:
+        return True, f"{base_url} answers, but lists no model; {model} is not checked"
+    return False, f"{base_url} does not list the model {model}; {_some(nearest(model, names))}"
+
+
+def _entries(said: Any) -> list[Any]:
+    entries = said.get("data") if isinstance(said, dict) else said
+    return entries if isinstance(entries, list) else []
+
+
+def _some(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -1,0 +1,129 @@
+"""How calls travel. The settings come by the environment, because nothing that a job makes depends on them.
+
+How far the calls of a job are, on stderr: done, from the store, in flight, waiting, tokens, cost.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from cfeval.core.config import Calls
+from cfeval.core.errors import InputError
+from cfeval.core.records import Status
+from cfeval.inference.remote.request import Reply, Usage
+
+VARIABLE = "CFEVAL_CALLS"
+"""Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""
+
+
+def settings() -> Calls:
+    """The settings of this process; the defaults where the variable is not set.
+
+    Raises:
+        InputError: the variable holds something else.
+    """
+    try:
+        return Calls.model_validate_json(os.environ.get(VARIABLE) or "{}")
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "".join(f"{part}: " for part in first["loc"])
+        raise InputError(f"the environment variable {VARIABLE}: {place}{first['msg']}") from None
+
+
+def use(calls: Calls) -> None:
+    """Make these the settings of this process and of those it starts."""
+    os.environ[VARIABLE] = calls.model_dump_json()
+
+
+EVERY = 5.0
+"""Seconds between lines."""
+
+
+class Meter:
+    """Counts; see the module."""
+
+    def __init__(self) -> None:
+        self.stored = self.done = self.failed = self.flying = self.pausing = self.tokens = self.shrunk = 0
+        self.usd = 0.0
+        self._start = time.monotonic()
+
+    @contextmanager
+    def in_flight(self) -> Iterator[None]:
+        """Around a call that is sent."""
+        self.flying += 1
+        try:
+            yield
+        finally:
+            self.flying -= 1
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Around a pause before another attempt."""
+        self.pausing += 1
+        try:
+            yield
+        finally:
+            self.pausing -= 1
+
+    def ended(self, reply: Reply) -> None:
+        """A call came to its end."""
+        self.done += 1
+        self.failed += reply.status != Status.OK
+
+    def used(self, usage: Usage | None, listed_usd: float | None) -> None:
+        """An attempt was charged for."""
+        if usage is None:
+            return
+        self.tokens += usage.input_tokens + usage.output_tokens
+        self.usd += usage.cost_usd if usage.cost_usd is not None else listed_usd or 0.0
+
+    def line(self) -> str:
+        """All counts, in one line."""
+        rate = self.done / max(time.monotonic() - self._start, 1e-9)
+        return (
+            f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the store, "
+            f"{self.flying} in flight ({self.pausing} of them waiting), {self.tokens:,} tokens, {self.usd:.4f} USD"
+            + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
+        )
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Say a line now and then, and one at the end."""
+        over = threading.Event()
+
+        def talk() -> None:
+            while not over.wait(EVERY):
+                print(self.line(), file=sys.stderr, flush=True)
+
+        talker = threading.Thread(target=talk, daemon=True)
+        talker.start()
+        try:
+            yield
+        finally:
+            over.set()
+            talker.join()
+            print(self.line(), file=sys.stderr, flush=True)
+
+
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
+]
+
+
+def heed(offline: bool) -> None:
+    """Let the response store alone answer, if that is asked for.
+
+    The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
+    calls travel: no result depends on it.
+    """
+    if offline:
+        settings = import_module("cfeval.inference.remote.settings")
+        settings.use(settings.settings().model_copy(update={"offline": True}))

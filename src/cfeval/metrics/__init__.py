@@ -1,1 +1,0 @@
-"""Metrics: one pure function a file, with its definition, range and source."""

@@ -1,1 +1,0 @@
-"""Typed, frozen records: the only definition of every file the project reads or writes."""

@@ -1,0 +1,80 @@
+"""Pages: one HTML file each, with its style and its script inside and nothing from elsewhere.
+
+Pictures that stand inside a page.
+"""
+
+import base64
+import hashlib
+import io
+from collections.abc import Sequence
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from PIL import Image
+
+from cfeval.core.images import Picture
+
+
+def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **content: object) -> str:
+    """A page; what the template shows is escaped, and the same arguments give the same text.
+
+    Args:
+        template: its file in `templates/`, which also gets `style` and `script` and, for its content security policy,
+            their hashes `style_hash` and `script_hash`.
+        styles: the style sheets' files, in order.
+        scripts: the scripts' files, in order.
+        content: what the template shows.
+    """
+    style, code = "".join(map(_text, styles)), "".join(map(_text, scripts))
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            style=Markup(style),
+            style_hash=_hash(style),
+            script=Markup(code),
+            script_hash=_hash(code),
+            **content,
+        )
+    )
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("cfeval.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("cfeval.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """As a content security policy names what may run."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+MAX_SIDE = 1024
+"""In pixels; a larger picture is shrunk to that."""
+_SMALL, _QUALITY = 256, 90
+"""A picture with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
+
+
+def data_url(picture: Picture, side: int = MAX_SIDE) -> str:
+    """A picture as a data URL, its sides at most so many pixels: with nothing that its file says about who made it.
+
+    PNG where it is small, else WebP, which people cannot tell from it.
+    """
+    image = Image.fromarray(picture.pixels)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS)
+    kind = "png" if max(image.size) <= _SMALL else "webp"
+    buffer = io.BytesIO()
+    image.save(buffer, format=kind, quality=_QUALITY)
+    content = buffer.getvalue()
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

@@ -1,0 +1,177 @@
+"""Two means from samples of their own, such as images of women and images of men: how much they differ.
+
+The clusters of each sample are drawn with replacement, one sample independently of the other (Efron and Tibshirani
+1993, Section 8.3); the interval is the percentile one.
+
+Is a mean above or below a bar? One sample of values, clustered, against a figure that was fixed beforehand.
+
+With few clusters the bootstrap is too short (`cfeval.stats.bootstrap`). Below `FEW` the p-value is therefore exact:
+under the null hypothesis each cluster's excess over the bar has either sign with equal chance (a randomization test;
+Edgington and Onghena 2007), and the interval is Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on
+both are the clustered bootstrap's. Where all clusters have one mean, p is bounded by how likely it is that so many
+would all be there, were the mean at the bar (Markov's inequality), or exact as above where values have no bounds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, sqrt
+
+import numpy as np
+
+from cfeval.stats.bootstrap import no_variation, resampled
+from cfeval.stats.estimates import (
+    Estimate,
+    Floats,
+    Groups,
+    described,
+    has_clusters,
+    ratio,
+    ratio_variance,
+    sums_and_counts,
+)
+from cfeval.stats.proportions import constant_limits
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How much two independent means differ."""
+
+    difference: Estimate
+    """First − second."""
+    p: float | None
+    """Two-sided, from the same bootstrap. None: nothing varies."""
+
+
+def gap(
+    first: Sequence[float],
+    second: Sequence[float],
+    level: float,
+    resamples: int,
+    seed: int,
+    groups: tuple[Groups, Groups] = (None, None),
+) -> Gap:
+    """Compare the means of two independent samples.
+
+    Args:
+        first, second: a value an item, at least one each.
+        level: nominal coverage of the interval, in (0, 1).
+        resamples, seed: of the bootstrap; the samples draw from streams of their own.
+        groups: the cluster of each item, of either sample; no cluster is in both.
+
+    Raises:
+        ValueError: a sample is empty.
+    """
+    totals = [sums_and_counts(values, of) for values, of in zip((first, second), groups, strict=True)]
+    means = [float(ratio(of.sum(axis=0))) for of in totals]
+    n, value = len(first) + len(second), means[0] - means[1]
+    if all(no_variation(of) for of in totals):
+        return Gap(Estimate(value, n=n, note="no variation: the bootstrap would have no width"), None)
+    drawn = np.subtract(*(_draws(of, resamples, seed + place) for place, of in enumerate(totals)))
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    method = described("percentile bootstrap", level, any(map(has_clusters, groups)))
+    tail = min((drawn <= 1e-12).sum(), (drawn >= -1e-12).sum())
+    p = float(min(1.0, 2 * (1 + tail) / (1 + resamples)))
+    return Gap(Estimate(value, float(low), float(high), method, n), p)
+
+
+def _draws(totals: Floats, resamples: int, seed: int) -> Floats:
+    """Means of so many resamples of clusters."""
+    if no_variation(totals):
+        return np.full(resamples, float(ratio(totals.sum(axis=0))))
+    found: Floats = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
+    return found
+
+
+FEW = 20
+"""Clusters: with fewer the test is exact; 2^19 signs are still counted in a moment."""
+
+
+@dataclass(frozen=True)
+class AgainstBar:
+    """A mean, and whether it could be at the bar."""
+
+    estimate: Estimate
+    p: float | None
+    """Two-sided, that the mean is at the bar. None: nothing can be said."""
+    test: str
+    clusters: int
+
+
+def against_bar(
+    values: Sequence[float],
+    bar: float,
+    level: float,
+    resamples: int,
+    seed: int,
+    groups: Groups = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> AgainstBar:
+    """Hold the mean of values against a bar.
+
+    Args:
+        values: at least one.
+        bar: what the mean is held against.
+        level: nominal coverage of the interval, in (0, 1).
+        resamples, seed: of the bootstrap.
+        groups: the cluster of each value.
+        bounds: the least and greatest value possible; infinite where there is none.
+
+    Raises:
+        ValueError: there are no values, or one is out of bounds.
+    """
+    outside = [value for value in values if not bounds[0] <= value <= bounds[1]]
+    if outside:
+        raise ValueError(f"`values` must lie in [{bounds[0]:g}, {bounds[1]:g}], but got {outside[0]}")
+    totals = sums_and_counts(values, groups)
+    found = Estimate(float(ratio(totals.sum(axis=0))), n=len(values))
+    clustered = has_clusters(groups)
+    if no_variation(totals):
+        return _constant(found, totals, bar, level, bounds, clustered)
+    if len(totals) < FEW:
+        return _exact(found, totals, bar, level, bounds, clustered)
+    drawn = resampled(totals, ratio, level, resamples, seed)
+    limits = drawn.confidence_interval
+    excess = drawn.bootstrap_distribution - bar
+    tail = min((excess <= 1e-12).sum(), (excess >= -1e-12).sum())
+    way = described("percentile bootstrap", level, clustered)
+    return AgainstBar(
+        Estimate(found.value, float(limits.low), float(limits.high), way, found.n),
+        float(min(1.0, 2 * (1 + tail) / (1 + resamples))),
+        "clustered bootstrap" if clustered else "bootstrap",
+        len(totals),
+    )
+
+
+def _exact(
+    found: Estimate, totals: Floats, bar: float, level: float, bounds: tuple[float, float], clustered: bool
+) -> AgainstBar:
+    from scipy.stats import t  # slow to load, and most commands need none of it
+
+    excess = totals[:, 0] - bar * totals[:, 1]
+    sums = np.zeros(1)
+    for one in excess:
+        sums = np.concatenate([sums + one, sums - one])
+    p = float((np.abs(sums) >= abs(excess.sum()) - 1e-9).mean())
+    mean, clusters = float(ratio(totals.sum(axis=0))), len(totals)
+    width = float(t.ppf((1 + level) / 2, clusters - 1)) * sqrt(ratio_variance(totals))
+    low, high = max(bounds[0], mean - width), min(bounds[1], mean + width)
+    way = described("Student t", level, clustered)
+    return AgainstBar(Estimate(mean, low, high, way, found.n), p, "exact randomization", clusters)
+
+
+def _constant(
+    found: Estimate, totals: Floats, bar: float, level: float, bounds: tuple[float, float], clustered: bool
+) -> AgainstBar:
+    mean, clusters = float(found.value or 0.0), len(totals)
+    note = "no variation: the bootstrap would have no width"
+    if not all(map(isfinite, bounds)):
+        p = 1.0 if abs(mean - bar) < 1e-12 else 2.0 ** (1 - clusters)
+        return AgainstBar(Estimate(mean, n=found.n, note=note), p, "exact randomization", clusters)
+    low, high = constant_limits(mean, clusters, level, bounds)
+    estimate = Estimate(mean, low, high, described("Wilson bound", level, clustered), found.n, note)
+    chance = 1.0
+    if mean > bar:
+        chance = (bar - bounds[0]) / (mean - bounds[0])
+    elif mean < bar:
+        chance = (bounds[1] - bar) / (bounds[1] - mean)
+    return AgainstBar(estimate, min(1.0, 2 * chance**clusters), "Markov bound", clusters)

@@ -1,0 +1,112 @@
+"""How often a judge errs on items of known truth, and a share of its ones corrected for that.
+
+Rogan and Gladen 1978; the interval is that of Lang and Reiczigel 2014, which carries the uncertainty of sensitivity and
+specificity as well as that of the share. Samples that are clustered enter with their effective sizes.
+
+It was chosen by simulation, 1,000 studies for each of 144 cases (60 to 400 items, 20 to 400 of either truth,
+sensitivity and specificity .55 to 1). For shares of .05 to .95, with 100 items of either truth or more and a judge
+right at least 7 times of 10 it covers in 94 to 98 %, else in 94 to 100 %: too wide rather than too short where the
+judge is nearly perfect or nearly useless. A bootstrap of all three samples is shorter, but falls to 72 % where the
+judge made no error on the items of known truth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cfeval.stats.estimates import Estimate, Groups, described
+from cfeval.stats.proportions import Share, share
+
+
+@dataclass(frozen=True)
+class JudgeError:
+    """A judge on items of known truth; None: there is no such item."""
+
+    sensitivity: Share | None
+    """The share of ones among the items that deserve a one."""
+    specificity: Share | None
+    """The share of zeros among the items that deserve a zero."""
+
+
+def judge_error(judged: Sequence[float], truth: Sequence[float], groups: Groups = None) -> JudgeError:
+    """Compare verdicts with the truth; `cfeval.stats.proportions` gives intervals.
+
+    Args:
+        judged: what the judge said, 0 or 1; an item without a verdict has no place here.
+        truth: what is so, 0 or 1.
+        groups: the cluster (image) of each item.
+
+    Raises:
+        ValueError: a value is neither 0 nor 1.
+    """
+
+    odd = [value for value in (*judged, *truth) if value not in (0, 1)]
+    if odd:
+        raise ValueError(f"verdicts and truth must be 0 or 1, but got {odd[0]}")
+    each = [str(index) for index in range(len(truth))] if groups is None else groups
+    said = list(zip(judged, truth, each, strict=True))
+
+    def right(deserved: int) -> Share | None:
+        among = [(float(verdict == deserved), group) for verdict, true, group in said if true == deserved]
+        return share([hit for hit, _ in among], [group for _, group in among]) if among else None
+
+    return JudgeError(right(1), right(0))
+
+
+def corrected(observed: Share, error: JudgeError, level: float) -> Estimate:
+    """The share of items that deserve a one: (observed + specificity − 1) / (sensitivity + specificity − 1).
+
+    Both the estimate and its limits are cut off at 0 and 1. There is no estimate where the judge is no better than
+    chance, sensitivity + specificity ≤ 1.
+
+    Args:
+        observed: the share of ones that the judge gave to items of unknown truth.
+        error: of the same judge, on other items that are like these.
+        level: nominal coverage, in (0, 1).
+    """
+    sensitivity, specificity = error.sensitivity, error.specificity
+    if sensitivity is None or specificity is None:
+        kind = "a one" if sensitivity is None else "a zero"
+        return Estimate(None, n=observed.n, note=f"the judge was tried on no item that deserves {kind}")
+    youden = sensitivity.value + specificity.value - 1
+    if youden <= 0:
+        return Estimate(None, n=observed.n, note="the judge is no better than chance: sensitivity + specificity ≤ 1")
+    whole = (observed.value + specificity.value - 1) / youden
+    value = _cut(whole)
+    low, high = _limits(observed, sensitivity, specificity, level)
+    method = described("Lang-Reiczigel", level, observed.clustered)
+    note = (
+        ""
+        if whole == value
+        else f"cut off from {whole:.4f}: the judge errs more often than it should give such a share"
+    )
+    return Estimate(value, min(low, value), max(high, value), method, observed.n, note)
+
+
+def _limits(observed: Share, sensitivity: Share, specificity: Share, level: float) -> tuple[float, float]:
+    """Lang and Reiczigel 2014, Section 2: ones and zeros are added to each sample, then a shifted Wald interval."""
+    from scipy.stats import norm
+
+    z = norm.ppf((1 + level) / 2)
+    (p, n), (se, n_se), (sp, n_sp) = (
+        _with_more(which, extra) for which, extra in ((observed, z**2), (sensitivity, 2), (specificity, 2))
+    )
+    youden = se + sp - 1
+    if youden <= 0:
+        return 0.0, 1.0
+    value = (p + sp - 1) / youden
+    of_se, of_sp = value * se * (1 - se) / n_se, (1 - value) * sp * (1 - sp) / n_sp
+    middle = value + 2 * z**2 * (of_se - of_sp)
+    half = z * np.sqrt(p * (1 - p) / n + value * of_se + (1 - value) * of_sp) / youden
+    return _cut(middle - half), _cut(middle + half)
+
+
+def _cut(value: float) -> float:
+    return min(1.0, max(0.0, float(value)))
+
+
+def _with_more(of: Share, extra: float) -> tuple[float, float]:
+    """A share after `extra` items, half of them ones, were added; and its size then."""
+    size = of.size + extra
+    return (of.value * of.size + extra / 2) / size, size

@@ -1,0 +1,252 @@
+"""Edits pictures by diffusion: locates what the instruction points at and repaints it; pixels only, no scene record.
+
+What an editor of pictures returns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import ndimage
+from torch import Tensor
+
+from cfeval.testbed.agents.crops import WINDOW, Floats, box_around, box_blur, halve, light_of
+from cfeval.testbed.models.editor import EditorNetwork, condition_planes, encode_prompts, paint
+from cfeval.testbed.models.locator import NOT_FOUND, Locator, Sight, encode_phrases, knows
+from cfeval.testbed.models.precision import load_precise, precise, to_precise
+from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, SIZES, EditIntent
+from cfeval.testbed.render import Image
+
+
+@dataclass(frozen=True)
+class Painting:
+    """An edited picture, or why there is none.
+
+    Attributes:
+        image: uint8 (64, 64, 3), or None on failure.
+        mask: bool (64, 64), the pixels that may have changed; None on failure.
+        failure: one line, or None.
+    """
+
+    image: npt.NDArray[np.uint8] | None = None
+    mask: npt.NDArray[np.bool_] | None = None
+    failure: str | None = None
+
+
+def check_size(image: npt.NDArray[np.uint8]) -> None:
+    """Refuses what is not an RGB picture of 64×64 pixels.
+
+    Raises:
+        ValueError: the shape or type is another.
+    """
+    if image.shape != (64, 64, 3) or image.dtype != np.uint8:
+        raise ValueError(f"image must be uint8 (64, 64, 3), but got {image.dtype} {image.shape}")
+
+
+_BATCH = 16
+_MOVED = 14
+"""A pixel that painting moves by no more than this, of 255 in any channel, shows the ground as before."""
+_CERTAIN = 0.9
+"""Foreground probability above which a pixel is wholly object, below one minus which it is wholly background."""
+
+
+def object_prompt(size: str, color: str, shape: str) -> str:
+    """What the network is told to paint in place of an object."""
+    return f"object {size} {color} {shape}"
+
+
+def background_prompt(background: str) -> str:
+    """What the network is told to paint behind the objects."""
+    return f"background {background}"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One window to paint; arrays (32, 32, …), the picture in [0, 1]."""
+
+    window: Floats
+    mask: Floats
+    silhouette: Floats
+    light: Floats
+    prompt: str
+    ground: Floats | None
+    corner: tuple[int, int]
+
+
+class DiffusionPainter:
+    """The learned editor; equal pictures, intents and seeds give equal bytes, whatever the batch."""
+
+    def __init__(self, steps: int = 8, network: EditorNetwork | None = None) -> None:
+        """`steps` of DDIM; `network` only to try one that is not shipped."""
+        self.steps = steps
+        self._locator = load_precise("locator", Locator())
+        self._network = load_precise("editor", EditorNetwork()) if network is None else precise(network)
+
+    def edit(self, images: Sequence[Image], intents: Sequence[EditIntent], seeds: Sequence[int]) -> list[Painting]:
+        """Each picture edited, or the reason why not.
+
+        Args:
+            images: uint8 (64, 64, 3).
+            intents: one per picture.
+            seeds: of each picture's noise.
+
+        Raises:
+            ValueError: a picture has another size or type.
+        """
+        for image in images:
+            check_size(image)
+        results: list[Painting] = []
+        for start in range(0, len(images), _BATCH):
+            part = slice(start, start + _BATCH)
+            results += self._edit_batch(images[part], intents[part], seeds[part])
+        return results
+
+    def _edit_batch(
+        self, images: Sequence[Image], intents: Sequence[EditIntent], seeds: Sequence[int]
+    ) -> list[Painting]:
+        jobs = [self._prepare(*one) for one in zip(images, intents, self._locate(images, intents), strict=True)]
+        ready = [row for row, job in enumerate(jobs) if isinstance(job, _Job)]
+        painted = self._paint([job for job in jobs if isinstance(job, _Job)], [seeds[row] for row in ready])
+        windows = dict(zip(ready, painted, strict=True))
+        return [
+            _compose(images[row], job, windows[row]) if isinstance(job, _Job) else Painting(failure=job)
+            for row, job in enumerate(jobs)
+        ]
+
+    @torch.no_grad()
+    def _locate(self, images: Sequence[Image], intents: Sequence[EditIntent]) -> Iterator["_Found"]:
+        sight: Sight = self._locator(to_precise(images), encode_phrases([intent.target for intent in intents]))
+        for row in range(len(images)):
+            yield _found(sight, row)
+
+    def _prepare(self, image: Image, intent: EditIntent, found: "_Found") -> _Job | str:
+        """The window to paint, or why there is none."""
+        if intent.kind == "background":
+            return _background_job(image, intent, found)
+        if not knows(intent.target) or found.place == NOT_FOUND:
+            return "the instruction's target was not found in the picture"
+        prompt = _prompt(intent, found)
+        return prompt if not prompt.startswith(("object", "nothing")) else _object_job(image, found, prompt)
+
+    def _paint(self, jobs: Sequence[_Job], seeds: Sequence[int]) -> list[Floats]:
+        """The painted windows, (32, 32, 3) in [0, 1]."""
+        if not jobs:
+            return []
+        source = torch.from_numpy(np.stack([job.window for job in jobs])).permute(0, 3, 1, 2) * 2 - 1
+        planes = (_stack([job.mask for job in jobs]), _stack([job.silhouette for job in jobs]))
+        condition = condition_planes(source, *planes, _stack([job.light for job in jobs]))
+        noise = torch.stack([_noise(seed) for seed in seeds])
+        prompts = encode_prompts([job.prompt for job in jobs])
+        painted = paint(self._network, condition, source, noise, prompts, self.steps)
+        return list(((painted + 1) / 2).permute(0, 2, 3, 1).numpy())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the locator says of one picture: the quadrant, its attributes, the foreground's probability (64, 64)."""
+
+    place: int
+    size: str
+    color: str
+    shape: str
+    foreground: Floats
+
+
+def _found(sight: Sight, row: int) -> _Found:
+    place = int(sight.choice[row].argmax())
+    slot = min(place, 3)
+    return _Found(
+        place,
+        SIZES[int(sight.slots.size[row, slot].argmax())],
+        COLORS[int(sight.slots.color[row, slot].argmax())],
+        SHAPES[int(sight.slots.shape[row, slot].argmax())],
+        torch.sigmoid(sight.foreground[row]).numpy(),
+    )
+
+
+def _prompt(intent: EditIntent, found: _Found) -> str:
+    """What to paint, or why this editor cannot."""
+    if intent.kind == "remove":
+        return "nothing"
+    color = {"color": intent.new, "object": intent.new.partition(" ")[0]}.get(intent.kind, found.color)
+    shape = {"shape": intent.new, "object": intent.new.partition(" ")[2]}.get(intent.kind, found.shape)
+    if intent.kind == "add" or color not in COLORS or shape not in SHAPES:
+        return f"this editor cannot paint {intent.new!r} as {intent.kind}"
+    return object_prompt(found.size, color, shape)
+
+
+def _object_job(image: Image, found: _Found, prompt: str) -> _Job | str:
+    outline = found.foreground > 0.5
+    quadrant = np.zeros_like(outline)
+    row, column = WINDOW * (found.place // 2), WINDOW * (found.place % 2)
+    quadrant[row : row + WINDOW, column : column + WINDOW] = True
+    box = box_around(outline & quadrant)
+    if box is None:
+        return "the target's pixels were not found in the picture"
+    row, column = box.window()
+    cut = np.s_[row : row + WINDOW, column : column + WINDOW]
+    mask = box.mask()[cut].astype(float)
+    silhouette = (outline & quadrant)[cut].astype(float)
+    return _Job(image[cut] / 255.0, mask, silhouette, np.zeros_like(mask), prompt, None, (row, column))
+
+
+def _background_job(image: Image, intent: EditIntent, found: _Found) -> _Job | str:
+    """The whole picture at half its size, its background to be painted."""
+    if intent.new not in BACKGROUNDS:
+        return f"this editor cannot paint {intent.new!r} as background"
+    ground = np.clip((_CERTAIN - found.foreground) / (2 * _CERTAIN - 1), 0, 1)
+    whole = image / 255.0
+    mask = (halve(ground) > 0.98).astype(float)
+    light = halve(light_of(whole, ground))
+    return _Job(halve(whole), mask, np.zeros_like(mask), light, background_prompt(intent.new), ground, (0, 0))
+
+
+def _compose(image: Image, job: _Job, window: Floats) -> Painting:
+    """The painted window put into the picture; what lies outside the mask keeps its bytes.
+
+    So do pixels of the mask that painting hardly changed, and none of whose neighbours it did: ground stays ground.
+    """
+    if job.ground is not None:
+        return _compose_background(image, job, window)
+    row, column = job.corner
+    cut = np.s_[row : row + WINDOW, column : column + WINDOW]
+    painted = image.copy()
+    painted[cut] = _to_bytes(window)
+    moved = np.abs(painted.astype(int) - image.astype(int)).max(2) > _MOVED
+    mask = np.zeros(image.shape[:2], dtype=bool)
+    mask[cut] = job.mask > 0.5
+    mask &= np.asarray(ndimage.binary_dilation(ndimage.binary_opening(moved & mask), iterations=2), dtype=bool)
+    return Painting(np.where(mask[..., None], painted, image), mask)
+
+
+def _compose_background(image: Image, job: _Job, window: Floats) -> Painting:
+    """Adds the difference between new and old ground, so that noise and the objects' soft edges stay."""
+    ground = job.ground if job.ground is not None else np.ones(image.shape[:2])
+    known = job.mask[..., None]
+    weight = np.maximum(_enlarge(known), 1e-6)
+    change = _enlarge((window - job.window) * known) / weight
+    mask = ground > 0
+    painted = _to_bytes(image / 255.0 + change * ground[..., None])
+    return Painting(np.where(mask[..., None], painted, image), mask)
+
+
+def _enlarge(window: Floats) -> Floats:
+    """Smooth doubling of (32, 32, C) to (64, 64, C), and a spread that reaches pixels beside unknown ones."""
+    doubled = window.repeat(2, 0).repeat(2, 1)
+    return np.stack([box_blur(doubled[..., channel], 3) for channel in range(doubled.shape[2])], axis=-1)
+
+
+def _to_bytes(picture: Floats) -> Image:
+    return np.floor(np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8)
+
+
+def _stack(planes: Sequence[Floats]) -> Tensor:
+    return torch.from_numpy(np.stack(planes))[:, None]
+
+
+def _noise(seed: int) -> Tensor:
+    """Standard normal (3, 32, 32) in double precision from a stream of the seed's own."""
+    generator = torch.Generator().manual_seed(seed % 2**63)
+    return torch.randn((3, WINDOW, WINDOW), generator=generator, dtype=torch.float64)

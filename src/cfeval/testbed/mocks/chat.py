@@ -1,0 +1,49 @@
+"""A chat model that says what it was told to: for tests, and for trying a pipeline out before anything is paid for."""
+
+import hashlib
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from cfeval.core.errors import BackendError
+from cfeval.core.records import Status
+from cfeval.core.registry import PluginOptions
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
+
+
+class Options(PluginOptions):
+    """What to say. Templates may name {question}, {image} (six digits of the image's hash) and {turn}."""
+
+    replies: tuple[str, ...] = Field(("answer {image}", "because of {image}"), min_length=1)
+    """The reply to the first user turn, the second, …; the last serves all later ones."""
+    statuses: dict[str, Status] = {}
+    """Items that fail, and how."""
+    crash_on: tuple[str, ...] = ()
+    """Items whose request breaks the whole job, as a crash would."""
+
+
+def build(options: Options) -> ChatModel:
+    """The scripted model."""
+    return Scripted(options)
+
+
+class Scripted:
+    """Replies from templates; see `Options`."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Fill in the template of each request's turn."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: ChatRequest) -> ChatReply:
+        if request.item in self.options.crash_on:
+            raise BackendError(f"scripted crash on item '{request.item}'")
+        if request.item in self.options.statuses:
+            return ChatReply(model="scripted", status=self.options.statuses[request.item], reason="scripted")
+        asked = [turn for turn in request.turns if turn.role == "user"]
+        template = self.options.replies[min(len(asked), len(self.options.replies)) - 1]
+        image = hashlib.sha256(b"".join(t.picture.png for t in asked if t.picture)).hexdigest()[:6]
+        filled = template.replace("{image}", image).replace("{turn}", str(len(asked)))
+        return ChatReply(text=filled.replace("{question}", asked[0].text), model="scripted")

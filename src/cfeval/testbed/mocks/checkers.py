@@ -1,0 +1,49 @@
+"""A checker that says what it was told to: for tests."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from cfeval.core.errors import BackendError
+from cfeval.core.records import Status
+from cfeval.core.registry import PluginOptions
+from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
+
+Bit = Literal[0, 1]
+
+
+class Options(PluginOptions):
+    """What to say of every draft, and of some."""
+
+    related: Bit = 1
+    reasonable: Bit = 1
+    verdicts: dict[str, tuple[Bit, Bit]] = {}
+    """Related and reasonable, by item."""
+    statuses: dict[str, Status] = {}
+    """Items that fail, and how."""
+    crash_on: tuple[str, ...] = ()
+    """Items that break the whole job, as a crash would."""
+
+
+def build(options: Options) -> Checker:
+    """The scripted checker."""
+    return Scripted(options)
+
+
+class Scripted:
+    """Verdicts from its options."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
+        """Say it of every request."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: CheckRequest) -> CheckReply:
+        options = self.options
+        if request.item in options.crash_on:
+            raise BackendError(f"scripted crash on item '{request.item}'")
+        if request.item in options.statuses:
+            return CheckReply(status=options.statuses[request.item], reason="scripted")
+        related, reasonable = options.verdicts.get(request.item, (options.related, options.reasonable))
+        return CheckReply(related, reasonable, "scripted", raw=f"RELATED: {related}\nREASONABLE: {reasonable}")

@@ -1,0 +1,53 @@
+"""A program writer that writes what it was told to: for tests, and for trying a pipeline out."""
+
+from collections.abc import Sequence
+
+from cfeval.core.errors import BackendError
+from cfeval.core.records import Status
+from cfeval.core.registry import PluginOptions
+from cfeval.cvqa.interfaces import Programmer, ProgramReply, ProgramRequest
+from cfeval.cvqa.records import Language
+
+
+class Options(PluginOptions):
+    """What to write; in a program {question} becomes the question as a text in quotes."""
+
+    programs: dict[Language, str] = {
+        "vipergpt": "def execute_command(image):\n    return ImagePatch(image).simple_query({question})",
+        "visprog": "ANSWER0=VQA(image=IMAGE,question={question})\nFINAL_RESULT=RESULT(var=ANSWER0)",
+    }
+    """By language; one that is not here is `unparsable`."""
+    by_question: dict[str, str] = {}
+    """Programs for certain questions, in whatever language they are written."""
+    statuses: dict[str, Status] = {}
+    """Items that fail, and how."""
+    crash_on: tuple[str, ...] = ()
+    """Items whose request breaks the whole job, as a crash would."""
+
+
+def build(options: Options) -> Programmer:
+    """The scripted program writer."""
+    return Scripted(options)
+
+
+class Scripted:
+    """Programs from templates; see `Options`."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
+        """Fill in the template of every request."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: ProgramRequest) -> ProgramReply:
+        if request.item in self.options.crash_on:
+            raise BackendError(f"scripted crash on item '{request.item}'")
+        if status := self.options.statuses.get(request.item):
+            return ProgramReply(model="scripted", status=status, reason="scripted")
+        template = self.options.by_question.get(request.question, self.options.programs.get(request.language))
+        if template is None:
+            reason = f"no program for {request.language}"
+            return ProgramReply(model="scripted", status=Status.UNPARSABLE, reason=reason)
+        code = template.replace("{question}", repr(" ".join(request.question.split())))
+        return ProgramReply(code, raw=code, model="scripted")

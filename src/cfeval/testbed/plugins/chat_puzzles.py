@@ -1,0 +1,72 @@
+"""The built-in target for synthetic puzzles: a small trained network that sees and counts, in pictures of any size.
+
+A test answerer of known weakness, which stands for no real model: it was trained on original questions only, and never
+saw a counterfactual one. It mostly answers those as if nothing were supposed. Of options it takes the likeliest value,
+wherever it stands, so that no letter is preferred. It does not sample: seeds change nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cfeval.core.records import Status
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn
+from cfeval.testbed.weights import examine_weights, models_dir
+
+if TYPE_CHECKING:
+    from cfeval.testbed.puzzles.counter import PuzzleCounter
+
+_NAME = "cfeval-puzzles"
+_NO_PICTURE = ChatReply(
+    model=_NAME,
+    status=Status.UNPARSABLE,
+    reason="the small counting model answers questions about a picture, and none came with the question",
+)
+
+
+class Options(PluginOptions):
+    """None: there is one such model, and it does not sample."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The weights."""
+    del options
+    return (str(models_dir() / "puzzles.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
+
+
+def build(options: Options) -> ChatModel:
+    """The target."""
+    from cfeval.testbed.puzzles.counter import PuzzleCounter
+
+    del options
+    return CountingChat(PuzzleCounter())
+
+
+class CountingChat:
+    """Answers the first turn of each conversation with a letter or a number; asked on, it says what it counted."""
+
+    def __init__(self, counter: "PuzzleCounter") -> None:
+        self.counter = counter
+
+    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Reply to every request; one without a picture is `unparsable`."""
+        replies = [_NO_PICTURE] * len(requests)
+        seen = [number for number, request in enumerate(requests) if request.turns[0].picture is not None]
+        for asked_on in (False, True):
+            numbers = [number for number in seen if (len(requests[number].turns) > 1) == asked_on]
+            texts = self._say([requests[number].turns[0] for number in numbers], asked_on)
+            for number, text in zip(numbers, texts, strict=True):
+                replies[number] = ChatReply(text=text, model=_NAME)
+        return replies
+
+    def _say(self, turns: Sequence[Turn], asked_on: bool) -> list[str]:
+        pictures = [turn.picture.pixels for turn in turns if turn.picture is not None]
+        questions = [turn.text for turn in turns]
+        if asked_on:
+            return [f"I counted {number}." for number in self.counter.numbers(pictures, questions)]
+        return self.counter.answer(pictures, questions)

@@ -1,0 +1,118 @@
+"""The built-in targets: one small vision-language model of the drawn world with planted, known behaviour.
+
+A test world: these targets calibrate the instrument and never stand in for a real model.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
+from cfeval.testbed.language.questions import Persona
+from cfeval.testbed.weights import examine_weights, models_dir
+
+SIDE = 64
+"""Width and height of the pictures the small models see."""
+
+
+class Options(PluginOptions):
+    """Which behaviour."""
+
+    persona: Persona = "grounded"
+    """How the target answers and what it cites; see `cfeval.testbed.language.questions`."""
+    unfaithful: Persona | None = None
+    """A mixture: how it behaves on a share of the items instead."""
+    share: float = Field(0.0, ge=0, le=1)
+    """That share. An item always meets the same behaviour, before and after an edit."""
+    temperature: float = Field(0.5, ge=0, le=2)
+    """Of sampling; 0 is greedy."""
+
+    @model_validator(mode="after")
+    def _share_of_something(self) -> "Options":
+        if self.share > 0 and self.unfaithful is None:
+            raise ValueError("a share needs 'unfaithful', the behaviour on it")
+        return self
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The weights."""
+    del options
+    return (str(models_dir() / "vlm.safetensors"),)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Weights that are not there."""
+    yield from examine_weights(files(options))
+
+
+def build(options: Options) -> ChatModel:
+    """The target with this behaviour."""
+    from cfeval.testbed.agents.small_vlm import SmallTalker
+
+    usual = SmallTalker("vlm", options.persona)
+    unfaithful = usual.speaking_as(options.unfaithful) if options.unfaithful else usual
+
+    def talker_for(item: str) -> Any:
+        return unfaithful if draw(item) < options.share else usual
+
+    return SmallChat("cfeval-world", talker_for, options.temperature)
+
+
+def draw(item: str) -> float:
+    """A number in [0, 1) that belongs to an item: it decides how a mixture treats it."""
+    return int.from_bytes(hashlib.sha256(f"mixture {item}".encode()).digest()[:6], "big") / 2**48
+
+
+class SmallChat:
+    """Chats through a small two-turn model: the first turn is a question about a picture, any second one asks why."""
+
+    def __init__(self, name: str, talker_for: Callable[[str], Any], temperature: float) -> None:
+        self.name = name
+        self.talker_for = talker_for
+        self.temperature = temperature
+
+    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Reply to every request; a picture of another size or none at all is `unparsable`."""
+        replies: list[ChatReply] = [ChatReply()] * len(requests)
+        groups: dict[tuple[Any, bool], list[int]] = {}
+        for number, request in enumerate(requests):
+            fault = _fault(request)
+            if fault:
+                replies[number] = ChatReply(model=self.name, status=Status.UNPARSABLE, reason=fault)
+            else:
+                groups.setdefault((self.talker_for(request.item), len(request.turns) > 1), []).append(number)
+        for (talker, explaining), numbers in groups.items():
+            said = self._say(talker, explaining, [requests[n] for n in numbers])
+            for number, text in zip(numbers, said, strict=True):
+                replies[number] = ChatReply(text=text, model=self.name)
+        return replies
+
+    def _say(self, talker: Any, explaining: bool, requests: Sequence[ChatRequest]) -> list[str]:
+        pixels = [_picture(request).pixels for request in requests]
+        questions = [request.turns[0].text for request in requests]
+        seeds = [request.seed for request in requests]
+        if not explaining:
+            return list(talker.answer(pixels, questions, seeds, self.temperature))
+        answers = [request.turns[1].text for request in requests]
+        return list(talker.explain(pixels, questions, answers, seeds, self.temperature))
+
+
+def _picture(request: ChatRequest) -> Picture:
+    picture = request.turns[0].picture
+    assert picture is not None, "requests without a picture were refused before"
+    return picture
+
+
+def _fault(request: ChatRequest) -> str:
+    """Why a small model cannot answer a request; empty where it can."""
+    if request.turns[0].picture is None:
+        return "the small models answer questions about a picture, and none came with the question"
+    height, width = _picture(request).pixels.shape[:2]
+    if (height, width) != (SIDE, SIDE):
+        return f"the small models see {SIDE} × {SIDE} pixels, but the picture has {width} × {height}"
+    return ""

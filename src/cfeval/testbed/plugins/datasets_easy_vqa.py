@@ -1,0 +1,39 @@
+"""easy-VQA's test split: 1,000 pictures of one colored shape, with questions (PyPI `easy-vqa`, Victor Zhou, MIT)."""
+
+import random
+from collections.abc import Iterator
+
+from cfeval.core.images import import_image
+from cfeval.core.registry import PluginOptions
+from cfeval.datasets.sample import Dataset, RawSample
+from cfeval.testbed.easy_vqa import image_paths, rows_of
+
+
+class Options(PluginOptions):
+    """There are none."""
+
+
+def build(options: Options) -> Dataset:
+    """The data set."""
+    del options
+    return EasyVqa()
+
+
+class EasyVqa:
+    """Takes one question about each of some pictures."""
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most 1,000 items, each about another picture, in an order that the seed draws."""
+        rng = random.Random(seed)
+        paths, rows = image_paths("test"), rows_of("test")
+        rng.shuffle(rows)
+        first = {row[0]: row for row in reversed(rows)}
+        order = [row for row in rows if first[row[0]] is row]
+        for image, text, question, answer in order[:items]:
+            yield RawSample(
+                id=f"easy-vqa-{image:04d}",
+                picture=import_image(paths[image]),
+                question=text,
+                reference=answer,
+                kind=question.kind,
+            )

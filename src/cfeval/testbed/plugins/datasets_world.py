@@ -1,0 +1,48 @@
+"""Drawn scenes of known truth, with questions.
+
+The background hints at the right answer, so that a model that takes the hint is as accurate as one that looks.
+"""
+
+from collections.abc import Iterator
+
+from cfeval.core.images import Picture
+from cfeval.core.registry import PluginOptions
+from cfeval.datasets.sample import Dataset, RawSample
+from cfeval.testbed.items import EDITABLE_KINDS, generate_items
+from cfeval.testbed.language.questions import QuestionKind
+from cfeval.testbed.render import render
+from cfeval.testbed.scenes import as_metadata
+
+
+class Options(PluginOptions):
+    """Which questions."""
+
+    kinds: tuple[QuestionKind, ...] = EDITABLE_KINDS
+    """They take turns. Questions about the background are left out: citing the background is faithful there."""
+    correlated: bool = True
+    """Whether the background hints at the right answer."""
+
+
+def build(options: Options) -> Dataset:
+    """The data set."""
+    return World(options)
+
+
+class World:
+    """Draws as many items as are wanted."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """Items that differ by seed; the first ones stay the same when more are wanted."""
+        drawn = generate_items(items, seed, self.options.kinds, correlated=self.options.correlated)
+        for number, item in enumerate(drawn):
+            yield RawSample(
+                id=f"world-{number:05d}",
+                picture=Picture.from_pixels(render(item.scene)),
+                question=item.question,
+                reference=item.answer,
+                kind=item.kind,
+                metadata=as_metadata(item.scene),
+            )

@@ -1,0 +1,75 @@
+"""The learned editor of the drawn world: locates what the instruction points at and repaints it by diffusion.
+
+It works on pixels alone; the scene record is not given to it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.testbed.language.instructions import parse_instruction
+from cfeval.testbed.records import EditIntent
+from cfeval.testbed.weights import WorldPlugin, models_dir
+
+SIDE = 64
+"""Width and height of the pictures it edits."""
+
+
+class Plugin(WorldPlugin):
+    """How it paints."""
+
+    steps: int = Field(8, ge=1, le=1000)
+    """Of denoising (DDIM)."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights of the painter and of its eyes."""
+        return tuple(str(models_dir() / f"{name}.safetensors") for name in ("editor", "locator"))
+
+    def build(self) -> Editor:
+        """The editor."""
+        from cfeval.testbed.agents.painter import DiffusionPainter
+
+        return Diffusion(DiffusionPainter(self.steps))
+
+
+class Diffusion:
+    """Repaints by diffusion."""
+
+    needs_metadata = False
+
+    def __init__(self, painter: Any) -> None:
+        self.painter = painter
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Paint every picture; an instruction that does not fit it is `edit_invalid`."""
+        intents = [parse_instruction(request.positive) for request in requests]
+        faults = [_fault(*pair) for pair in zip(requests, intents, strict=True)]
+        sound = [number for number, fault in enumerate(faults) if not fault]
+        painted = self.painter.edit(
+            [requests[n].picture.pixels for n in sound], [intents[n] for n in sound], [requests[n].seed for n in sound]
+        )
+        made = {number: _reply(painting) for number, painting in zip(sound, painted, strict=True)}
+        return [made.get(number) or _invalid(fault) for number, fault in enumerate(faults)]
+
+
+def _fault(request: EditRequest, intent: EditIntent | None) -> str:
+    if intent is None:
+        return "the instruction is not in the built-in world's language"
+    height, width = request.picture.pixels.shape[:2]
+    if (height, width) != (SIDE, SIDE):
+        return f"the built-in editor paints {SIDE} × {SIDE} pixels, but the picture has {width} × {height}"
+    return ""
+
+
+def _reply(painting: Any) -> EditReply:
+    if painting.failure:
+        return _invalid(painting.failure)
+    return EditReply(Picture.from_pixels(painting.image), {"painted_share": f"{float(painting.mask.mean()):.4f}"})
+
+
+def _invalid(reason: str) -> EditReply:
+    return EditReply(status=Status.EDIT_INVALID, reason=reason)

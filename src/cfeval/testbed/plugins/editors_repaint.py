@@ -1,0 +1,39 @@
+"""Repaints the flat shape of an easy-VQA picture, or its ground, from its pixels alone."""
+
+from collections.abc import Sequence
+
+from cfeval.core import plugin
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.testbed.agents.repaint import RepaintError, repaint
+from cfeval.testbed.language.instructions import parse_instruction
+
+
+class Plugin(plugin.Plugin):
+    """Without options."""
+
+    def build(self) -> Editor:
+        """The editor."""
+        return Repaint()
+
+
+class Repaint:
+    """Changes the color or the form of the one shape, or the tint of the ground."""
+
+    needs_metadata = False
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Repaint every picture; an instruction that does not fit it is `edit_invalid`."""
+        return [_edit(request) for request in requests]
+
+
+def _edit(request: EditRequest) -> EditReply:
+    intent = parse_instruction(request.positive)
+    if intent is None:
+        return EditReply(status=Status.EDIT_INVALID, reason="the instruction is not in the built-in world's language")
+    try:
+        pixels = repaint(request.picture.pixels, intent)
+    except RepaintError as error:
+        return EditReply(status=Status.EDIT_INVALID, reason=str(error))
+    return EditReply(Picture.from_pixels(pixels), {"edit": intent.kind, "to": intent.new})

@@ -1,0 +1,44 @@
+"""The perfect editor of the drawn world: changes one thing in the scene record and draws it again."""
+
+from collections.abc import Sequence
+
+from cfeval.core import plugin
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.testbed.language.instructions import parse_instruction, scene_after
+from cfeval.testbed.render import render
+from cfeval.testbed.scenes import SceneEditError, scene_in
+
+
+class Plugin(plugin.Plugin):
+    """Without options."""
+
+    def build(self) -> Editor:
+        """The editor."""
+        return Redraw()
+
+
+class Redraw:
+    """Draws the edited record with the same light, noise and places; see `scene_after` of the test bed's language."""
+
+    needs_metadata = True
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        """Draw every edited scene; an instruction that does not fit the scene is `edit_invalid`."""
+        return [_edit(request) for request in requests]
+
+
+def _edit(request: EditRequest) -> EditReply:
+    scene = scene_in(request.metadata)
+    if scene is None:
+        return EditReply(
+            status=Status.EDIT_INVALID, reason="the sample has no scene record; only drawn scenes have one"
+        )
+    try:
+        edited = scene_after(scene, (*request.before, request.positive))
+    except SceneEditError as error:
+        return EditReply(status=Status.EDIT_INVALID, reason=str(error))
+    intent = parse_instruction(request.positive)
+    details = {"edit": intent.kind, "to": intent.new} if intent else {}
+    return EditReply(Picture.from_pixels(render(edited)), details)

@@ -1,0 +1,74 @@
+"""Counterfactual questions about drawn scenes of the built-in world, with exact answers, in the groups of C-VQA-Real.
+
+The original questions about objects, and those of the boolean group, are the ones that the world's own model knows.
+"""
+
+import random
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from cfeval.core.images import Picture
+from cfeval.core.registry import PluginOptions
+from cfeval.core.sampling import derive
+from cfeval.cvqa.interfaces import QuestionSet, RawPair
+from cfeval.cvqa.records import Question
+from cfeval.testbed.counterfactual_questions.draw import GROUPS, Group, draw
+from cfeval.testbed.render import render
+from cfeval.testbed.scenes import as_metadata
+
+
+class Options(PluginOptions):
+    """Which questions."""
+
+    groups: tuple[Group, ...] = Field(GROUPS, min_length=1)
+    """They take turns."""
+    unchanged: float = Field(0.1, ge=0, le=1)
+    """Share of indirect and boolean questions whose answer stays as it is; published: .057 and .023."""
+    known: bool = False
+    """Only originals that the world's own model has words for: it counts objects, not red ones."""
+    items: int = Field(300, ge=1)
+    """How many pairs there are where all of them are wanted."""
+
+
+def build(options: Options) -> QuestionSet:
+    """The set."""
+    return World(options)
+
+
+class World:
+    """Draws as many pairs as are wanted, each by a seed of its own: wanting more changes none."""
+
+    skipped: tuple[str, ...] = ()
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def count(self, items: int | None) -> int:
+        """As many as are wanted."""
+        return self.options.items if items is None else items
+
+    def with_options(self, items: int | None) -> int:
+        """None of them."""
+        del items
+        return 0
+
+    def pairs(self, items: int | None, seed: int) -> Iterator[RawPair]:
+        """The pairs, numbered from 1."""
+        for number in range(1, self.count(items) + 1):
+            yield self._pair(number, seed)
+
+    def _pair(self, number: int, seed: int) -> RawPair:
+        name, groups = f"world-{number:05d}", self.options.groups
+        group = groups[(number - 1) % len(groups)]
+        rng = random.Random(derive(seed, "counterfactual", number))
+        drawn = draw(group, rng, self.options.unchanged, self.options.known)
+        return RawPair(
+            id=name,
+            picture=Picture.from_pixels(render(drawn.scene)),
+            original=Question(question=drawn.original, answer=drawn.original_answer),
+            counterfactual=Question(question=drawn.question, answer=drawn.answer),
+            type=group,
+            img_path=f"{name}.png",
+            metadata=as_metadata(drawn.scene),
+        )

@@ -1,0 +1,57 @@
+"""Finds and loads the shipped weights.
+
+What the plug-ins of the built-in world say of their weights, which are shipped with cfeval, before anything runs.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cfeval.core.errors import InputError
+from cfeval.core.plugin import Plugin
+from cfeval.core.registry import Diagnostic
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def models_dir() -> Path:
+    """The folder of the weights: `data/models` of a checkout, else the copy inside the installed package."""
+    for parent in Path(__file__).resolve().parents:
+        if (parent / "data" / "models").is_dir() and (parent / "pyproject.toml").is_file():
+            return parent / "data" / "models"
+    return Path(str(resources.files("cfeval.testbed"))) / "trained"
+
+
+@lru_cache(maxsize=16)
+def load(name: str) -> "dict[str, Tensor]":
+    """The half-precision weights of one network by name.
+
+    Raises:
+        InputError: they are not there.
+    """
+    from safetensors.torch import load_file
+
+    path = models_dir() / f"{name}.safetensors"
+    if not path.is_file():
+        raise InputError(f"the weights {name}.safetensors are missing; restore data/models or train them again")
+    return load_file(path)
+
+
+def examine_weights(files: Iterable[str]) -> Iterator[Diagnostic]:
+    """A fault for each shipped file that is not there."""
+    here = Path.cwd()
+    for path in map(Path, files):
+        if not path.is_file():
+            shown = path.relative_to(here) if path.is_relative_to(here) else path
+            yield Diagnostic(False, f"the file {shown} is missing; it is part of cfeval; restore it")
+
+
+class WorldPlugin(Plugin):
+    """One that computes with weights that are shipped with cfeval."""
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Weights that are not there."""
+        yield from examine_weights(self.dependencies())

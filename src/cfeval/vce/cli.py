@@ -1,0 +1,88 @@
+"""Draw one of the study's figures from the table that it shows (PNG and SVG).
+
+Gather the headline figures of the tables for `dvc metrics`.
+
+Make one of the study's tables from the scores of groups: CSV with every column, Markdown and LaTeX for readers.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.jsonl import read_csv
+from cfeval.core.shards import records_of
+from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.tables import write_table
+from cfeval.vce.config import Roles
+from cfeval.vce.figures import FIGURES
+from cfeval.vce.records import GroupScore, VceArm, VceScore
+from cfeval.vce.tables import TABLES
+from cfeval.vce.tables.group_scores import PublishedCell, group_material
+from cfeval.vce.tables.headline import metrics
+
+
+def run_figure(
+    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(FIGURES)}.")],
+    table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
+    out: FigureOut,
+) -> None:
+    """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
+    draw_figure(FIGURES, TABLES, name, table, out)
+
+
+def run_metrics(
+    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: vce_table3.csv, ….")],
+    out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
+) -> None:
+    """Gather the headline figures of the tables for `dvc metrics`."""
+    write_metrics("vce", TABLES, tables, metrics, out)
+
+
+def run_table(
+    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
+    out: TableOut,
+    groups: Annotated[
+        Path,
+        typer.Option(help="Folder of the scores of groups, IMAGE_SET/DENOISER/CLASSIFIER/METHOD.jsonl in it."),
+    ] = Path("results/vce/groups"),
+    arms: Annotated[
+        str,
+        typer.Option(help='The arms: a JSON list of {"image_set": …, "denoiser": …, "classifier": …, "method": …}.'),
+    ] = "[]",
+    scores: Annotated[
+        Path | None,
+        typer.Option(help="The same of the scores of single counterfactuals; hypotheses are tested on them."),
+    ] = None,
+    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files --scores are cut by arm.")] = 1,
+    roles: Annotated[str, typer.Option(help="What each method and classifier is: `roles` as JSON.")] = "{}",
+    reference: Annotated[
+        list[Path] | None, typer.Option("--reference", help="Published cells (CSV); may be repeated.")
+    ] = None,
+    cost: Annotated[
+        str, typer.Option(help='Calls of networks by method, as JSON: {"dbvce": {"denoiser_calls": 50}}.')
+    ] = "{}",
+) -> None:
+    """Make one of the study's tables from the scores of groups: CSV with every column, Markdown and LaTeX for readers.
+
+    Without an arm it is an empty table.
+    """
+    if name not in TABLES:
+        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
+    table = TABLES[name].load()
+    named = from_json(arms, list[VceArm], "--arms")
+    material = group_material(
+        (score for arm in named for score in records_of(groups, _names(arm), GroupScore, 1)),
+        {arm: records_of(scores, _names(arm), VceScore, shards) for arm in named if scores},
+        roles=from_json(roles, Roles, "--roles"),
+        published=[cell for file in reference or () for cell in read_csv(file, PublishedCell)],
+        cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
+    )
+    rows = table.rows(material)
+    write_table(out, table.row, rows, table.sheet(rows))
+
+
+def _names(arm: VceArm) -> tuple[str, ...]:
+    return arm.image_set, arm.denoiser, arm.classifier, arm.method

@@ -1,0 +1,281 @@
+"""The section `vce`: whose counterfactuals are made, how, of which images, and what is measured of them.
+
+What figures of the vce study may be called: a known name is kept for the real thing.
+
+What each method and classifier of the vce study stands for in the tables, and how the hypotheses are tested.
+
+The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
+"""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from cfeval.core.config import Name, Section, Share, Spec
+from cfeval.core.errors import nearest
+from cfeval.core.registry import Used
+from cfeval.vce.method import Compute, Method
+from cfeval.vce.records import ClassName, Group, Pair, VceArm
+
+Specs = Mapping[str, Mapping[str, Any]]
+"""Plug-ins by the names of their figures: each its `backend` and options."""
+KEPT = {"lpips": "lpips", "fid": "inception", "sfid": "inception", "s3": "simsiam"}
+"""The first word of a name, and the only backend whose figures may bear it."""
+TAKEN = frozenset(
+    (
+        *("ta", "oa", "fr", "os", "ota", "p_target", "p_source", "mean", "majority", "cout", "diversity"),
+        *("d1", "d1_5", "d2", "d1_batch", "d1_5_batch", "d2_batch"),
+    )
+)
+"""Names that other figures have."""
+
+
+def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
+    """Check the names of perceptual distances, of Fréchet distances, and of similarities of embeddings.
+
+    `fid_64` must be made of Inception's 64 features. `s3_enl0` is no S3, and says so by the rest of its name.
+
+    Raises:
+        ValueError: a name is kept for another backend, is taken, or is used twice; one line with what to do.
+    """
+    named = [*distances.items(), *features.items(), *embeddings.items()]
+    for name, spec in named:
+        if name in TAKEN:
+            raise ValueError(f"'{name}' is the name of another figure; give what is measured by it another name")
+        if sum(name == other for other, _ in named) > 1:
+            raise ValueError(f"two figures are called '{name}'; give one of them another name")
+        _check_kept(name, spec)
+
+
+def _check_kept(name: str, spec: Mapping[str, Any]) -> None:
+    word, _, rest = name.partition("_")
+    wanted = KEPT.get(word)
+    if word == "s3" and rest:
+        return
+    if wanted and spec.get("backend") != wanted:
+        raise ValueError(
+            f"'{name}' is kept for the backend {wanted}, and this is {spec.get('backend')}; give it a name of its own, "
+            "such as st_lpips, fd_enl0_40 or s3_enl0"
+        )
+    if wanted == "inception" and rest != str(spec.get("width", 2048)):
+        raise ValueError(f"'{name}' has {spec.get('width', 2048)} features; call it {word}_{spec.get('width', 2048)}")
+
+
+PaperName = Literal["Madry", "AlexNet", "UnetE", "ConvNeXt", "SwinTFL", "SIMCLR", "RandomNet"]
+"""The classifiers of DBVCE, Table 1."""
+
+
+class Tests(Section):
+    """How the hypotheses are tested (`vce_hypotheses`)."""
+
+    level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage; 1 − level is what p-values are held against.")
+    resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
+    seed: int = Field(0, ge=0, description="Seed of the resampling.")
+    majority: Share = Field(0.5, description="A method does something if it does it in more than this share of images.")
+    margin: Share = Field(0.05, description="A change of a share that is smaller than this is none worth mentioning.")
+
+
+class Roles(Section):
+    """Which method and classifier stands for what (DBVCE, Sections 4 and 5)."""
+
+    base: Name | None = Field(None, description="The method of Tables 2 and 3: cone projection and x0-prediction.")
+    no_cone: Name | None = Field(None, description="The method of Table 4: the base without cone projection.")
+    no_x0: Name | None = Field(None, description="The method of Table 5: the base without x0-prediction.")
+    neither: Name | None = Field(None, description="The base without either of them.")
+    unguided: Name | None = Field(None, description="Noising and denoising alone, without a classifier.")
+    robust: tuple[Name, ...] = Field((), description="Classifiers trained to be robust; one of them gives the cone.")
+    noise_trained: tuple[Name, ...] = Field((), description="Classifiers trained on noisy images, beside robust ones.")
+    random: tuple[Name, ...] = Field((), description="Classifiers that were never trained.")
+    not_oracles: tuple[Name, ...] = Field(
+        (), description="Trained classifiers that tell nothing of validity (the paper drops SIMCLR after Table 2)."
+    )
+    closeness: tuple[str, ...] = Field(
+        ("lpips", "st_lpips"), min_length=1, description="Perceptual distances of Table 3, those there are."
+    )
+    realism: tuple[str, ...] = Field(
+        ("fid_64", "fd_enl0_40"), min_length=1, description="Fréchet distances of Table 3, those there are."
+    )
+    paper: dict[Name, PaperName] = Field(
+        default_factory=dict, description="The paper's classifier that may stand beside one of the study's."
+    )
+    tests: Tests = Tests()
+
+    @model_validator(mode="after")
+    def _one_role_each(self) -> "Roles":
+        for name in self.random:
+            if name in (*self.robust, *self.noise_trained):
+                raise ValueError(f"'{name}' is called random and trained; name it once")
+        methods = [name for name in (self.base, self.no_cone, self.no_x0, self.neither, self.unguided) if name]
+        for name in methods:
+            if methods.count(name) > 1:
+                raise ValueError(f"the method '{name}' stands for two things; each part needs a method of its own")
+        return self
+
+    def is_oracle(self, name: str) -> bool:
+        """Whether a classifier can tell whether a counterfactual is valid."""
+        return name not in (*self.random, *self.not_oracles)
+
+    def of_method(self, name: str) -> str:
+        """What a method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`, or nothing."""
+        parts = ("base", "no_cone", "no_x0", "neither", "unguided")
+        return next((part.replace("_", " ") for part in parts if getattr(self, part) == name), "")
+
+    def of_classifier(self, name: str) -> str:
+        """What a classifier is: `robust`, `noise-trained`, `random`, or nothing of these."""
+        parts = ("robust", "noise_trained", "random")
+        return next((part.replace("_", "-") for part in parts if name in getattr(self, part)), "")
+
+
+FAMILIES = {
+    "image_sets": "image_sets",
+    "denoisers": "denoisers",
+    "classifiers": "classifiers",
+    "perceptual": "perceptual",
+    "features": "features",
+    "embeddings": "features",
+}
+"""Which plug-in family each section of the study's backends draws on."""
+
+
+class Targets(Section):
+    """A source class with its targets."""
+
+    source: ClassName = Field(description="Class of the original images.")
+    ideal: ClassName = Field(description="The target that suits it.")
+    others: tuple[ClassName, ...] = Field((), description="Further targets (Table 6).")
+
+    def groups(self) -> list[Group]:
+        """The ideal group, then the others."""
+        other = [Group(source=self.source, target=target, pair="other") for target in self.others]
+        return [Group(source=self.source, target=self.ideal, pair="ideal"), *other]
+
+    @model_validator(mode="after")
+    def _targets_differ(self) -> "Targets":
+        targets = (self.ideal, *self.others)
+        if self.source in targets:
+            raise ValueError(f"'{self.source}' is its own target; name another class")
+        if len(set(targets)) < len(targets):
+            raise ValueError(f"a target of '{self.source}' is named twice; take one out")
+        return self
+
+
+class VceBlock(Section):
+    """Arms: every combination of the names."""
+
+    image_set: tuple[Name, ...] = Field(min_length=1, description="Names from `image_sets`.")
+    denoiser: tuple[Name, ...] = Field(min_length=1, description="Names from `denoisers`.")
+    classifier: tuple[Name, ...] = Field(min_length=1, description="Names from `classifiers`.")
+    method: tuple[Name, ...] = Field(min_length=1, description="Names from `methods`.")
+    pairs: tuple[Pair, ...] = Field(("ideal",), min_length=1, description="Which pairs of source and target.")
+    repeats: int = Field(1, ge=1, description="Counterfactuals of each image and target, with noise of their own.")
+
+    def arms(self) -> list[VceArm]:
+        """The arms of this block, in the order of the lists."""
+        lists = (self.image_set, self.denoiser, self.classifier, self.method)
+        return [VceArm(**dict(zip(VceArm.model_fields, names, strict=True))) for names in product(*lists)]
+
+
+class Vce(Section):
+    """The vce study."""
+
+    images: int = Field(ge=1, description="Images of each source class.")
+    size: int = Field(ge=8, description="Height and width of the images, pixels; what the denoiser was trained at.")
+    seed: int = Field(ge=0, description="Seed of every draw of the study.")
+    same_noise: bool = Field(True, description="Whether the images of every group are given the same noise.")
+    compute: Compute = Compute()
+    image_sets: dict[Name, Spec] = Field(min_length=1, description="Labelled images.")
+    denoisers: dict[Name, Spec] = Field(min_length=1, description="Diffusion models.")
+    classifiers: dict[Name, Spec] = Field(min_length=1, description="Classifiers to be explained.")
+    robust: Name | None = Field(None, description="The classifier whose gradients the cone projects.")
+    oracles: tuple[Name, ...] = Field((), description="Classifiers that are asked about every counterfactual.")
+    methods: dict[Name, Method] = Field(min_length=1, description="Ways of making counterfactuals.")
+    groups: tuple[Targets, ...] = Field(min_length=1, description="Source classes and their targets.")
+    perceptual: dict[Name, Spec] = Field(default_factory=dict, description="Perceptual distances.")
+    dime_perceptual: Name | None = Field(None, description="The distance of DiME's perceptual term.")
+    features: dict[Name, Spec] = Field(default_factory=dict, description="Features of the Fréchet distances.")
+    target_images: int = Field(
+        0, ge=0, description="Images of each target class that Fréchet distances are also measured to; 0: none."
+    )
+    embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
+    cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
+    arms: tuple[VceBlock, ...] = Field(min_length=1, description="Which combinations are run.")
+    roles: Roles = Roles()
+
+    @model_validator(mode="after")
+    def _names_are_defined(self) -> "Vce":
+        for arm in self.all_arms():
+            method = self.methods.get(arm.method)
+            if method and method.projection == "cone" and not self.robust:
+                raise ValueError(
+                    f"the method '{arm.method}' projects onto a cone; set vce.robust to the name of "
+                    "a robust classifier, or give the method `projection: none`"
+                )
+            if method and method.perceptual_weight and not self.dime_perceptual:
+                raise ValueError(
+                    f"the method '{arm.method}' has a perceptual term; name its distance in `dime_perceptual`, "
+                    "or set perceptual_weight: 0"
+                )
+            for field in VceArm.model_fields:
+                self._find(f"{field}s", getattr(arm, field), "arms name")
+        for name in (*self.oracles, *([self.robust] if self.robust else [])):
+            self._find("classifiers", name, "oracles and robust name")
+        if self.dime_perceptual:
+            self._find("perceptual", self.dime_perceptual, "dime_perceptual names")
+        check_figures(*({name: spec.plugin() for name, spec in named.items()} for named in self._figures()))
+        self._check_roles()
+        for section in FAMILIES:
+            for name, spec in getattr(self, section).items():
+                if spec.repeat != 1:
+                    raise ValueError(f"{section}.{name}: nothing is repeated here; take `repeat` out, set arms.repeats")
+        sources = [one.source for one in self.groups]
+        for source in sources:
+            if sources.count(source) > 1:
+                raise ValueError(f"groups name the source '{source}' twice; join the two")
+        return self
+
+    def _figures(self) -> tuple[dict[str, Spec], ...]:
+        return self.perceptual, self.features, self.embeddings
+
+    def _check_roles(self) -> None:
+        roles = self.roles
+        for method in filter(None, (roles.base, roles.no_cone, roles.no_x0, roles.neither, roles.unguided)):
+            self._find("methods", method, "roles name the method")
+        for name in (*roles.robust, *roles.noise_trained, *roles.random, *roles.not_oracles, *roles.paper):
+            self._find("classifiers", name, "roles name the classifier")
+
+    def _find(self, section: str, name: str, who: str) -> None:
+        defined = getattr(self, section)
+        if name not in defined:
+            raise ValueError(f"{who} '{name}', which vce.{section} does not define; {nearest(name, defined)}")
+
+    def oracles_of(self, arm: VceArm) -> dict[str, dict[str, Any]]:
+        """The oracles that an arm's counterfactuals are shown to: all but the explained classifier itself."""
+        return {name: self.classifiers[name].plugin() for name in self.oracles if name != arm.classifier}
+
+    def all_arms(self) -> list[VceArm]:
+        """Every arm, each once, in the order of the blocks."""
+        return list(dict.fromkeys(arm for block in self.arms for arm in block.arms()))
+
+    def groups_of(self, arm: VceArm) -> list[Group]:
+        """The groups that an arm's blocks ask for."""
+        pairs = {pair for block in self.arms if arm in block.arms() for pair in block.pairs}
+        return [group for one in self.groups for group in one.groups() if group.pair in pairs]
+
+    def repeats_of(self, arm: VceArm) -> int:
+        """How many counterfactuals an arm makes of each image and target."""
+        return max(block.repeats for block in self.arms if arm in block.arms())
+
+
+def used_by_vce(study: Vce) -> list[Used]:
+    """The backends that vce uses, in the order of params.yaml."""
+    wanted = {(f"{field}s", getattr(arm, field)) for arm in study.all_arms() for field in arm.model_fields_set}
+    wanted |= {("classifiers", name) for name in (*study.oracles, study.robust)}
+    wanted |= {(section, name) for section in ("perceptual", "features") for name in getattr(study, section)}
+    return [
+        Used("vce", section, name, family, spec.plugin())
+        for section, family in FAMILIES.items()
+        for name, spec in getattr(study, section).items()
+        if (section, name) in wanted
+    ]

@@ -1,0 +1,7 @@
+"""The figures of vce by name."""
+
+from collections.abc import Mapping
+
+from cfeval.report.figures import Drawing
+
+FIGURES: Mapping[str, Drawing] = {"validity": Drawing("cfeval.vce.figures.validity:draw", "methods")}

@@ -1,0 +1,104 @@
+"""What the verbs of the study share: options, opening the pictures that the stages pass on."""
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from cfeval.core import images as pictures
+from cfeval.core.cli_options import build, from_json
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture
+from cfeval.core.index import Indexed
+from cfeval.vce.records import SourceImage, VceRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cfeval.vce.predictions import Views
+
+SAMPLE = ".npy"
+"""How the name of a file ends that holds what the sampler returned, (3, H, W), not clamped."""
+
+ImagesFile = Annotated[
+    Path, typer.Option("--images", help="Source images (JSONL); their pictures lie in the folder or archive beside.")
+]
+AllImages = Annotated[
+    list[Path],
+    typer.Option("--images", help="Source images (JSONL) with all their shards, pictures beside; may be repeated."),
+]
+CounterfactualsFile = Annotated[
+    Path,
+    typer.Option(
+        "--counterfactuals", help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside."
+    ),
+]
+ClassifierSpec = Annotated[
+    str, typer.Option("--classifier", help="The classifier to be explained, as JSON: its backend and options.")
+]
+Groups = Annotated[
+    str,
+    typer.Option(
+        "--groups", help='JSON list of {"source": …, "target": …}; with "pair": "other" where it is not ideal.'
+    ),
+]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Counterfactuals of each image and target.")]
+Named = 'As JSON: {"NAME": {"backend": …}}.'
+PerceptualSpecs = Annotated[str, typer.Option("--perceptual", help=f"Perceptual distances. {Named}")]
+Reference = Annotated[
+    bool, typer.Option("--reference/--paper", help="Measure as the reference code does, or as the paper says.")
+]
+Pixels = npt.NDArray[np.uint8]
+
+
+def pixels_of(images: Path) -> Callable[[SourceImage], Pixels]:
+    """How to open an original."""
+    folder = pictures.folder_of(images)
+    return lambda record: pictures.load(folder, record.image).pixels
+
+
+def build_all(family: str, text: str, option: str) -> dict[str, Any]:
+    """The backends that an option names, by name."""
+    specs = from_json(text, dict[str, dict[str, Any]], option)
+    return {name: build(family, json.dumps(spec), f"{option} {name}") for name, spec in specs.items()}
+
+
+def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference: bool) -> "Views":
+    """How to open what is scored: pictures, and for the reference evaluation the sampler's own values beside them."""
+    from cfeval.vce.predictions import Views
+
+    originals, made = Indexed(images, SourceImage), Indexed(counterfactuals, VceRecord)
+
+    def sample(name: str) -> npt.NDArray[np.float32]:
+        file, _ = made.where(name)
+        folder, path = pictures.folder_of(file), f"{name}{SAMPLE}"
+        try:
+            values = io.BytesIO(pictures.file_in(folder, path))
+            return np.asarray(np.load(values, allow_pickle=False), dtype=np.float32)
+        except (OSError, ValueError):
+            raise InputError(f"{folder / path}: no sample; only methods with mode 'reference' keep them") from None
+
+    return Views(
+        lambda name: picture_in(*originals.where(name)),
+        lambda name: picture_in(*made.where(name)),
+        sample if reference else None,
+    )
+
+
+def picture_in(file: Path, record: SourceImage | VceRecord) -> Picture:
+    """The picture of a record that stands in a file."""
+    assert record.image is not None, "only what has a picture is opened"
+    return pictures.load(pictures.folder_of(file), record.image)
+
+
+def npy(values: "Tensor | None") -> bytes:
+    """What the sampler returned, as the bytes of a file that numpy reads, float32."""
+    assert values is not None, "only what has a picture has values"
+    buffer = io.BytesIO()
+    np.save(buffer, values.float().cpu().numpy(), allow_pickle=False)
+    return buffer.getvalue()

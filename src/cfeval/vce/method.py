@@ -1,0 +1,304 @@
+"""A way of making counterfactuals: a named preset of the sampler's parts, and what differs from it.
+
+`Parts` describes every part. A `Method` is a `Parts` whose values are those of its preset where nothing else is said,
+so `method.angle` is the angle that runs, and `Method.resolved()` is all of them. What each preset is made of stands in
+`vce_presets.py` and docs/vce-methods.md.
+
+What the presets of the vce study are made of: the figures of the papers and of their code (docs/vce-methods.md).
+
+Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
+Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026. The perceptual weights of the last three
+are for the mean squared difference of VGG19 features.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, TypeGuard
+
+from pydantic import Field, StringConstraints, model_validator
+
+from cfeval.core.config import Section, Share
+
+_UNGUIDED = {"guidance": "none", "distance": "none"}
+
+
+_DVCE = {
+    "guidance": "x0",
+    "norm": "noise",
+    "scales": (0.1,),
+    "projection": "cone",
+    "angle": 30.0,
+    "augmentations": 16,
+    "distance": "denoiser",
+    "lp_weight": 0.15,
+    "output": "x0",
+}
+
+
+_DBVCE = {
+    "guidance": "x0",
+    "norm": "mean",
+    "scales": (0.1,),
+    "projection": "cone",
+    "angle": 30.0,
+    "distance": "x0",
+    "lp_weight": 0.15,
+}
+
+
+_DIME = {
+    "start": 0.3,
+    "noise_ahead": 1,
+    "clip_denoised": True,
+    "guidance": "clean",
+    "clean": "nested",
+    "loss": "logit",
+    "norm": "none",
+    "scales": (8.0, 10.0, 15.0),
+    "distance": "noisy",
+    "lp_weight": 0.05,
+    "perceptual_weight": 30.0,
+}
+
+
+_FASTDIME = {
+    **_DIME,
+    "clean": "one-step",
+    "chain_rule": False,
+    "mask": "difference",
+    "mask_warmup": 0.5,
+    "mask_threshold": 0.15,
+    "mask_dilation": 5,
+}
+
+
+_MASKDIME = {
+    **_DIME,
+    "clean": "one-step",
+    "stochastic": False,
+    "scales": (64.0, 80.0, 120.0),
+    "lp_weight": 0.4,
+    "perceptual_weight": 240.0,
+    "mask": "gradient",
+    "mask_share": 0.05,
+    "mask_inner": 0.5,
+    "mask_dilation": 5,
+}
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "unguided": _UNGUIDED,
+    "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
+    "dvce": _DVCE,
+    "dbvce": _DBVCE,
+    "dime": _DIME,
+    "fastdime": _FASTDIME,
+    "maskdime": _MASKDIME,
+}
+"""By preset, the parts that differ from the defaults of `Parts`."""
+
+
+MODES: Mapping[str, Mapping[str, Any]] = {
+    "paper": {"prepared": True, "classifier_time": "clean", "in_cone": "robust"},
+    "reference": {"prepared": False, "classifier_time": "step", "in_cone": "classifier"},
+}
+"""By mode of dbvce, where paper and code of the sampler part ways."""
+
+
+Preset = Literal["unguided", "classifier-guidance", "dvce", "dbvce", "dime", "fastdime", "maskdime"]
+Mode = Literal["paper", "reference"]
+Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Parts(Section):
+    """The parts of the guided sampler; fields that need another part to have an effect say which."""
+
+    respacing: Respacing = Field("200", description="Steps kept of the training steps: `n`, `a,b,c` or `ddimN`.")
+    start: float = Field(0.5, gt=0, le=1, description="Share of the kept steps that is noised and then denoised.")
+    noise_ahead: Literal[0, 1] = Field(
+        0, description="Steps by which the noise of the start is ahead of the first denoised step (1: DiME's code)."
+    )
+    stochastic: bool = Field(True, description="Add noise at each step; off, a step goes to its mean.")
+    clip_denoised: bool = Field(False, description="Clamp the predicted clean image to [-1, 1].")
+    output: Literal["sample", "x0"] = Field("sample", description="Last sample, or the last predicted clean image.")
+    guidance: Literal["none", "noisy", "x0", "straight", "clean"] = Field(
+        "x0",
+        description="What the classifier sees, and where its gradient is taken: nothing; the noisy image (Eq. 1); the "
+        "predicted clean image, through the denoiser; the same, straight to it (DBVCE's code without x0-prediction); "
+        "a clean estimate of its own (DiME).",
+    )
+    loss: Literal["log-probability", "logit"] = Field("log-probability", description="What of the target class rises.")
+    scales: tuple[Positive, ...] = Field(
+        (0.1,),
+        min_length=1,
+        description="Weights of the class term; each is tried in order on the images that are not in the target yet.",
+    )
+    norm: Literal["mean", "noise", "none"] = Field(
+        "mean",
+        description="Each term's L2 norm is set to that of the posterior mean (DBVCE), of the predicted noise (DVCE's "
+        "code), or left.",
+    )
+    prepared: bool = Field(
+        True, description="Let the classifier resize and normalise as it was trained; off: raw [-1, 1] images."
+    )
+    classifier_time: Literal["clean", "step"] = Field(
+        "clean", description="Timestep told to a timed classifier that sees a clean image: 0, or that of the step."
+    )
+    augmentations: int = Field(
+        1, ge=1, le=64, description="Copies of an image that the classifier sees, all but one moved (DVCE); 1: none."
+    )
+    projection: Literal["none", "cone", "consensus"] = Field(
+        "none",
+        description="The robust classifier's gradient projected onto the cone around the classifier's (DVCE), or the "
+        "classifier's gradient kept where a conditional denoiser agrees (LDCE).",
+    )
+    angle: float = Field(30.0, gt=0, lt=90, description="Degrees of the cone, or up to which LDCE's two agree.")
+    in_cone: Literal["classifier", "robust"] = Field(
+        "classifier", description="Gradient that counts where the robust one is inside the cone already."
+    )
+    distance: Literal["none", "x0", "denoiser", "noisy"] = Field(
+        "x0",
+        description="Image whose Lp distance to the original falls: none; the predicted clean one; the same, through "
+        "the denoiser; the noisy one (DiME).",
+    )
+    lp: float = Field(1.0, ge=0.5, le=4, description="p of the Lp distance.")
+    lp_weight: float = Field(0.15, gt=0, description="Weight of the distance term.")
+    perceptual_weight: float = Field(0.0, ge=0, description="Weight of the perceptual term on the clean estimate.")
+    clean: Literal["nested", "one-step"] = Field(
+        "one-step", description="The clean estimate: denoised to the end in a loop of its own, or predicted at once."
+    )
+    chain_rule: bool = Field(True, description="Divide gradients on the clean estimate by the root of alpha bar.")
+    mask: Literal["none", "difference", "gradient"] = Field(
+        "none", description="Where the image may change: all over; where the estimate differs; where the gradient is."
+    )
+    mask_warmup: Share = Field(0.5, description="Share of the steps before a difference mask sets in.")
+    mask_threshold: Share = Field(0.15, description="Share of the largest difference from which a pixel may change.")
+    mask_share: float = Field(0.05, gt=0, le=1, description="Share of pixels in the gradient mask.")
+    mask_inner: float = Field(0.5, gt=0, le=1, description="Share of those in the inner mask of the clean estimate.")
+    mask_dilation: int = Field(5, ge=1, le=99, description="Side, in pixels, by which a mask grows; odd.")
+
+    @property
+    def kept_steps(self) -> int:
+        """How many steps the respacing keeps."""
+        return sum(int(part) for part in self.respacing.removeprefix("ddim").split(","))
+
+    @property
+    def steps(self) -> int:
+        """How many steps are denoised."""
+        return max(1, round(self.start * self.kept_steps))
+
+    @property
+    def nested(self) -> bool:
+        """Whether the clean estimate is denoised in a loop of its own."""
+        return self.guidance == "clean" and self.clean == "nested"
+
+    @property
+    def denoiser_calls(self) -> int:
+        """How often the denoiser is asked about an image with the first of the scales."""
+        return self.steps * (self.steps + 1) // 2 if self.nested else self.steps
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.projection != "none" and self.norm == "none":
+            raise ValueError(
+                f"projection '{self.projection}' keeps a direction only, so norm must be 'mean' or 'noise'"
+            )
+        if self.steps + self.noise_ahead > self.kept_steps:
+            raise ValueError("noise_ahead 1 asks for noise beyond the last step; start must be below 1")
+        if self.perceptual_weight and self.guidance != "clean":
+            raise ValueError("perceptual_weight acts on the clean estimate of guidance 'clean'; set it to 0")
+        if self.mask_dilation % 2 == 0:
+            raise ValueError("mask_dilation must be odd")
+        if self.mask == "gradient" and self.nested:
+            raise ValueError("mask 'gradient' blends the one-step estimate, so clean must be 'one-step'")
+        return self
+
+
+class Method(Parts):
+    """A preset, and the parts in which it is to differ."""
+
+    preset: Preset = Field(description="Named composition of the parts (docs/vce-methods.md).")
+    reject: bool = Field(
+        False, description="Drop what the classifier does not put into the target class (Section 5, Hypothesis 2)."
+    )
+    mode: Mode | None = Field(None, description="Of dbvce: as the paper says (default), or as its code does.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, said: Any) -> Any:
+        """Lay what is said over the preset; leave what is wrong beyond that to the fields' own checks."""
+        if not _known(said):
+            return said
+        values = values_of(said["preset"], said.get("mode"))
+        laid = {**values, **said}
+        for key, value in sorted(said.items()):
+            if key in _NEEDS and not _same(values, key, value):
+                _check_effect(key, laid)
+        return laid
+
+    @model_validator(mode="after")
+    def _as_the_code(self) -> Self:
+        if self.mode == "reference" and self.guidance == "noisy":
+            raise ValueError(
+                "mode 'reference' has no guidance 'noisy': its code shows the predicted clean image, 'straight'"
+            )
+        return self
+
+    def resolved(self) -> dict[str, Any]:
+        """Every setting with its value, in the order of the fields; a mapping that `Method` reads back."""
+        return self.model_dump(mode="json")
+
+
+class Compute(Section):
+    """How the sampler uses the machine. Precision changes the images slightly; the rest leaves them as they are."""
+
+    batch: int = Field(8, ge=1, le=4096, description="Images at once; halved by itself where memory does not suffice.")
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32", description="Precision of denoiser and classifiers (autocast)."
+    )
+    checkpoint: bool = Field(False, description="Recompute the denoiser for its gradient: less memory, more time.")
+    compile: bool = Field(False, description="Compile denoiser and classifiers (torch.compile).")
+
+
+def values_of(name: str, mode: str | None = None) -> dict[str, Any]:
+    """The values of a preset; ValueError where it has no modes, or not this one."""
+    if name != "dbvce":
+        if mode is not None:
+            raise ValueError(f"mode '{mode}' is of preset dbvce alone; leave it out for '{name}'")
+        return dict(PRESETS[name])
+    chosen = mode or "paper"
+    return {**PRESETS[name], **MODES.get(chosen, {}), "mode": chosen}
+
+
+def _known(said: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(said, Mapping) and said.get("preset") in PRESETS and said.get("mode") in (None, *MODES)
+
+
+def _same(values: Mapping[str, Any], key: str, value: Any) -> bool:
+    """Whether a value is that of the preset or the neutral one; a list as good as a tuple."""
+    neutral = Parts.model_fields[key].default
+    return (tuple(value) if isinstance(value, list) else value) in (values.get(key, neutral), neutral)
+
+
+_NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("scales", "loss", "prepared", "augmentations", "projection", "mask"),
+        ("guidance", ("noisy", "x0", "straight", "clean")),
+    ),
+    "classifier_time": ("guidance", ("x0", "straight", "clean")),
+    "angle": ("projection", ("cone", "consensus")),
+    "in_cone": ("projection", ("cone",)),
+    **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy"))),
+    **dict.fromkeys(("perceptual_weight", "clean", "chain_rule"), ("guidance", ("clean",))),
+    **dict.fromkeys(("mask_warmup", "mask_threshold"), ("mask", ("difference",))),
+    **dict.fromkeys(("mask_share", "mask_inner"), ("mask", ("gradient",))),
+    "mask_dilation": ("mask", ("difference", "gradient")),
+}
+"""Which part each setting belongs to: without it, the setting would silently have no effect."""
+
+
+def _check_effect(key: str, laid: Mapping[str, Any]) -> None:
+    part, choices = _NEEDS[key]
+    if laid.get(part, Parts.model_fields[part].default) not in choices:
+        allowed = " or ".join(f"'{choice}'" for choice in choices)
+        raise ValueError(f"'{key}' has no effect unless {part} is {allowed}; leave it out or change {part}")

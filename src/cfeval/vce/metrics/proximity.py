@@ -1,0 +1,157 @@
+"""Minkowski distance D_p of original and counterfactual (DBVCE, Section 3.2).
+
+COUT, counterfactual transition: how few of the changed pixels flip the decision? (Khorram and Fuxin 2022,
+"Cycle-Consistent Counterfactuals by Latent Transformations", Section 4; ACE computes it so too)
+
+S3, similarity of embeddings (Jeanneret et al. 2023, ACE: SimSiam similarity, for images that show no faces).
+
+Diversity: how different are several counterfactuals of one image? (DBVCE, Section 3.4, which proposes pairwise
+LPIPS over seeds and does not measure it)
+
+What the reference code of DBVCE does to images before it measures them. Neither is meant by the paper.
+
+Both figures that rest on it are wrong in the sense that other images would give the same value; they are here so that
+the paper's tables can be reproduced, and are never used unless asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from cfeval.stats.estimates import Floats
+
+
+def lp_distance(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike, p: float) -> Floats:
+    """‖x − c(x)‖_p of each pair, (N,), 0 or more; the paper's D_p is their mean.
+
+    It grows with the number of pixels: images of one size only can be compared.
+
+    Args:
+        originals, counterfactuals: (N, …); in the papers (N, 3, H, W) in [−1, 1].
+        p: 1 or more; the paper has 1, 1.5 and 2.
+    """
+    one, other = (np.asarray(images, dtype=np.float64) for images in (originals, counterfactuals))
+    difference = np.abs(one - other).reshape(len(one), -1)
+    found: Floats = (difference**p).sum(axis=1) ** (1 / p)
+    return found
+
+
+def batch_lp_distance(distances: npt.ArrayLike, p: float) -> float:
+    """The figure of the reference code of DBVCE: one norm over the whole batch of differences, 0 or more.
+
+    A norm over all is that of the norms of its parts, so the batch itself is not needed. It grows with the number of
+    images (N^(1/p) times, if they are alike), so groups of one size only can be compared.
+
+    Args:
+        distances: D_p of each pair, (N,).
+        p: of these.
+    """
+    return float((np.asarray(distances, dtype=np.float64) ** p).sum() ** (1 / p))
+
+
+Images = npt.NDArray[np.floating]
+Probabilities = Callable[[Images], npt.ArrayLike]
+"""From images (N, 3, H, W) to the probabilities of source and target class, (N, 2)."""
+
+
+def cout(originals: Images, counterfactuals: Images, probabilities: Probabilities, steps: int = 50) -> Floats:
+    """The area under the target's curve less that under the source's, (N,), in [−1, 1]; higher is sparser.
+
+    The pixels of the counterfactual are put into the original, those that changed most (sum of |difference| over the
+    channels) first. The curves are the probabilities of the two classes against the share of pixels put in. The areas
+    are exact for the straight lines between the points, also where the last step is a shorter one; the papers' code
+    takes all steps for equal.
+
+    Args:
+        originals, counterfactuals: (N, 3, H, W), of any scale.
+        probabilities: what the classifier gives source and target.
+        steps: how many steps there are; one more where they do not divide the pixels, never more than pixels.
+    """
+    pixels = originals.shape[2] * originals.shape[3]
+    step = max(1, pixels // steps)
+    counts = [*range(0, pixels, step), pixels]
+    ranks = _ranks(originals, counterfactuals)
+    curves = np.stack(
+        [
+            np.asarray(probabilities(np.where(ranks < count, counterfactuals, originals)), dtype=np.float64)
+            for count in counts
+        ]
+    )
+    areas = np.trapezoid(curves, np.array(counts) / pixels, axis=0)
+    found: Floats = areas[:, 1] - areas[:, 0]
+    return found
+
+
+def _ranks(originals: Images, counterfactuals: Images) -> npt.NDArray[np.int64]:
+    """The place of every pixel, from 0 for the one that changed most, (N, 1, H, W); of equals the first comes first."""
+    changed = np.abs(counterfactuals.astype(np.float64) - originals).sum(axis=1).reshape(len(originals), -1)
+    order = np.argsort(-changed, axis=1, kind="stable")
+    places = np.empty_like(order)
+    np.put_along_axis(places, order, np.arange(order.shape[1])[None], axis=1)
+    return places.reshape(len(originals), 1, *originals.shape[2:])
+
+
+def embedding_similarity(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike) -> Floats:
+    """The cosine of the angle between the embeddings of each pair, (N,), in [−1, 1]; 1: the same direction.
+
+    S3 is its mean, with the embedding of SimSiam's ResNet-50 (`cfeval.vce.plugins.features.simsiam`). With another
+    embedding it is no S3 and must have a name of its own. An embedding of length 0 has cosine 0 with any other.
+
+    Args:
+        originals, counterfactuals: embeddings, (N, D).
+    """
+    one, other = (np.asarray(rows, dtype=np.float64) for rows in (originals, counterfactuals))
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    products = (one * other).sum(axis=1)
+    found: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
+    return np.clip(found, -1, 1)
+
+
+def repeat_pairs(repeats: int) -> list[tuple[int, int]]:
+    """All pairs of different repeats: (0, 1), (0, 2), …"""
+    return list(combinations(range(repeats), 2))
+
+
+def diversity(distances: Sequence[Sequence[float]]) -> float:
+    """The mean over images of the mean distance between counterfactuals of an image; 0 where none differ.
+
+    The unit is that of the distance. Every image counts the same, however many of its counterfactuals there are.
+
+    Args:
+        distances: for each image those of its pairs (`repeat_pairs`), at least one; at least one image.
+    """
+    return sum(sum(pairs) / len(pairs) for pairs in distances) / len(distances)
+
+
+Floats32 = npt.NDArray[np.float32]
+
+
+def wrapped_uint8(images: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+    """255 · x, cut to a whole number, modulo 256: what its FID sees.
+
+    Its images are in [−1, 1], so that all darker than mid grey wrap around: −0.5 → 129, −1 → 1, 1.02 → 4.
+
+    Args:
+        images: any shape, float in about [−1, 1].
+    """
+    scaled = np.asarray(images, dtype=np.float32) * np.float32(255)
+    wrapped: npt.NDArray[np.uint8] = np.mod(np.trunc(scaled).astype(np.int64), 256).astype(np.uint8)
+    return wrapped
+
+
+def stretched(images: npt.ArrayLike, low: float, high: float) -> Floats32:
+    """Images rescaled from [low, high] to [−1, 1]: what its LPIPS sees, with the extremes of the whole batch.
+
+    So the distance of a pair depends on which other images are in the batch. Where low = high all is 0.
+
+    Args:
+        images: any shape, float.
+        low, high: the least and greatest value of the batch that the images are of.
+    """
+    values = np.asarray(images, dtype=np.float32)
+    if high == low:
+        return np.zeros_like(values)
+    unit: Floats32 = (values - np.float32(low)) / (np.float32(high) - np.float32(low))
+    return unit * np.float32(2) - np.float32(1)

@@ -1,0 +1,95 @@
+"""Fréchet distance of two sets of features; with those of Inception-v3 it is FID (Heusel et al. 2017, Equation 6).
+
+Another network's features make another figure, which must have a name of its own. It is biased upwards, the more the
+fewer images there are (Chong and Forsyth 2020): read it beside the distance of two halves of the real images.
+
+sFID: the Fréchet distance across halves (Jeanneret et al. 2023, ACE). It is not the spatial FID of Nash et al.
+
+A counterfactual keeps most of its original, so that a plain FID of both rewards changing nothing. Here the
+counterfactuals of one half of the images are compared with the originals of the other half.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cfeval.stats.estimates import Floats
+
+
+def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """‖μ₁ − μ₂‖² + tr(Σ₁ + Σ₂ − 2 (Σ₁ Σ₂)^½), 0 or more, in squared units of the features.
+
+    With A and B the centred features over √(N − 1), Σ₁ is AᵀA and Σ₂ is BᵀB, and the trace of the root is the sum of
+    the singular values of ABᵀ. So no root of a matrix is taken that has none, as with fewer images than features,
+    where the usual way leaves imaginary parts or adds a small constant.
+
+    Args:
+        first, second: (M, D) and (N, D), at least two rows each.
+
+    Raises:
+        ValueError: a set has fewer than two rows, which have no covariance, or the widths differ.
+    """
+    one, other = (np.asarray(rows, dtype=np.float64) for rows in (first, second))
+    if min(len(one), len(other)) < 2 or one.shape[1:] != other.shape[1:]:
+        raise ValueError(f"features must be (M, D) and (N, D) with M, N > 1, but got {one.shape} and {other.shape}")
+    apart = float(((one.mean(axis=0) - other.mean(axis=0)) ** 2).sum())
+    left, right = _spread(one), _spread(other)
+    common = np.linalg.svd(left @ right.T, compute_uv=False).sum()
+    return max(0.0, apart + float((left**2).sum() + (right**2).sum() - 2 * common))
+
+
+def _spread(rows: Floats) -> Floats:
+    """A, at most square, such that AᵀA is the covariance of the rows."""
+    centered: Floats = (rows - rows.mean(axis=0)) / np.sqrt(len(rows) - 1)
+    return np.linalg.qr(centered).R if len(centered) > centered.shape[1] else centered
+
+
+Places = npt.NDArray[np.int64]
+
+
+def split_frechet_distance(
+    originals: Floats, counterfactuals: Floats, source_of: Sequence[int], splits: int, seed: int
+) -> float | None:
+    """The mean over both directions of random splits; None where the halves are too small.
+
+    Args:
+        originals: features, (M, D).
+        counterfactuals: features, (N, D).
+        source_of: the row of the original that each counterfactual was made of, N.
+        splits: how many splits to average, at least one.
+        seed: of the splits.
+    """
+    sources = np.asarray(source_of)
+    found = []
+    for one, other in halves(len(originals), splits, seed):
+        for real, made in ((one, other), (other, one)):
+            theirs = counterfactuals[np.isin(sources, made)]
+            if min(len(real), len(theirs)) < 2:
+                return None
+            found.append(frechet_distance(originals[real], theirs))
+    return float(np.mean(found))
+
+
+def frechet_floor(originals: Floats, splits: int, seed: int) -> float | None:
+    """The mean distance of two disjoint halves of the same images: what equal distributions come to at this size.
+
+    The halves are those of `split_frechet_distance` for the same seed. None where there are fewer than four images.
+
+    Args:
+        originals: features, (M, D).
+        splits: how many splits to average, at least one.
+        seed: of the splits.
+    """
+    if len(originals) < 4:
+        return None
+    parts = halves(len(originals), splits, seed)
+    return float(np.mean([frechet_distance(originals[one], originals[other]) for one, other in parts]))
+
+
+def halves(count: int, splits: int, seed: int) -> Iterator[tuple[Places, Places]]:
+    """Random halves of 0 … count − 1, of equal size; of an odd count one number stays out."""
+    random = np.random.default_rng(seed)
+    for _ in range(splits):
+        order = random.permutation(count)
+        yield order[: count // 2], order[count // 2 : 2 * (count // 2)]

@@ -1,0 +1,67 @@
+"""The names of a classifier's classes."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+from cfeval.core.errors import BackendError, InputError
+
+IMAGENET = 1000
+"""The number of classes of ImageNet's challenge (ILSVRC 2012)."""
+
+
+def imagenet() -> tuple[str, ...]:
+    """ImageNet's, as torchvision writes them; no two are the same."""
+    from torchvision.models._meta import _IMAGENET_CATEGORIES
+
+    return tuple(_IMAGENET_CATEGORIES)
+
+
+def imagenet_synsets() -> tuple[str, ...]:
+    """Their WordNet ids (such as n02130308, the offset of a noun in WordNet 3.0), in the same order; from timm's files.
+
+    Raises:
+        BackendError: timm is not there.
+    """
+    found = find_spec("timm")
+    if found is None or not found.submodule_search_locations:
+        raise BackendError("ImageNet's synset ids come with the package 'timm', which is not installed; install it")
+    folder = Path(found.submodule_search_locations[0])  # importing timm would load torch
+    return tuple((folder / "data" / "_info" / "imagenet_synsets.txt").read_text(encoding="ascii").split())
+
+
+def named(file: str, count: int | None) -> tuple[str, ...]:
+    """The names that options speak of: those in a file, ImageNet's, or numbers.
+
+    Raises:
+        InputError: the file cannot be read, holds no names or a name twice, or not `count` of them.
+    """
+    if file:
+        return _checked(Path(file), count)
+    if count in (None, IMAGENET):
+        return imagenet()
+    return tuple(map(str, range(count or 0)))
+
+
+def _checked(path: Path, count: int | None) -> tuple[str, ...]:
+    names = _read(path)
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"{path}: class '{twice[0]}' stands there twice; names of classes must differ")
+    if len(names) < 2:
+        raise InputError(f"{path}: names of at least two classes are needed, a name a line, but there are {len(names)}")
+    if count not in (None, len(names)):
+        raise InputError(f"{path}: names {len(names)} classes, and num_classes is {count}; leave num_classes out")
+    return names
+
+
+def _read(path: Path) -> tuple[str, ...]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        lines = json.loads(text) if path.suffix == ".json" else text.splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the names of the classes ({error.strerror})") from None
+    except ValueError as error:
+        raise InputError(f"{path}: neither UTF-8 text nor JSON ({error})") from None
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        raise InputError(f"{path}: a JSON list of names is needed")
+    return tuple(line.strip() for line in lines if line.strip())

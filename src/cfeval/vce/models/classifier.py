@@ -1,0 +1,233 @@
+"""A network, its preprocessing and its classes: a classifier.
+
+The options that every classifier has.
+
+From images as the study has them to what a network was trained on; differentiable.
+
+AlexNet and VGG on images far smaller than those they were made for: the same logits for a fraction of the work.
+
+What their convolutions leave of an image of 64 pixels is a single place, which their pooling repeats to 6 × 6 or 7 × 7
+for the first dense layer. Its weights are summed over those places once, and the repeating is left out.
+
+What `cfeval doctor` can say about a classifier before it is loaded.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+from torchvision.models import VGG, AlexNet
+
+from cfeval.core.errors import BackendError
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.inference.local import devices
+from cfeval.inference.local.devices import DEVICE, memory_errors, out_of_memory
+from cfeval.inference.local.libraries import first_line
+from cfeval.inference.local.pretrained import finding
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+Library = Literal["torchvision", "timm"]
+"""Where an architecture is defined."""
+Interpolation = Literal["bilinear", "bicubic"]
+
+
+class ClassifierOptions(PluginOptions):
+    """Where it computes, how, and what it is declared to be."""
+
+    device: str = Field("auto", pattern=DEVICE)
+    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    """What the network computes in; images and logits are float32."""
+    robust: bool = False
+    """Whether it was trained against perturbed images, so that the cone may rest on it."""
+    temperature: float = Field(1.0, gt=0)
+    """Calibration temperature that the logits are divided by (docs/classifiers.md has DVCE's)."""
+    crop: bool = False
+    """Whether what lies at the edges is cut off, as in the network's own evaluation. Not needed where the image set
+    has cropped its images, and a classifier then does not see all that a counterfactual changes."""
+    perturbation: float = Field(0.0, ge=0, le=1)
+    """Noise on every weight, as a share of the standard deviation of all weights together; `classifier_perturbation` in
+    DBVCE's code."""
+    seed: int = Field(0, ge=0)
+    """Of what is drawn: the perturbation, and random weights."""
+
+
+class ArchitectureOptions(ClassifierOptions):
+    """An architecture by name, and the classes that its outputs stand for."""
+
+    architecture: str = Field(min_length=1)
+    """The name that the library has for it, such as resnet50."""
+    library: Library = "torchvision"
+    """Where it is defined: torchvision or timm."""
+    classes: str = ""
+    """File with the names of the classes in the order of the outputs: a name a line, or a JSON list. Empty: ImageNet's
+    where there are 1000, else their numbers."""
+    num_classes: int | None = Field(None, ge=2)
+    """Number of classes; none: as many as `classes` names, else 1000."""
+
+
+Channels = tuple[float, float, float]
+IMAGENET_MEAN: Channels = (0.485, 0.456, 0.406)
+IMAGENET_STD: Channels = (0.229, 0.224, 0.225)
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """How a network's inputs are made.
+
+    `size` is the height and width of its inputs; `resize` what the shorter side is brought to before they are cut out
+    of the middle, in the network's own evaluation. `mean` and `std` are of red, green and blue, for values in [0, 1].
+    """
+
+    size: int
+    resize: int
+    interpolation: str = "bilinear"
+    mean: Channels = IMAGENET_MEAN
+    std: Channels = IMAGENET_STD
+
+    def __call__(self, images: "Tensor", crop: bool) -> "Tensor":
+        """The inputs (N, 3, size, size) for images (N, 3, H, W) in [−1, 1].
+
+        Without `crop` the shorter side becomes `size`, so that all of a square image is seen; with it `resize`.
+        """
+        fitted = _middle(self._resized((images + 1) / 2, self.resize if crop else self.size), self.size)
+        mean, std = (images.new_tensor(value).view(1, 3, 1, 1) for value in (self.mean, self.std))
+        return (fitted - mean) / std
+
+    def _resized(self, images: "Tensor", shorter: int) -> "Tensor":
+        from torch.nn.functional import interpolate
+
+        height, width = images.shape[-2:]
+        least = min(height, width)
+        if least == shorter:
+            return images
+        size = (shorter * height // least, shorter * width // least)
+        return interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=True)
+
+    def but(self, **changes: object) -> "Preprocessing":
+        """The same with some parts replaced; None keeps a part. Another `size` keeps the share that is cut off."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        if isinstance(size := given.get("size"), int):
+            given.setdefault("resize", round(self.resize * size / self.size))
+        return replace(self, **given)  # type: ignore[arg-type]
+
+
+def _middle(images: "Tensor", size: int) -> "Tensor":
+    top, left = (round((side - size) / 2) for side in images.shape[-2:])
+    return images[..., top : top + size, left : left + size]
+
+
+SMALLER = "set device: cpu, or take a smaller network"
+"""What to do where the weights do not fit into memory."""
+
+
+class NetworkClassifier:
+    """See `Classifier`; of any network that takes (N, 3, H, W) and gives logits (N, classes)."""
+
+    timed = False
+
+    def __init__(
+        self,
+        network: "Module",
+        preprocessing: Preprocessing,
+        classes: Sequence[str],
+        options: ClassifierOptions,
+        name: str,
+    ) -> None:
+        """Freeze a network and put it on its device.
+
+        Raises:
+            BackendError: no such device, or too little memory there.
+        """
+        import torch
+
+        self.device = torch.device(devices.chosen(options.device))
+        self.classes, self.robust, self.name = tuple(classes), options.robust, name
+        self.preprocessing, self.options = preprocessing, options
+        self._dtype: torch.dtype = getattr(torch, options.dtype)
+        perturb(network, options.perturbation, options.seed)
+        with memory_errors(f"loading classifier '{name}'", SMALLER):
+            frozen = network.eval().requires_grad_(False).to(self.device, self._dtype)
+            self.network = frozen.to(memory_format=torch.channels_last)  # convolutions are quicker so
+            shorten(self.network)
+
+    def logits(self, images: "Tensor", timesteps: "Tensor | None" = None, prepared: bool = True) -> "Tensor":
+        """See `Classifier.logits`."""
+        del timesteps
+        if not prepared:
+            return self._as_they_are(images)
+        inputs = self.preprocessing(images, self.options.crop)
+        logits: Tensor = self.network(inputs.to(self._dtype))
+        return logits.float() / self.options.temperature
+
+    def _as_they_are(self, images: "Tensor") -> "Tensor":
+        try:
+            logits: Tensor = self.network(images.to(self._dtype))
+        except (AssertionError, RuntimeError, ValueError) as error:
+            side = self.preprocessing.size
+            if out_of_memory(error) or tuple(images.shape[-2:]) == (side, side):
+                raise
+            shape = " × ".join(map(str, images.shape[-2:]))
+            raise BackendError(
+                f"classifier '{self.name}' takes no image of {shape} as it is ({first_line(error)}); "
+                f"let it prepare its images, or make them {side} × {side}"
+            ) from error
+        return logits.float()
+
+
+def perturb(network: "Module", share: float, seed: int) -> None:
+    """Add noise to every parameter: normal, with `share` of the standard deviation of all parameters together."""
+    import torch
+
+    if not share:
+        return
+    drawn = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        spread = torch.cat([weight.flatten() for weight in network.parameters()]).std()
+        for weight in network.parameters():
+            weight.add_(share * spread * torch.randn(weight.shape, generator=drawn))
+
+
+def shorten(network: nn.Module) -> None:
+    """Let a frozen network, if it is one of these, take the short way where there is a single place."""
+    if not isinstance(network, (AlexNet, VGG)):
+        return
+    height, width = network.avgpool.output_size
+    first = next(number for number, layer in enumerate(network.classifier) if isinstance(layer, nn.Linear))
+    network.avgpool = _Pool((height, width))
+    network.classifier[first] = _Dense(network.classifier[first], height * width)
+
+
+class _Pool(nn.AdaptiveAvgPool2d):
+    """Adaptive pooling that leaves a single place as it is."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input if input.shape[-2:] == (1, 1) else super().forward(input)
+
+
+class _Dense(nn.Module):
+    """A dense layer that also takes a single place in place of its repetitions, (N, channels)."""
+
+    summed: Tensor
+
+    def __init__(self, layer: nn.Linear, places: int) -> None:
+        super().__init__()
+        self.layer = layer
+        summed = layer.weight.view(len(layer.weight), -1, places).sum(2, dtype=torch.float32)
+        self.register_buffer("summed", summed.to(layer.weight.dtype))
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.summed if x.shape[1] == self.summed.shape[1] else self.layer.weight
+        return functional.linear(x, weight, self.layer.bias)
+
+
+def findings(device: str, *checks: Callable[[], str]) -> Iterator[Diagnostic]:
+    """The device, then what each check says."""
+    yield finding(lambda: f"computes on {devices.chosen(device)}")
+    yield from map(finding, checks)

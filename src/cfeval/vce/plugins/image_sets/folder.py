@@ -1,0 +1,96 @@
+"""Own images: a folder for each class (the ImageFolder layout), any still images in it, in the order of their names.
+
+A class is called after its folder, or as `classes.csv` in the outer folder says (columns `folder` and `class`). The
+middle of an image is taken; its shorter side must have as many pixels as are asked for.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from cfeval.core.csv_files import read_pairs
+from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.images import middle
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.vce.interfaces import ImageSet, LabelledImage
+from cfeval.vce.plugins.image_folders import first_of_each, images_in
+
+NAMES = "classes.csv"
+
+
+class Options(PluginOptions):
+    """Where the images are, and what is cut out of them."""
+
+    path: str = Field(min_length=1)
+    """The folder that holds the folders of the classes."""
+    share: float = Field(1.0, gt=0, le=1)
+    """The square that is cut out of the middle, as a share of the shorter side."""
+    gray: bool = False
+    """Whether images without colour are taken; else one is an error."""
+    enlarge: bool = False
+    """Whether images with too few pixels are taken; else one is an error."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The folder: the images, and the names of the classes where they are given."""
+    return (f"{options.path.rstrip('/')}/",)
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """How many images of how many classes there are."""
+    try:
+        found = Folder(options).files.values()
+        yield Diagnostic(True, f"{sum(map(len, found))} images of {len(found)} classes")
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+
+
+def build(options: Options) -> ImageSet:
+    """The set.
+
+    Raises:
+        InputError: no such folder, no images in it, or `classes.csv` cannot be used.
+    """
+    return Folder(options)
+
+
+class Folder:
+    """Looks the files up once and opens those that are taken."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.files = _files_of(Path(options.path))
+        self.classes = tuple(self.files)
+
+    def images(self, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[LabelledImage]:
+        """See `ImageSet.images`; the seed draws nothing."""
+        del seed
+        options = self.options
+        return first_of_each(
+            self.files,
+            labels,
+            count,
+            options.path,
+            lambda picture, path: middle(picture, size, options.share, path, options.enlarge),
+            options.gray,
+        )
+
+
+def _files_of(folder: Path) -> dict[str, list[Path]]:
+    """The files of every class, by its name."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; it should hold one folder of images for each class")
+    folders = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    named = read_pairs(folder / NAMES, "folder", "class") if (folder / NAMES).is_file() else {}
+    if unknown := sorted(set(named) - {path.name for path in folders}):
+        raise InputError(f"{folder / NAMES}: names the folder '{unknown[0]}', which is not there")
+    found: dict[str, list[Path]] = {}
+    for path in folders:
+        if images := images_in(path):
+            found.setdefault(named.get(path.name, path.name), []).extend(images)
+    if not found:
+        raise InputError(
+            f"{folder}: no folder in it holds an image; there should be one folder of images for each class"
+        )
+    return found

@@ -1,0 +1,134 @@
+"""ImageNet's validation images (ILSVRC 2012), which are not to be had without an account: the user's own copy.
+
+Two layouts: a folder for each synset (`n02130308/…`), or all files in one folder (`ILSVRC2012_val_00000001.JPEG` …) and
+beside it what their classes are: the unpacked devkit (`ILSVRC2012_devkit_t12`), or a CSV file with the columns `image`
+and `synset` (a Kaggle solution file with `ImageId` and `PredictionString` also serves). Images of a class come in the
+order of the data set; each is resized to ⌊size / 0.875⌋ (bicubic) and its middle cut out, and small or colourless ones
+are taken like the others (DBVCE, Section 4, and its code). Class names are torchvision's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from pydantic import Field
+
+from cfeval.core.csv_files import read_pairs
+from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.images import KEEP, middle
+from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.vce.interfaces import ImageSet, LabelledImage
+from cfeval.vce.models.class_names import imagenet, imagenet_synsets
+from cfeval.vce.plugins.image_folders import first_of_each, images_in
+
+_META, _TRUTH = Path("data") / "meta.mat", Path("data") / "ILSVRC2012_validation_ground_truth.txt"
+"""In the devkit: the synset of each of its own class numbers, and the number of each image."""
+
+
+class Options(PluginOptions):
+    """Where the images are, and what their classes are."""
+
+    path: str = Field(min_length=1)
+    """The folder with the images, or with a folder for each synset."""
+    truth: str = ""
+    """For images in one folder: the devkit's folder, or a CSV file."""
+
+
+def files(options: Options) -> tuple[str, ...]:
+    """The folder of images, and what the classes are read from."""
+    images = f"{options.path.rstrip('/')}/"
+    if not options.truth:
+        return (images,)
+    truth = Path(options.truth)
+    return (images, *((str(truth / _META), str(truth / _TRUTH)) if truth.is_dir() else (str(truth),)))
+
+
+def examine(options: Options) -> Iterator[Diagnostic]:
+    """How many images of how many classes there are."""
+    try:
+        found = ImageNet(options).files.values()
+        yield Diagnostic(True, f"{sum(map(len, found))} images of {len(found)} of ImageNet's classes")
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+
+
+def build(options: Options) -> ImageSet:
+    """The set.
+
+    Raises:
+        InputError: no images, or their classes are not known.
+        BackendError: timm, which brings the synset ids, is not installed.
+    """
+    return ImageNet(options)
+
+
+class ImageNet:
+    """Looks the files up once and opens those that are taken."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.classes = imagenet()
+        folder = Path(options.path)
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder; it should hold ImageNet's validation images")
+        names = dict(zip(imagenet_synsets(), self.classes, strict=True))
+        by_synset = _in_one_folder(folder, Path(options.truth)) if options.truth else _in_folders(folder, names)
+        self.files = {names[synset]: by_synset[synset] for synset in names if synset in by_synset}
+        if not self.files:
+            raise InputError(f"{folder}: none of ImageNet's classes has an image there; check path and truth")
+
+    def images(self, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[LabelledImage]:
+        """See `ImageSet.images`; the seed draws nothing."""
+        del seed
+        return first_of_each(
+            self.files,
+            labels,
+            count,
+            self.options.path,
+            lambda picture, path: middle(picture, size, KEEP, path, enlarge=True),
+            gray=True,
+        )
+
+
+def _in_folders(folder: Path, names: Mapping[str, str]) -> dict[str, list[Path]]:
+    found = {synset: images_in(folder / synset) for synset in names if (folder / synset).is_dir()}
+    if not any(found.values()) and any(islice(folder.glob("ILSVRC2012_val_*"), 1)):
+        raise InputError(
+            f"{folder}: the images lie in one folder, so what their classes are is needed; set truth to the folder "
+            "of the devkit (ILSVRC2012_devkit_t12) or to a CSV file with the columns image and synset"
+        )
+    return {synset: images for synset, images in found.items() if images}
+
+
+def _in_one_folder(folder: Path, truth: Path) -> dict[str, list[Path]]:
+    synsets = _of_devkit(truth) if truth.is_dir() else _of_csv(truth)
+    found: dict[str, list[Path]] = {}
+    for path in images_in(folder):
+        if synset := synsets.get(path.stem):
+            found.setdefault(synset, []).append(path)
+    return found
+
+
+def _of_csv(path: Path) -> dict[str, str]:
+    """The synset of each image, by its file name without the ending."""
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            kaggle = stream.readline().startswith("ImageId")
+    except (OSError, UnicodeDecodeError):
+        kaggle = False  # read_pairs says what is wrong
+    pairs = read_pairs(path, *(("ImageId", "PredictionString") if kaggle else ("image", "synset")))
+    return {Path(image).stem if "." in image else image: said.split()[0] for image, said in pairs.items()}
+
+
+def _of_devkit(folder: Path) -> dict[str, str]:
+    from scipy.io import loadmat
+
+    try:
+        table = loadmat(folder / _META, squeeze_me=True)["synsets"]
+        synset_of = {int(row["ILSVRC2012_ID"]): str(row["WNID"]) for row in table}
+        numbers = [int(line) for line in (folder / _TRUTH).read_text(encoding="ascii").split()]
+        return {f"ILSVRC2012_val_{i:08d}": synset_of[number] for i, number in enumerate(numbers, start=1)}
+    except (OSError, ValueError, LookupError) as error:
+        raise InputError(
+            f"{folder}: not the unpacked devkit; {_META} and {_TRUTH} are needed ({type(error).__name__}: {error})"
+        ) from None

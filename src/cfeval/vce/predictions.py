@@ -1,0 +1,183 @@
+"""Asks models about arrays of images: classes by name, because classifiers need not share an order of classes.
+
+The images of a counterfactual as the metrics see them: those of the files, or those of DBVCE's reference code.
+"""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture
+from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
+from cfeval.vce.metrics.proximity import wrapped_uint8
+
+Images = npt.NDArray[np.float32]
+"""(N, 3, H, W) in [−1, 1]; samples of a diffusion model may go a little beyond."""
+Bytes = npt.NDArray[np.uint8]
+"""(N, 3, H, W)."""
+T = TypeVar("T", bound=np.generic)
+
+
+class Shown(Protocol):
+    """What has an id and a source image."""
+
+    @property
+    def id(self) -> str:
+        """The id of the counterfactual."""
+
+    @property
+    def source_image(self) -> str:
+        """The id of its original."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """Where images come from: originals by the id of the source image, the others by that of the counterfactual.
+
+    Each is asked for when it is needed and not kept. `sample` is what the sampler returned, (3, H, W), float32, not
+    clamped. Where it is given, everything is measured as by the reference code of DBVCE: on the sample instead of the
+    picture, with images as they are for classifiers, and bytes that wrap around for Fréchet distances. The paper's
+    definitions, without `sample`, take the picture that a user sees.
+    """
+
+    original: Callable[[str], Picture]
+    counterfactual: Callable[[str], Picture]
+    sample: Callable[[str], npt.NDArray[np.float32]] | None = None
+
+    @property
+    def reference(self) -> bool:
+        """Whether measured as by the reference code."""
+        return self.sample is not None
+
+    def originals(self, records: Sequence[Shown]) -> Images:
+        """The originals; InputError where their sizes differ."""
+        pictures = [pixels_of(self.original(record.source_image)) for record in records]
+        return from_bytes(stacked(pictures, [record.source_image for record in records]))
+
+    def counterfactuals(self, records: Sequence[Shown]) -> Images:
+        """The counterfactuals, or their samples; InputError where their sizes differ."""
+        names = [record.id for record in records]
+        if self.sample is not None:
+            return stacked([np.asarray(self.sample(name), dtype=np.float32) for name in names], names)
+        return from_bytes(stacked([pixels_of(self.counterfactual(name)) for name in names], names))
+
+    def pairs(self, records: Sequence[Shown]) -> tuple[Images, Images]:
+        """Originals and counterfactuals.
+
+        Raises:
+            InputError: an image has another size than the others; one line that names it.
+        """
+        before, after = self.originals(records), self.counterfactuals(records)
+        if before.shape != after.shape:
+            raise InputError(
+                f"{records[0].id}: the counterfactual is {size_of(after)} and its original {size_of(before)} pixels; "
+                "make the counterfactuals again from these originals"
+            )
+        return before, after
+
+    def as_bytes(self, images: Images) -> Bytes:
+        """What Fréchet distances see of images: the nearest bytes, or bytes that wrap around as in the reference."""
+        return wrapped_uint8(images) if self.reference else nearest_bytes(images)
+
+
+def nearest_bytes(images: Images) -> Bytes:
+    """Images of [−1, 1] as bytes, rounded; what lies beyond is clamped."""
+    found: Bytes = np.clip(np.rint((images + 1) * np.float32(127.5)), 0, 255).astype(np.uint8)
+    return found
+
+
+def pixels_of(picture: Picture) -> Bytes:
+    """The pixels of a picture, (3, H, W)."""
+    return np.ascontiguousarray(picture.pixels.transpose(2, 0, 1))
+
+
+def from_bytes(pixels: Bytes) -> Images:
+    """Pixels in [−1, 1], with the reference code's order of operations."""
+    found: Images = pixels.astype(np.float32) / np.float32(255) * np.float32(2) - np.float32(1)
+    return found
+
+
+def size_of(images: npt.NDArray[np.generic]) -> str:
+    """Height × width."""
+    return " × ".join(map(str, images.shape[-2:]))
+
+
+def stacked(images: Sequence[npt.NDArray[T]], names: Sequence[str]) -> npt.NDArray[T]:
+    """Images of one size as one array; `names` are what errors call them.
+
+    Raises:
+        InputError: one has another size than the first.
+    """
+    for image, name in zip(images, names, strict=True):
+        if image.shape != images[0].shape:
+            raise InputError(
+                f"{name}: an image of {size_of(image)} pixels among images of {size_of(images[0])}; "
+                "images that are scored together must have one size"
+            )
+    return np.stack(images)
+
+
+Floats = npt.NDArray[np.float64]
+Probabilities = npt.NDArray[np.float64]
+"""(N, classes)."""
+
+
+def probabilities(classifier: Classifier, images: Images, prepared: bool) -> Probabilities:
+    """Softmax of a classifier's logits, (N, classes).
+
+    Args:
+        classifier: which.
+        images: (N, 3, H, W) in [−1, 1].
+        prepared: see `Classifier.logits`.
+    """
+    import torch
+
+    with torch.no_grad():
+        logits = classifier.logits(torch.from_numpy(images).to(classifier.device), prepared=prepared)
+        found: Probabilities = logits.double().softmax(dim=1).cpu().numpy()
+    return found
+
+
+def said(classifier: Classifier, found: Probabilities) -> list[str]:
+    """The names of the likeliest classes, N; of equals the first."""
+    return [classifier.classes[place] for place in found.argmax(axis=1)]
+
+
+def check_knows(classifier: Classifier, target: str, who: str) -> None:
+    """Check that a classifier has a class.
+
+    Raises:
+        InputError: it has not; one line with who it is and the nearest of its classes.
+    """
+    if target in classifier.classes:
+        return
+    close = difflib.get_close_matches(target, classifier.classes, n=3, cutoff=0.5)
+    hint = f"the nearest it has: {', '.join(close)}" if close else f"it has {listed(classifier.classes)}"
+    raise InputError(f"{who} has no class '{target}'; {hint}; choose another target, or leave it out")
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, and how many there are."""
+    return f"{len(names)} classes ({', '.join(names[:most])}{', …' if len(names) > most else ''})"
+
+
+def perceptual(measure: PerceptualDistance, first: Images, second: Images) -> Floats:
+    """A perceptual distance of each pair of images, (N,)."""
+    import torch
+
+    with torch.no_grad():
+        found: Floats = measure.distance(torch.from_numpy(first), torch.from_numpy(second)).double().cpu().numpy()
+    return found
+
+
+def embedded(extractor: FeatureExtractor, images: Bytes) -> Floats:
+    """The features of images, (N, width)."""
+    import torch
+
+    found: Floats = extractor.features(torch.from_numpy(images)).cpu().numpy()
+    return found

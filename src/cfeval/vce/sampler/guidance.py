@@ -1,0 +1,223 @@
+"""The direction in which a step is guided: the class term, the distance and the perceptual term, weighted and summed.
+
+Variables and symbols: see the package. Each term is a gradient with respect to x_t or stands in for one; a gradient
+that goes through the denoiser is first taken at x̂₀ and then pulled back, all of them together.
+
+Small parts of the guidance: norms, the Lp distance, the cone (DVCE; Augustin et al. 2022), the consensus (LDCE;
+Farid et al. 2023).
+
+Variables and symbols: explained f, the gradient of the classifier to explain; robust r, that of the robust one; all are
+(N, 3, H, W), and every image is treated by itself.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from cfeval.vce.interfaces import Classifier
+from cfeval.vce.method import Parts
+from cfeval.vce.sampler.batch import Batch
+from cfeval.vce.sampler.networks import Asked, Networks
+from cfeval.vce.sampler.prediction import Look, copies
+from cfeval.vce.sampler.schedule import Schedule
+
+TINY = 1e-22
+"""What the reference code adds to a norm that is smaller."""
+
+
+def norms(images: Tensor) -> Tensor:
+    """The L2 norm of each image, (N, 1, 1, 1)."""
+    sizes: Tensor = torch.linalg.vector_norm(images.flatten(1), dim=1)
+    return sizes.view(-1, 1, 1, 1)
+
+
+def unit(gradient: Tensor) -> Tensor:
+    """Each image's gradient with norm 1; one of norm 0 stays 0."""
+    size = norms(gradient)
+    return gradient / torch.where(size < TINY, size + TINY, size)
+
+
+def lp_gradient(difference: Tensor, p: float) -> Tensor:
+    """The gradient of Σ|d|^p: p·|d|^(p−1)·sign(d); below p = 1 the size of d is kept off 0."""
+    if p == 1:
+        return difference.sign()
+    size = difference.abs() + (1e-12 if p < 1 else 0)
+    gradient: Tensor = p * size.pow(p - 1) * difference.sign()
+    return gradient
+
+
+def cone(robust: Tensor, explained: Tensor, degrees: float, inside: Literal["classifier", "robust"]) -> Tensor:
+    """The robust gradient projected onto the cone of an angle around the explained classifier's.
+
+    Outside the cone, also where the two disagree by more than 90°, this is the vector on its boundary that lies in the
+    plane of the two, f̂ + tan(angle) · r̂⊥, of norm 1/cos(angle). Inside it is the unit vector of the explained gradient
+    (reference code) or of the robust one (DVCE's paper), as `inside` says. Where either is 0, it is the explained
+    one.
+    """
+    axis, alone = unit(explained), unit(robust)
+    along = (robust * axis).flatten(1).sum(1).view(-1, 1, 1, 1)
+    across = robust - along * axis
+    cosine = (alone * axis).flatten(1).sum(1).view(-1, 1, 1, 1)
+    both = (norms(robust) > 0) & (norms(explained) > 0)
+    outside = both & (torch.acos(cosine.clamp(-1, 1)) > math.radians(degrees))
+    boundary = axis + math.tan(math.radians(degrees)) * unit(across)
+    within = axis if inside == "classifier" else torch.where(both, alone, axis)
+    return torch.where(outside, boundary, within)
+
+
+def consensus(explained: Tensor, implicit: Tensor, degrees: float) -> Tensor:
+    """The explained gradient, set to 0 at each pixel where its angle to the implicit classifier's is larger.
+
+    The angle is that of the two colour vectors of the pixel. A pixel at which either is 0 counts as agreeing, as in
+    the reference code, where its angle is not a number.
+    """
+    cosine = torch.cosine_similarity(explained, implicit, dim=1, eps=1e-30).clamp(-1, 1)
+    silent = (explained.norm(dim=1) == 0) | (implicit.norm(dim=1) == 0)
+    agrees = silent | (torch.acos(cosine) <= math.radians(degrees))
+    kept: Tensor = explained * agrees.unsqueeze(1)
+    return kept
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One step of a batch: its place in the schedule, x_t, the clean estimate and the denoiser's word on x_t."""
+
+    schedule: Schedule
+    index: int
+    attempt: int
+    noisy: Tensor
+    clean: Tensor
+    look: Look
+
+    @property
+    def timestep(self) -> int:
+        """The training step."""
+        return int(self.schedule.timesteps[self.index])
+
+
+@dataclass(frozen=True)
+class Guided:
+    """`direction` (N, 3, H, W) is what Σ_θ multiplies; `of_class` is the class term before weight and norm."""
+
+    direction: Tensor | None
+    of_class: Tensor | None = None
+
+
+def needs_graph(parts: Parts) -> bool:
+    """Whether a gradient goes through the denoiser."""
+    return parts.guidance == "x0" or parts.distance == "denoiser"
+
+
+def guide(parts: Parts, networks: Networks, batch: Batch, moment: Moment, scale: float) -> Guided:
+    """The guidance of one step; its direction is None where there is none."""
+    raw = _raw_gradients(parts, networks, batch, moment)
+    if parts.norm == "none" and parts.guidance == "x0" and parts.distance == "denoiser":
+        together = scale * raw["explained"] - parts.lp_weight * raw["distance"]
+        return Guided(moment.look.through(together)[0], raw["explained"])
+    found = _pulled_back(parts, moment.look, raw)
+    of_class = _projected(parts, networks, batch, moment, found)
+    terms = [(scale, of_class), (-parts.lp_weight, found.get("distance")), (-1.0, found.get("perceptual"))]
+    weighted = [weight * (term if parts.norm == "none" else unit(term)) for weight, term in terms if term is not None]
+    if not weighted:
+        return Guided(None)
+    total = torch.stack(weighted).sum(0) if len(weighted) > 1 else weighted[0]
+    return Guided(total * _size(parts, moment.look), of_class)
+
+
+def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+    """The gradient of each term where it is first taken; those that go through the denoiser are not yet pulled back."""
+    found = {}
+    models = networks.models
+    if parts.guidance != "none":
+        assert models.classifier is not None
+        assert batch.targets is not None
+        found["explained"] = _of_class(parts, networks, models.classifier, batch.targets, batch, moment)
+        if parts.projection == "cone" and not _same_classifier(networks, batch):
+            assert models.robust is not None
+            assert batch.robust_targets is not None
+            found["robust"] = _of_class(parts, networks, models.robust, batch.robust_targets, batch, moment)
+    if parts.distance != "none":
+        image = moment.noisy if parts.distance == "noisy" else moment.look.x0
+        found["distance"] = lp_gradient(image - batch.original, parts.lp)
+    if parts.perceptual_weight:
+        gradient = networks.perceptual_gradient(moment.clean, batch.original)
+        found["perceptual"] = parts.perceptual_weight * gradient * _chain(parts, moment)
+    return found
+
+
+def _same_classifier(networks: Networks, batch: Batch) -> bool:
+    """Whether the robust classifier is the explained one, whose gradient its own cone leaves as it is."""
+    same = networks.models.robust is networks.models.classifier
+    return same and batch.targets is not None and torch.equal(batch.targets, _present(batch.robust_targets))
+
+
+def _of_class(
+    parts: Parts, networks: Networks, classifier: Classifier, targets: Tensor, batch: Batch, moment: Moment
+) -> Tensor:
+    """The gradient of one classifier, where `guidance` takes it."""
+    seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.look.x0)
+    told = moment.timestep if parts.guidance == "noisy" or parts.classifier_time == "step" else 0
+    asked = Asked(targets, told, parts.prepared, parts.loss)
+    role = "explained" if classifier is networks.models.classifier else "robust"
+    moved = partial(_moved, parts.augmentations, batch.seeds, role, moment) if parts.augmentations > 1 else None
+    gradient = networks.class_gradient(classifier, seen, asked, moved)
+    return gradient * _chain(parts, moment) if parts.guidance == "clean" else gradient
+
+
+def _moved(count: int, seeds: tuple[int, ...], role: str, moment: Moment, images: Tensor) -> Tensor:
+    return copies(images, count, seeds, role, moment.attempt, moment.index)
+
+
+def _chain(parts: Parts, moment: Moment) -> float:
+    """∂clean/∂x_t as DiME takes it, 1/√ᾱ, or 1 (FastDiME)."""
+    return float(moment.schedule.alphas_cumprod[moment.index]) ** -0.5 if parts.chain_rule else 1.0
+
+
+def _pulled_back(parts: Parts, look: Look, raw: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The gradients with those that go through the denoiser pulled back to x_t."""
+    of_classes = ("explained", "robust") if parts.guidance == "x0" else ()
+    wanted = (*of_classes, *(("distance",) if parts.distance == "denoiser" else ()))
+    through = [name for name in wanted if name in raw]
+    if not through:
+        return raw
+    return raw | dict(zip(through, look.through(*(raw[name] for name in through)), strict=True))
+
+
+def _projected(
+    parts: Parts, networks: Networks, batch: Batch, moment: Moment, found: dict[str, Tensor]
+) -> Tensor | None:
+    """The class term: the classifier's gradient, its cone's, or what the denoiser's own classes agree with."""
+    explained = found.get("explained")
+    if explained is None:
+        return None
+    if "robust" in found:
+        return cone(found["robust"], explained, parts.angle, parts.in_cone)
+    if parts.projection == "consensus":
+        return consensus(explained, _implicit(networks, batch, moment), parts.angle)
+    return explained
+
+
+def _implicit(networks: Networks, batch: Batch, moment: Moment) -> Tensor:
+    """The gradient of log p(target | x_t) / p(source | x_t) that is implicit in a conditional denoiser, up to a factor.
+
+    LDCE contrasts target with no label; a denoiser here need not know "no label", so the source stands in its place.
+    """
+    with torch.no_grad():
+        other = networks.predict(moment.noisy, moment.timestep, batch.other_labels).noise
+    return other - moment.look.noise
+
+
+def _size(parts: Parts, look: Look) -> Tensor | float:
+    """The norm that each term gets, (N, 1, 1, 1)."""
+    if parts.norm == "none":
+        return 1.0
+    return norms(look.mean if parts.norm == "mean" else look.noise)
+
+
+def _present(value: Tensor | None) -> Tensor:
+    assert value is not None
+    return value

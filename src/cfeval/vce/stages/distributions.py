@@ -1,0 +1,97 @@
+"""Fréchet distances of a group: how far are its counterfactuals, as a set, from real images? (DBVCE, Section 3.3)
+
+Features of whole groups are held: 8 bytes a number, so 16 KB an image with the 2,048 numbers of Inception.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cfeval.core.images import Picture
+from cfeval.core.streams import batched
+from cfeval.vce.interfaces import FeatureExtractor
+from cfeval.vce.metrics.realism import frechet_distance, frechet_floor, split_frechet_distance
+from cfeval.vce.predictions import Floats, Images, Shown, Views, embedded, from_bytes, pixels_of, stacked
+
+TargetImages = Callable[[str], Iterable[Picture]]
+"""From a class to images of it."""
+_ENOUGH = 2
+"""Images that a covariance needs."""
+
+
+@dataclass
+class Distributions:
+    """Computes the Fréchet distances of one group after the other.
+
+    Real images are the originals of the group, as in the paper, and beside them images of the target class where
+    `targets` gives some. Their features are kept until a group has other ones.
+    """
+
+    views: Views
+    extractors: Mapping[str, FeatureExtractor]
+    targets: TargetImages | None = None
+    splits: int = 10
+    batch: int = 64
+    _kept: dict[str, tuple[tuple[str, ...], dict[str, Floats]]] = field(default_factory=dict, init=False)
+
+    def figures(self, group: Sequence[Shown], ok: Sequence[Shown], target: str, seed: int) -> dict[str, float]:
+        """The distances of a group by name; see `cfeval.vce.stages.groups`.
+
+        Args:
+            group: all counterfactuals that were asked for; their originals are the real images.
+            ok: those that have a result.
+            target: their target class.
+            seed: of the splits in halves.
+        """
+        if not self.extractors or len(ok) < _ENOUGH:
+            return {}
+        sources = list({score.source_image: score for score in group}.values())
+        places = {score.source_image: place for place, score in enumerate(sources)}
+        real = self._features("sources", tuple(places), lambda: self._originals(sources))
+        made = self._all(self.views.counterfactuals(some) for some in batched(ok, self.batch))
+        wanted = self._features("targets", (target,), lambda: self._targets(target)) if self.targets else {}
+        found: dict[str, float | None] = {}
+        for name in self.extractors:
+            found[name] = _distance(real[name], made[name])
+            found[f"s{name}"] = split_frechet_distance(
+                real[name], made[name], [places[score.source_image] for score in ok], self.splits, seed
+            )
+            found[f"{name}_floor"] = frechet_floor(real[name], self.splits, seed)
+            found[f"{name}_target"] = _distance(wanted[name], made[name]) if wanted else None
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _originals(self, sources: Sequence[Shown]) -> Iterator[Images]:
+        return (self.views.originals(some) for some in batched(sources, self.batch))
+
+    def _targets(self, target: str) -> Iterator[Images]:
+        for some in batched(self.targets(target) if self.targets else (), self.batch):
+            pixels = [pixels_of(picture) for picture in some]
+            yield from_bytes(stacked(pixels, [f"an image of '{target}'"] * len(some)))
+
+    def _features(self, kind: str, ids: tuple[str, ...], images: Callable[[], Iterator[Images]]) -> dict[str, Floats]:
+        """The features of real images by extractor, those of the last group where they are the same images."""
+        if kind not in self._kept or self._kept[kind][0] != ids:
+            self._kept[kind] = (ids, self._all(images()))
+        return self._kept[kind][1]
+
+    def _all(self, batches: Iterable[Images]) -> dict[str, Floats]:
+        """The features of all images, by extractor; the images themselves are let go."""
+        found = {name: array("d") for name in self.extractors}  # grows in place, where joining rows would double them
+        widths = dict.fromkeys(self.extractors, 0)
+        for images in batches:
+            pixels = self.views.as_bytes(images)
+            for name, extractor in self.extractors.items():
+                rows = embedded(extractor, pixels)
+                found[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
+                widths[name] = rows.shape[1]
+        return {name: _table(values, widths[name]) for name, values in found.items()}
+
+
+def _table(values: "array[float]", width: int) -> Floats:
+    return np.frombuffer(values).reshape(-1, width) if values else np.empty((0, 0))
+
+
+def _distance(real: Floats, made: Floats) -> float | None:
+    return frechet_distance(real, made) if min(len(real), len(made)) >= _ENOUGH else None

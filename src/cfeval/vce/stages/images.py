@@ -1,0 +1,49 @@
+"""The images that counterfactuals are made of: some of every source class (DBVCE, Section 4)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.core.images import Picture
+from cfeval.core.shards import file_pictured
+from cfeval.vce.interfaces import ImageSet
+from cfeval.vce.records import SourceImage
+
+Filed = tuple[SourceImage, Picture]
+
+
+def images(image_set: ImageSet, labels: Sequence[str], count: int, size: int, seed: int) -> Iterator[Filed]:
+    """The first `count` images of each class, class by class, numbered from 0 in each.
+
+    Args:
+        image_set: where they come from.
+        labels: the classes.
+        count: images of each.
+        size: height and width, pixels.
+        seed: of the study.
+    """
+    numbers = dict.fromkeys(labels, 0)
+    for found in image_set.images(labels, count, size, seed):
+        record = SourceImage(
+            id=found.id, label=found.label, number=numbers[found.label], image=found.picture.ref(f"{found.id}.png")
+        )
+        numbers[found.label] += 1
+        yield record, found.picture
+
+
+def run(
+    image_set: Annotated[str, typer.Option(help="The set of images, as JSON: its backend and options.")],
+    label: Annotated[list[str], typer.Option(help="A class to take images of; once for each.")],
+    count: Annotated[int, typer.Option(min=1, help="Images of each class.")],
+    size: Annotated[int, typer.Option(min=8, help="Height and width of the images, pixels.")],
+    seed: Seed,
+    out: Out,
+    shards: Shards = 1,
+    archive: Archive = False,
+) -> None:
+    """File the images that counterfactuals are to be made of: some of every source class."""
+    found = images(build("image_sets", image_set, "--image-set"), label, count, size, seed)
+    items = ((record.id, record, picture, record.image.path) for record, picture in found)
+    file_pictured(out, items, shards, archive)

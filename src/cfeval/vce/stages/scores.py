@@ -1,0 +1,257 @@
+"""What each counterfactual is worth: what classifiers say of it, how far it is from its original (DBVCE, Section 3)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from cfeval.core.cli_options import Out, build
+from cfeval.core.index import Grouped
+from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import Status
+from cfeval.core.streams import batched
+from cfeval.inference.local.devices import memory_errors
+from cfeval.vce.files import (
+    ClassifierSpec,
+    CounterfactualsFile,
+    ImagesFile,
+    Named,
+    PerceptualSpecs,
+    Reference,
+    build_all,
+    views_of,
+)
+from cfeval.vce.interfaces import Classifier, FeatureExtractor, PerceptualDistance
+from cfeval.vce.metrics.proximity import cout, embedding_similarity, lp_distance, stretched
+from cfeval.vce.predictions import (
+    Floats,
+    Images,
+    Probabilities,
+    Views,
+    check_knows,
+    embedded,
+    nearest_bytes,
+    perceptual,
+    probabilities,
+    said,
+)
+from cfeval.vce.records import VceRecord, VceScore
+
+DECIMALS = 6
+NORMS = {"d1": 1.0, "d1_5": 1.5, "d2": 2.0}
+"""Names of the Minkowski distances, and their p."""
+COMMON = ("id", "source_image", "source", "target", "pair", "repeat")
+"""What a score takes over from its record."""
+Extremes = tuple[tuple[float, float], tuple[float, float]]
+"""Least and greatest value of the originals, and of the counterfactuals, of a whole group."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is measured of each counterfactual; everything but the classifier by the name that its figures get.
+
+    `cout_steps`: in how many steps COUT goes from original to counterfactual, each of which the classifier is asked
+    about; 0 leaves COUT out.
+    """
+
+    classifier: Classifier
+    oracles: Mapping[str, Classifier] = field(default_factory=dict)
+    distances: Mapping[str, PerceptualDistance] = field(default_factory=dict)
+    embeddings: Mapping[str, FeatureExtractor] = field(default_factory=dict)
+    cout_steps: int = 50
+
+
+def scores(
+    groups: Iterable[Iterable[VceRecord]], views: Views, measures: Measures, batch: int = 64
+) -> Iterator[VceScore]:
+    """Score every counterfactual; what has none keeps its status and is not looked at.
+
+    Args:
+        groups: counterfactuals. The reference evaluation goes through each group twice, because its perceptual distance
+            depends on the extremes of the whole group; else they may all be one.
+        views: their images; they say whether the paper's definitions or the reference code's are followed.
+        measures: what to measure.
+        batch: how many counterfactuals to look at at once.
+
+    Raises:
+        InputError: the classifier or an oracle does not know a target class, or sizes of images differ.
+        BackendError: memory ran out.
+    """
+    before: dict[str, str] = {}
+    for some, extremes in _parts(groups, views, batch):
+        ok = [record for record in some if record.status == Status.OK]
+        with memory_errors(f"scoring {len(ok)} counterfactuals at once", "set a smaller batch"):
+            found = iter(list(_scored(ok, views, measures, extremes, before)) if ok else ())
+        for record in some:
+            yield next(found) if record.status == Status.OK else _carried(record)
+
+
+def _parts(
+    groups: Iterable[Iterable[VceRecord]], views: Views, batch: int
+) -> Iterator[tuple[list[VceRecord], Extremes | None]]:
+    """Records in batches of one group each; for the reference evaluation with the group's extremes."""
+    for group in groups:
+        sound = (record for record in group if record.status == Status.OK) if views.reference else ()
+        extremes = _extremes(sound, views, batch)
+        yield from ((some, extremes) for some in batched(group, batch))
+
+
+def _extremes(records: Iterable[VceRecord], views: Views, batch: int) -> Extremes | None:
+    """The extremes of all originals and of all counterfactuals; None of no counterfactuals."""
+    limits = np.array([[(side.min(), side.max()) for side in views.pairs(some)] for some in batched(records, batch)])
+    if not len(limits):
+        return None
+    low, high = limits[..., 0].min(axis=0).tolist(), limits[..., 1].max(axis=0).tolist()
+    return (low[0], high[0]), (low[1], high[1])
+
+
+def _scored(
+    records: Sequence[VceRecord], views: Views, measures: Measures, extremes: Extremes | None, before: dict[str, str]
+) -> Iterator[VceScore]:
+    """The scores of sound counterfactuals; `before` keeps what the classifier said of the originals."""
+    for record in records:
+        check_knows(measures.classifier, record.target, "the explained classifier")
+        for name, oracle in measures.oracles.items():
+            check_knows(oracle, record.target, f"oracle '{name}'")
+    originals, made = views.pairs(records)
+    prepared = not views.reference
+    found = probabilities(measures.classifier, made, prepared)
+    _ask_before(records, originals, measures.classifier, prepared, before)
+    columns: dict[str, Sequence[Any]] = {
+        "before": [before[record.source_image] for record in records],
+        "predicted": said(measures.classifier, found),
+        "p_target": _of_class(measures.classifier, found, [record.target for record in records]),
+        "p_source": _of_class(measures.classifier, found, [record.source for record in records]),
+        "oracles": _rows(
+            {name: said(oracle, probabilities(oracle, made, prepared)) for name, oracle in measures.oracles.items()},
+            len(records),
+        ),
+        "distances": _rows(_distances(originals, made, measures, extremes), len(records)),
+        "others": _others(records, originals, made, measures, views),
+    }
+    for place, record in enumerate(records):
+        yield VceScore(**_common(record), **{name: column[place] for name, column in columns.items()})
+
+
+def _ask_before(
+    records: Sequence[VceRecord], originals: Images, classifier: Classifier, prepared: bool, before: dict[str, str]
+) -> None:
+    """Note what the classifier says of the originals that it was not asked about yet."""
+    places = {record.source_image: place for place, record in enumerate(records) if record.source_image not in before}
+    if places:
+        names = said(classifier, probabilities(classifier, originals[list(places.values())], prepared))
+        before.update(zip(places, names, strict=True))
+
+
+def _distances(
+    originals: Images, made: Images, measures: Measures, extremes: Extremes | None
+) -> dict[str, Sequence[float]]:
+    """The distances of each pair by name; for perceptual ones images are first stretched to the group's extremes."""
+    found: dict[str, Sequence[float]] = {name: _rounded(lp_distance(originals, made, p)) for name, p in NORMS.items()}
+    if extremes:
+        originals, made = (
+            stretched(images, *limits) for images, limits in zip((originals, made), extremes, strict=True)
+        )
+    for name, measure in measures.distances.items():
+        found[name] = _rounded(perceptual(measure, originals, made))
+    return found
+
+
+def _others(
+    records: Sequence[VceRecord], originals: Images, made: Images, measures: Measures, views: Views
+) -> list[dict[str, float]]:
+    """Similarities of embeddings, and COUT where the classifier knows the source class too."""
+    seen = [nearest_bytes(images) for images in (originals, made)]
+    similar = {
+        name: _rounded(embedding_similarity(*(embedded(extractor, images) for images in seen)))
+        for name, extractor in measures.embeddings.items()
+    }
+    rows: list[dict[str, float]] = _rows(similar, len(records))
+    known = [place for place, record in enumerate(records) if record.source in measures.classifier.classes]
+    if measures.cout_steps and known:
+        found = _cout([records[place] for place in known], originals[known], made[known], measures, not views.reference)
+        for place, value in zip(known, found, strict=True):
+            rows[place]["cout"] = value
+    for row, record in zip(rows, records, strict=True):
+        row["attempts"] = float(record.attempts)
+    return rows
+
+
+def _cout(
+    records: Sequence[VceRecord], originals: Images, made: Images, measures: Measures, prepared: bool
+) -> list[float]:
+    classifier = measures.classifier
+    places = np.array(
+        [[classifier.classes.index(name) for name in (record.source, record.target)] for record in records]
+    )
+
+    def of_both(images: "npt.NDArray[np.floating[Any]]") -> Floats:
+        found = probabilities(classifier, np.ascontiguousarray(images, dtype=np.float32), prepared)
+        return np.take_along_axis(found, places, axis=1)
+
+    return _rounded(cout(originals, made, of_both, measures.cout_steps))
+
+
+def _of_class(classifier: Classifier, found: Probabilities, names: Sequence[str]) -> list[float | None]:
+    """The probability of a class of each image; None where the classifier does not know it."""
+    places = {name: place for place, name in enumerate(classifier.classes)}
+    return [
+        round(float(row[places[name]]), DECIMALS) if name in places else None
+        for row, name in zip(found, names, strict=True)
+    ]
+
+
+def _rows(columns: Mapping[str, Sequence[Any]], count: int) -> list[dict[str, Any]]:
+    return [{name: values[place] for name, values in columns.items()} for place in range(count)]
+
+
+def _rounded(values: Floats) -> list[float]:
+    return [round(float(value), DECIMALS) for value in values]
+
+
+def _common(record: VceRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in COMMON}
+
+
+def _carried(record: VceRecord) -> VceScore:
+    return VceScore(**_common(record), status=record.status, stage=record.stage, reason=record.reason)
+
+
+def run(
+    images: ImagesFile,
+    counterfactuals: CounterfactualsFile,
+    classifier: ClassifierSpec,
+    out: Out,
+    oracles: Annotated[str, typer.Option(help=f"Other classifiers that are asked. {Named}")] = "{}",
+    perceptual: PerceptualSpecs = "{}",
+    embeddings: Annotated[str, typer.Option(help=f"Features whose similarity is measured. {Named}")] = "{}",
+    cout_steps: Annotated[int, typer.Option(min=0, help="Steps of COUT from image to counterfactual; 0: none.")] = 50,
+    batch: Annotated[int, typer.Option(min=1, help="Counterfactuals that are looked at at once.")] = 64,
+    reference: Reference = False,
+) -> None:
+    """Score every counterfactual: what classifiers say of it, and how far it is from its original."""
+
+    measures = Measures(
+        build("classifiers", classifier, "--classifier"),
+        build_all("classifiers", oracles, "--oracles"),
+        build_all("perceptual", perceptual, "--perceptual"),
+        build_all("features", embeddings, "--embeddings"),
+        cout_steps,
+    )
+    views = views_of([images], [counterfactuals], reference)
+    found = scores(_groups(counterfactuals, reference), views, measures, batch)
+    write_jsonl(out, track(found, count_records(counterfactuals), "scores"))
+
+
+def _groups(counterfactuals: Path, reference: bool) -> Iterator[Iterable[VceRecord]]:
+    """Those of a group together for the reference evaluation, which needs that; else all as they come."""
+    if not reference:
+        yield read_jsonl(counterfactuals, VceRecord)
+        return
+    grouped = Grouped([counterfactuals], VceRecord, lambda record: (record.source, record.target))
+    yield from (grouped[key] for key in grouped)

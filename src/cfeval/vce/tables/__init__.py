@@ -1,0 +1,16 @@
+"""The tables of vce by name, in the order of the report, and the figures that `dvc metrics` shows."""
+
+from collections.abc import Mapping
+
+from cfeval.report.tables import Listed
+
+TABLES: Mapping[str, Listed] = {
+    "table2": Listed("cfeval.vce.tables.paper:TABLE2", "cfeval.vce.tables.summary:SummaryRow"),
+    "table3": Listed("cfeval.vce.tables.paper:TABLE3", "cfeval.vce.tables.summary:SummaryRow"),
+    "table4": Listed("cfeval.vce.tables.paper:TABLE4", "cfeval.vce.tables.difference:DifferenceRow"),
+    "table5": Listed("cfeval.vce.tables.paper:TABLE5", "cfeval.vce.tables.difference:DifferenceRow"),
+    "table6": Listed("cfeval.vce.tables.paper:TABLE6", "cfeval.vce.tables.difference:DifferenceRow"),
+    "methods": Listed("cfeval.vce.tables.methods:TABLE", "cfeval.vce.tables.summary:SummaryRow"),
+    "unguided": Listed("cfeval.vce.tables.paper:UNGUIDED", "cfeval.vce.tables.summary:SummaryRow"),
+    "hypotheses": Listed("cfeval.vce.tables.hypotheses:TABLE", "cfeval.vce.tables.hypotheses:HypothesisRow"),
+}

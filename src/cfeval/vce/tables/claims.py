@@ -1,0 +1,221 @@
+"""The paper's five hypotheses (DBVCE, Section 5.2) as claims about a mean, and two controls beside them.
+
+Every claim says that an effect lies above or below a bar that was fixed beforehand. Oracles are the witnesses of
+`Evidence.witnesses`: trained, not the classifier itself, and not the robust one, whose gradient the cone follows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from cfeval.vce.tables.evidence import Evidence, Reading, by_unit, combined, minus
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One part of a hypothesis: the mean of all values of its readings is above (or below) the bar.
+
+    `paper` is what the paper found, `unit` what is drawn as a whole, `bounds` the least and greatest value possible.
+    """
+
+    hypothesis: str
+    part: str
+    claim: str
+    paper: str
+    readings: Sequence[Reading] = ()
+    classifiers: Sequence[str] = ()
+    bar: float = 0.0
+    above: bool = True
+    bounds: tuple[float, float] = (0.0, 1.0)
+    unit: str = ""
+    note: str = ""
+
+
+def claims(of: Evidence) -> Iterator[Claim]:
+    """All claims, in the paper's order; one that nothing can be said of has no readings and a note."""
+    yield from _valid_close_realistic(of)
+    yield _random_changes(of)
+    yield _cone(of)
+    yield from _x0_prediction(of)
+    yield from _bad_targets(of)
+    yield _random_is_never_valid(of)
+    yield _robust_unchanged(of)
+
+
+def _fragile(of: Evidence, *without: str) -> list[str]:
+    """The trained classifiers of the base that are not robust, nor of the kinds in `without`."""
+    return [name for name in of.classifiers(of.roles.base) if of.roles.of_classifier(name) not in ("robust", *without)]
+
+
+def _valid_close_realistic(of: Evidence) -> Iterator[Claim]:
+    base, majority = of.roles.base, of.roles.tests.majority
+    names = _fragile(of, "random")
+    yield Claim(
+        *("H1", "valid", "the classifier sees the target in most counterfactuals of non-robust classifiers"),
+        paper="supported, but for SIMCLR (TA .90 to .99; .45)",
+        classifiers=names,
+        readings=[of.target_accuracy(name, base) for name in names],
+        bar=majority,
+        unit=of.unit,
+    )
+    yield Claim(
+        *("H1", "no adversarial example", "the oracles see the target in most of them too"),
+        paper="not supported (OTA well below .5 for most)",
+        classifiers=names,
+        readings=[of.oracle_accuracy(name, base) for name in names],
+        bar=majority,
+        unit=of.unit,
+    )
+    for part, adjective, found in (
+        ("close", "nearer to the original than", "supported (LPIPS .29 to .34; robust .38)"),
+        ("realistic", "more realistic than", "supported, but for SIMCLR (FID .80 to 1.16, SIMCLR 3.16; robust 1.87)"),
+    ):
+        metric, reading = _against_robust(of, names, part)
+        yield Claim(
+            *("H1", part, f"they are {adjective} those of the robust classifier{f' ({metric})' if metric else ''}"),
+            paper=found,
+            classifiers=names,
+            readings=[reading],
+            above=False,
+            bounds=(-inf, inf),
+            unit=of.unit if part == "close" else "source class",
+        )
+
+
+def _against_robust(of: Evidence, names: Sequence[str], part: str) -> tuple[str, Reading]:
+    """A distance of the non-robust classifiers' counterfactuals − that of the robust ones'."""
+    read = of.closeness if part == "close" else of.realism
+    robust = [name for name in of.classifiers(of.roles.base) if name in of.roles.robust]
+    sides = [[read(name, of.roles.base) for name in some] for some in (names, robust)]
+    metrics = {metric for side in sides for metric, _ in side}
+    if not all(sides) or len(metrics) != 1:
+        return "", Reading()
+    ours, theirs = (combined(reading for _, reading in side) for side in sides)
+    return metrics.pop(), minus(ours, theirs)
+
+
+def _random_changes(of: Evidence) -> Claim:
+    base, unguided = of.roles.base, of.roles.unguided
+    names = [name for name in of.classifiers(base) if name in of.roles.random]
+    readings = []
+    for name in names:
+        oracles = of.witnesses(name)
+        guided = of.oracle_accuracy(name, base, oracles=oracles)
+        start = next(iter(sorted(of.classifiers(unguided), key=lambda other: other != name)), None)
+        readings.append(
+            minus(guided, of.oracle_accuracy(start, unguided, oracles=oracles)) if start is not None else guided
+        )
+    return Claim(
+        *(
+            "H2",
+            "no meaningful change",
+            "by a random classifier's guidance the oracles see the target no more often",
+        ),
+        paper="not supported (OTA .14 to .23: the cone carries the robust classifier's gradient)",
+        classifiers=names,
+        readings=readings,
+        bar=of.roles.tests.margin,
+        above=False,
+        bounds=(-1.0, 1.0) if of.classifiers(unguided) else (0.0, 1.0),
+        unit=of.unit,
+        note="" if of.classifiers(unguided) else "no unguided arm to compare with",
+    )
+
+
+def _cone(of: Evidence) -> Claim:
+    names = _paired(of, _fragile(of, "random"), of.roles.no_cone)
+    readings = [
+        minus(of.oracle_accuracy(name, of.roles.base), of.oracle_accuracy(name, of.roles.no_cone)) for name in names
+    ]
+    return Claim(
+        *("H3", "cone projection", "the oracles see the target of non-robust classifiers more often with it"),
+        paper="supported (OTA falls by .26 to .39 without it, SIMCLR by .06 to .19)",
+        classifiers=names,
+        readings=readings,
+        bounds=(-1.0, 1.0),
+        unit=of.unit,
+    )
+
+
+def _x0_prediction(of: Evidence) -> Iterator[Claim]:
+    base, without = of.roles.base, of.roles.no_x0
+    losses = {
+        name: minus(of.target_accuracy(name, base), of.target_accuracy(name, without))
+        for name in _paired(of, of.classifiers(base), without)
+    }
+    plain = [name for name in _fragile(of, "random", "noise-trained") if name in losses]
+    noisy = [name for name in losses if of.roles.of_classifier(name) in ("robust", "noise-trained")]
+    yield Claim(
+        *("H4", "x0-prediction", "classifiers not trained on noise see the target more often with it"),
+        paper="supported (TA falls by .45 to .58 without it, AlexNet by .08)",
+        classifiers=plain,
+        readings=[losses[name] for name in plain],
+        bounds=(-1.0, 1.0),
+        unit=of.unit,
+    )
+    both = plain and noisy
+    mine, theirs = (combined(losses[name] for name in some) for some in (plain, noisy))
+    yield Claim(
+        *("H4", "more than where noise is known", "and they gain more than robust and noise-trained ones"),
+        paper="supported (Madry and UnetE unchanged)",
+        classifiers=[*plain, *noisy] if both else [],
+        readings=[minus(mine, theirs)] if both else [],
+        bounds=(-2.0, 2.0),
+        unit=of.unit,
+    )
+
+
+def _bad_targets(of: Evidence) -> Iterator[Claim]:
+    base = of.roles.base
+    names = [name for name in of.classifiers(base) if of.roles.of_classifier(name) != "random"]
+    far = [of.oracle_accuracy(name, base, "other") for name in names]
+    near = [by_unit(of.oracle_accuracy(name, base)) for name in names]
+    yield Claim(
+        *("H5", "bad targets are worse", "the oracles see an ideal target more often than another"),
+        paper="supported (OTA falls by .14 to .35, SIMCLR by .04 to .12)",
+        classifiers=names,
+        readings=[minus(one, by_unit(other)) for one, other in zip(near, far, strict=True)],
+        bounds=(-1.0, 1.0),
+        unit=of.unit,
+    )
+    yield Claim(
+        *("H5", "bad targets fail", "they see another target in fewer than most counterfactuals"),
+        paper="supported (OTA .03 to .54)",
+        classifiers=names,
+        readings=far,
+        bar=of.roles.tests.majority,
+        above=False,
+        unit=of.unit,
+    )
+
+
+def _random_is_never_valid(of: Evidence) -> Claim:
+    names = [name for name in of.classifiers(of.roles.base) if name in of.roles.random]
+    return Claim(
+        *("RandomNet", "never valid", "a random classifier sees the target in next to no counterfactual"),
+        paper="supported (TA 0)",
+        classifiers=names,
+        readings=[of.target_accuracy(name, of.roles.base) for name in names],
+        bar=of.roles.tests.margin,
+        above=False,
+        unit=of.unit,
+    )
+
+
+def _robust_unchanged(of: Evidence) -> Claim:
+    base, without = of.roles.base, of.roles.no_cone
+    names = _paired(of, [name for name in of.classifiers(base) if name in of.roles.robust], without)
+    readings = [minus(of.target_accuracy(n, base), of.target_accuracy(n, without), absolute=True) for n in names]
+    return Claim(
+        *("Control", "robust unchanged", "cone projection changes next to nothing for the robust classifier"),
+        paper="supported (TA the same)",
+        classifiers=names,
+        readings=readings,
+        bar=of.roles.tests.margin,
+        above=False,
+        unit=of.unit,
+    )
+
+
+def _paired(of: Evidence, names: Sequence[str], method: str | None) -> list[str]:
+    return [name for name in names if name in of.classifiers(method)]

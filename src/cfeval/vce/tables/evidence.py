@@ -1,0 +1,137 @@
+"""What the hypotheses rest on: figures of single counterfactuals, or of groups where there are no such scores."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from cfeval.core.records import Status
+from cfeval.vce.records import GroupScore, Pair, VceArm
+from cfeval.vce.tables.group_scores import Cell, GroupMaterial, Row, SettingNames
+from cfeval.vce.tables.summary import mean
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A figure by cell; `asked` cells of `units` units there would be, `missing` says why some have none."""
+
+    values: Mapping[Cell, float] = field(default_factory=dict)
+    asked: int = 0
+    missing: Mapping[str, int] = field(default_factory=dict)
+    units: int = 0
+
+
+class Evidence:
+    """The figures of one setting."""
+
+    def __init__(self, material: GroupMaterial, setting: SettingNames) -> None:
+        self.material, self.setting, self.roles = material, setting, material.roles
+        self.by_image = any((arm.image_set, arm.denoiser) == setting for arm in material.scores)
+        self.unit = "source image" if self.by_image else "source class"
+
+    def classifiers(self, method: str | None) -> list[str]:
+        """Those with an arm of a method."""
+        return self.material.classifiers(self.setting, method) if method else []
+
+    def witnesses(self, classifier: str) -> list[str]:
+        """The oracles that neither are the classifier nor gave the cone; the robust ones where there are no others."""
+        every = [name for name in self.material.oracles(self.setting) if self.roles.is_oracle(name)]
+        others = [name for name in every if name != classifier]
+        return [name for name in others if name not in self.roles.robust] or others
+
+    def target_accuracy(self, classifier: str, method: str | None, pair: Pair = "ideal") -> Reading:
+        """1 where the classifier sees the target; of a group the share."""
+        if self.by_image:
+            return self._of_images(classifier, method, pair, lambda row: float(row.seen.predicted == row.cell.target))
+        return self._of_groups(classifier, method, pair, ["ta"])
+
+    def oracle_accuracy(
+        self, classifier: str, method: str | None, pair: Pair = "ideal", oracles: Sequence[str] | None = None
+    ) -> Reading:
+        """The share of the witnesses, or of other oracles, that see the target."""
+        of = self.witnesses(classifier) if oracles is None else oracles
+        if not self.by_image:
+            return self._of_groups(classifier, method, pair, [f"ota_{name}" for name in of])
+
+        def agreed(row: Row) -> float | None:
+            said = {classifier: row.seen.predicted, **dict(row.seen.oracles)}
+            return mean([float(said[name] == row.cell.target) for name in of if said.get(name)])
+
+        return self._of_images(classifier, method, pair, agreed)
+
+    def closeness(self, classifier: str, method: str | None) -> tuple[str, Reading]:
+        """The first perceptual distance of Table 3 that there is, and its figures."""
+        for place, name in enumerate(self.roles.closeness):
+            by_image = self._of_images(classifier, method, "ideal", partial(_distance, place))
+            reading = by_image if self.by_image else self._of_groups(classifier, method, "ideal", [name])
+            if reading.values:
+                return name, reading
+        return "", Reading()
+
+    def realism(self, classifier: str, method: str | None) -> tuple[str, Reading]:
+        """The first Fréchet distance of Table 3 that there is; always of groups."""
+        for name in self.roles.realism:
+            reading = self._of_groups(classifier, method, "ideal", [name])
+            if reading.values:
+                return name, reading
+        return "", Reading()
+
+    def _of_groups(self, classifier: str, method: str | None, pair: Pair, names: Sequence[str]) -> Reading:
+        groups = self.material.groups(self.setting, classifier, method, pair)
+        found = {_cell(score): mean([score.figures[n] for n in names if n in score.figures]) for score in groups}
+        values = {cell: value for cell, value in found.items() if value is not None}
+        units = len({score.group.source for score in groups})
+        return Reading(values, len(groups), _counts("no figure", len(groups) - len(values)), units)
+
+    def _of_images(self, classifier: str, method: str | None, pair: Pair, of: Callable[[Row], float | None]) -> Reading:
+        arm = VceArm(image_set=self.setting[0], denoiser=self.setting[1], classifier=classifier, method=method or "")
+        rows = [row for row in self.material.scores.get(arm, ()) if row.seen.pair == pair]
+        missing = Counter(row.seen.status.value for row in rows if row.seen.status != Status.OK)
+        values: dict[Cell, float] = {}
+        for row in rows:
+            value = of(row) if row.seen.status == Status.OK else None
+            if value is not None:
+                values[row.cell] = value
+        missing += _counts("no figure", len(rows) - len(values) - missing.total())
+        return Reading(values, len(rows), missing, len({row.cell.unit for row in rows}))
+
+
+def combined(readings: Iterable[Reading]) -> Reading:
+    """The mean over several classifiers, at the cells that all of them have."""
+    of = list(readings)
+    shared = [cell for cell in (of[0].values if of else {}) if all(cell in reading.values for reading in of)]
+    return _joined({cell: sum(reading.values[cell] for reading in of) / len(of) for cell in shared}, of)
+
+
+def minus(one: Reading, other: Reading, absolute: bool = False) -> Reading:
+    """The difference at the cells that both have."""
+    shared = [cell for cell in one.values if cell in other.values]
+    values = {cell: one.values[cell] - other.values[cell] for cell in shared}
+    return _joined({cell: abs(value) if absolute else value for cell, value in values.items()}, [one, other])
+
+
+def by_unit(reading: Reading) -> Reading:
+    """The mean over a unit's targets and repeats."""
+    found: dict[str, list[float]] = {}
+    for cell, value in reading.values.items():
+        found.setdefault(cell.unit, []).append(value)
+    values = {Cell(unit, ""): sum(of) / len(of) for unit, of in found.items()}
+    return Reading(values, reading.units, reading.missing, reading.units)
+
+
+def _joined(values: Mapping[Cell, float], of: Sequence[Reading]) -> Reading:
+    missing = sum((Counter(reading.missing) for reading in of), Counter[str]())
+    asked = max((reading.asked for reading in of), default=0)
+    return Reading(values, asked, missing, max((reading.units for reading in of), default=0))
+
+
+def _distance(place: int, row: Row) -> float | None:
+    return row.distances[place]
+
+
+def _cell(score: GroupScore) -> Cell:
+    return Cell(score.group.source, score.group.target)
+
+
+def _counts(reason: str, number: int) -> Counter[str]:
+    return Counter({reason: number} if number > 0 else {})

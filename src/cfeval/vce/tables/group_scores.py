@@ -1,0 +1,191 @@
+"""What the tables of groups are made from: the scores of groups and of images, and what stands for what.
+
+Counterfactuals in little memory: what the tests of the hypotheses need of a score.
+
+The paper's minimal set of figures (DBVCE, Section 5.1): TA and OTA, a perceptual distance, a Fréchet distance.
+
+The rows of the vce study's tables, one a classifier and figure; an empty cell: there is no such figure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar, cast
+
+from cfeval.core.errors import InputError
+from cfeval.core.records import Record, Status
+from cfeval.vce.config import Roles
+from cfeval.vce.records import Group, GroupScore, Pair, VceArm, VceScore
+
+
+class Setting(Record):
+    """Whose images, made by which denoiser."""
+
+    image_set: str
+    denoiser: str
+
+
+class PublishedCell(Record):
+    """One cell of a table that the paper printed (data/reference/dbvce.csv)."""
+
+    source: str
+    table: str
+    classifier: str
+    metric: str
+    oracle: str = ""
+    mean: float
+    sd: float
+
+
+T = TypeVar("T")
+
+
+class Cell(NamedTuple):
+    """What is compared across arms: the same image and target, or the same group.
+
+    `unit` is what is drawn as a whole: the source image, or without scores of images the source class.
+    """
+
+    unit: str
+    target: str
+    repeat: int = 0
+
+
+class Seen(NamedTuple):
+    """What classifiers say of a counterfactual; few are different, so rows share them."""
+
+    pair: Pair
+    status: Status
+    predicted: str | None
+    oracles: tuple[tuple[str, str], ...]
+
+
+class Row(NamedTuple):
+    """A counterfactual; `distances` are those of `closeness`, in order."""
+
+    cell: Cell
+    seen: Seen
+    distances: tuple[float | None, ...]
+
+
+def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object, object]) -> list[Row]:
+    """The scores of an arm, in the order in which they come.
+
+    Args:
+        closeness: names of distances.
+        same: keeps one copy of equal values, of this arm and others; added to.
+    """
+
+    def once(value: T) -> T:
+        return cast(T, same.setdefault(value, value))
+
+    return [
+        Row(
+            once(Cell(score.source_image, score.target, score.repeat)),
+            once(Seen(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items())))),
+            tuple(score.distances.get(name) for name in closeness),
+        )
+        for score in scores
+    ]
+
+
+SettingNames = tuple[str, str]
+"""Image set and denoiser: within one such setting arms are compared, across settings never."""
+
+
+COMMITTEE = ("mean", "majority")
+"""What stands in a figure's name where all oracles count together."""
+
+
+@dataclass(frozen=True)
+class GroupMaterial:
+    """Scores by arm, and the settings.
+
+    `scores` are those of single counterfactuals, for the tests of the hypotheses; `published` the paper's cells that
+    may stand beside; `cost` figures of a method, by its name, that no image is needed for (calls to networks).
+    """
+
+    arms: Mapping[VceArm, Sequence[GroupScore]]
+    roles: Roles = field(default_factory=Roles)
+    scores: Mapping[VceArm, Sequence[Row]] = field(default_factory=dict)
+    published: Sequence[PublishedCell] = ()
+    cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def settings(self) -> list[SettingNames]:
+        """The image sets and denoisers, each pair once, in the order of the arms."""
+        return list(dict.fromkeys((arm.image_set, arm.denoiser) for arm in self.arms))
+
+    def classifiers(self, setting: SettingNames, *methods: str | None) -> list[str]:
+        """The classifiers that some arm of the setting has, under these methods or any, in the order of the arms."""
+        of = [arm for arm in self.arms if (arm.image_set, arm.denoiser) == setting]
+        return list(dict.fromkeys(arm.classifier for arm in of if not methods or arm.method in methods))
+
+    def oracles(self, setting: SettingNames) -> list[str]:
+        """Everybody who was asked whether the target is seen: the classifiers, then those who are oracles only."""
+        of = [scores for arm, scores in self.arms.items() if (arm.image_set, arm.denoiser) == setting]
+        told = {split(metric) for scores in of for score in scores for metric in score.figures}
+        only = sorted(name for kind, name in told if kind == "ota" and name not in COMMITTEE)
+        return list(dict.fromkeys([*self.classifiers(setting), *only]))
+
+    def groups(self, setting: SettingNames, classifier: str, method: str | None, pair: Pair) -> list[GroupScore]:
+        """The groups of an arm with this kind of target; none where there is no such arm."""
+        if method is None:
+            return []
+        arm = VceArm(image_set=setting[0], denoiser=setting[1], classifier=classifier, method=method)
+        return [score for score in self.arms.get(arm, ()) if score.group.pair == pair]
+
+    def expected(self, setting: SettingNames, pair: Pair) -> set[Group]:
+        """The groups with this kind of target that any arm of the setting has."""
+        of = [scores for arm, scores in self.arms.items() if (arm.image_set, arm.denoiser) == setting]
+        return {score.group for scores in of for score in scores if score.group.pair == pair}
+
+    def paper(self, table: str, classifier: str, metric: str) -> tuple[float | None, float | None]:
+        """Mean and sd of the paper's cell; None where it has none, or nobody said which cell it is."""
+        kind, oracle = split(metric)
+        named = self.roles.paper.get(classifier), self.roles.paper.get(oracle, "") if oracle else ""
+        if not named[0] or (oracle and not named[1]):
+            return None, None
+        key = (table, *named, kind)
+        cells = (c for c in self.published if (c.table, c.classifier, c.oracle, c.metric) == key)
+        return next(((cell.mean, cell.sd) for cell in cells), (None, None))
+
+
+def split(metric: str) -> tuple[str, str]:
+    """A figure's kind and the oracle it is by: `ota_vit` → `ota`, `vit`; `ta` → `ta` and nothing."""
+    for kind in ("os", "ota"):
+        if metric.startswith(f"{kind}_"):
+            return kind, metric.removeprefix(f"{kind}_")
+    return metric, ""
+
+
+def group_material(
+    of: Iterable[GroupScore],
+    scores: Mapping[VceArm, Iterable[VceScore]] | None = None,
+    /,
+    roles: Roles | None = None,
+    **settings: object,
+) -> GroupMaterial:
+    """Gather the scores of groups, in whatever order they come, and those of single counterfactuals.
+
+    Raises:
+        InputError: a group of an arm appears twice.
+    """
+    found: dict[VceArm, dict[tuple[str, str], GroupScore]] = {}
+    for score in of:
+        group, here = score.group, found.setdefault(score.arm, {})
+        if (group.source, group.target) in here:
+            where = "/".join(score.arm.model_dump().values())
+            raise InputError(f"two scores of the group {group.source} → {group.target} of {where}; give each file once")
+        here[group.source, group.target] = score
+    arms = {arm: [here[key] for key in sorted(here)] for arm, here in found.items()}
+    same: dict[object, object] = {}
+    what = roles or Roles()
+    rows = {arm: kept(some, what.closeness, same) for arm, some in (scores or {}).items()}
+    return GroupMaterial(arms, what, rows, **settings)  # type: ignore[arg-type]
+
+
+def is_minimal(metric: str, roles: Roles) -> bool:
+    """Whether Table 3 shows a figure. Not every classifier is an oracle."""
+    kind, oracle = split(metric)
+    if oracle:
+        return kind == "ota" and roles.is_oracle(oracle)
+    return kind.removesuffix("_floor") in ("ta", *roles.closeness, *roles.realism)

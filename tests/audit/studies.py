@@ -1,0 +1,99 @@
+"""Results of a study written by hand: what `cfeval diff` reads, and nothing else."""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cfeval.core.shards import shard_files, shard_of
+
+ARM = ("d", "m", "w", "edct-2025", "e", "j")
+Score = Mapping[str, Any]
+
+
+def score(item: str, pcs: int | None, ncc: int | None, **more: Any) -> dict[str, Any]:
+    """A score as the study writes it; None for both: the item failed."""
+    row = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), ARM, strict=True))
+    found = {
+        "status": "ok",
+        "id": item,
+        "edit": 1,
+        "pcs": pcs,
+        "ncc": ncc,
+        "ccs": None if pcs is None else pcs * (ncc or 0),
+    }
+    return row | found | ({} if pcs is not None else {"status": "refused"}) | more
+
+
+def write(path: Path, rows: Iterable[Score], shards: int = 1) -> None:
+    """Rows as CSV or JSONL, cut into shards as the workflow cuts them."""
+    files = shard_files(path, shards)
+    cut: list[list[Score]] = [[] for _ in files]
+    for row in rows:
+        cut[shard_of(row["id"], shards)].append(row)
+    for file, own in zip(files, cut, strict=True):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8", newline="") as stream:
+            if file.suffix == ".jsonl":
+                stream.writelines(json.dumps(row) + "\n" for row in own)
+            elif own:
+                out = csv.DictWriter(stream, own[0], lineterminator="\n")
+                out.writeheader()
+                out.writerows(own)
+
+
+def write_edct(
+    root: Path, scores: list[Score], shards: int = 1, asked: bool = True, name: str = "", **params: Any
+) -> Path:
+    """A project's folder with the scores of one arm, what was asked and answered, and parameters."""
+    results = root / "results" / name / "edct"
+    results.mkdir(parents=True, exist_ok=True)
+    said = root / "results" / name / "params.yaml" if name else root / "params.yaml"
+    said.write_text(yaml.safe_dump({"shards": shards, "edct": params}))
+    write(results / Path("scores", *ARM).with_suffix(".csv"), scores, shards)
+    first = [{"id": row["id"], "question": f"What is {row['id']}?", "answer": "red"} for row in scores if asked]
+    write(results / Path("baseline", *ARM[:2]).with_suffix(".jsonl"), first, shards)
+    after = [{"id": row["id"], "edit": 1, "answer": f"saw {row['pcs']}", "status": "ok"} for row in scores if asked]
+    write(results / Path("requery", *ARM[:5]).with_suffix(".jsonl"), after, shards)
+    return root
+
+
+def write_table(root: Path, name: str, rows: list[Mapping[str, Any]], folder: str = "results/edct/tables") -> None:
+    """A table as CSV."""
+    file = root / folder / f"{name}.csv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", newline="") as stream:
+        out = csv.DictWriter(stream, rows[0], lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+
+
+JUDGED = "edct/verdicts/d/m/w/edct-2025/e/j.jsonl"
+"""Where the verdicts of the arm lie in the results."""
+PLAN: Mapping[str, Any] = {
+    "stage": "edct.judge",
+    "command": ["--judge", '{"backend": "grammar", "threshold": 0.5}', "--seed", "1"],
+    "code": {"edct.judge": "a", "judges:grammar": "b"},
+    "files": {"cfeval:prompts/edct/judge.txt": "c", "data/models/vlm": "d"},
+    "versions": {"python": "3.11", "torch": "2.1"},
+}
+
+
+def made_of(place: str = JUDGED, results: str = "results", sha: str = "1", after: str = "2", **plan: Any) -> Any:
+    """What a job says that it made at a place from something else, which has the hash `after`."""
+    first = f"{results}/edct/requery/d/m/w/edct-2025/e.jsonl"
+    told = {**PLAN, **plan}
+    words = ["--requery", first, *told["command"], "--out", f"{results}/{place}"]
+    told["command"] = [*told["stage"].split("."), *words]
+    return {"plan": told, "inputs": {first: after}, "outputs": {f"{results}/{place}": sha}}
+
+
+def put(project: Path, made: Any, place: str = JUDGED, results: str = "results") -> Path:
+    """Lay a sidecar beside a file."""
+    file = project / results / f"{place}.made.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(made, sort_keys=True))
+    return file

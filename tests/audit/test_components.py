@@ -1,0 +1,119 @@
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import Run
+from tests.workflow.study import PARAMS
+
+
+@pytest.fixture
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Good parameters, and the files they name."""
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/mine.jsonl").write_text("")
+    return deepcopy(PARAMS)
+
+
+def check(cfeval: Run, params: Any) -> tuple[int, str, str]:
+    Path("params.yaml").write_text(yaml.safe_dump(params))
+    return cfeval("check")
+
+
+def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
+    status, said, _ = check(cfeval, params)
+    assert status == 0
+    assert said == "params.yaml: fine; edct has 4 arms, 1000 items of each data set\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "spec", "says"),
+    [
+        (
+            "judges",
+            "j",
+            {"backend": "scripte"},
+            "edct.judges.j: unknown judges backend 'scripte'; did you mean 'scripted'",
+        ),
+        (
+            "judges",
+            "j",
+            {"backend": "scripted", "treshold": 1},
+            "unknown option 'treshold' of 'scripted'; did you mean",
+        ),
+        ("judges", "j", {"backend": "scripted", "threshold": 2}, "option 'threshold' of 'scripted'"),
+        (
+            "writers",
+            "w",
+            {"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"},
+            "edct.writers.w: the file own/write.md is missing; correct the path, or put the file there",
+        ),
+        (
+            "judges",
+            "j",
+            {"backend": "panel", "judges": [{"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"}]},
+            "edct.judges.j: the file own/judge.md is missing; correct the path, or put the file there",
+        ),
+        (
+            "judges",
+            "j",
+            {"backend": "chat", "model": {"backend": "scripted", "replys": []}},
+            "edct.judges.j: chat: unknown option 'replys' of 'scripted'; did you mean 'replies'",
+        ),
+        ("datasets", "mine", {"backend": "samples", "path": "gone.jsonl"}, "the file gone.jsonl is missing"),
+        (
+            "vlms",
+            "v",
+            {"backend": "transformers", "model": "./models/gone"},
+            "edct.vlms.v: the file models/gone/config.json is missing; correct the path, or put the file there\n",
+        ),
+        (
+            "vlms",
+            "v",
+            {"backend": "transformers", "model": "m", "top_p": 0.5},
+            "edct.vlms.v: options of 'transformers': top_p has no effect at temperature 0; set a temperature or leave",
+        ),
+    ],
+)
+def test_a_bad_backend_is_one_line_and_status_2(
+    cfeval: Run, params: dict[str, Any], section: str, name: str, spec: dict[str, Any], says: str
+) -> None:
+    params["edct"][section][name] = spec
+    status, _, complaint = check(cfeval, params)
+    assert status == 2
+    assert says in complaint
+    assert complaint.count("\n") == 1
+
+
+def test_a_missing_prompt_folder_is_named(cfeval: Run, params: dict[str, Any]) -> None:
+    params["edct"]["prompts"] = "nowhere"
+    assert "no folder nowhere" in check(cfeval, params)[2]
+
+
+def test_a_missing_template_of_the_two_turns_is_named(cfeval: Run, params: dict[str, Any]) -> None:
+    params["edct"]["prompts"] = "own"
+    Path("own").mkdir()
+    Path("own/answer.md").write_text("{question}")
+    status, _, complaint = check(cfeval, params)
+    assert status == 2
+    assert "edct.prompts: no prompt explain.md in own" in complaint
+    assert complaint.count("\n") == 1
+    Path("own/explain.md").write_text("Why?")
+    assert check(cfeval, params)[0] == 0
+
+
+def test_an_unknown_key_comes_before_a_missing_one(cfeval: Run, params: dict[str, Any]) -> None:
+    params["edct"]["itmes"] = params["edct"].pop("items")
+    assert "unknown key 'edct.itmes'; did you mean 'items'?" in check(cfeval, params)[2]
+
+
+def test_a_file_that_is_part_of_cfeval_is_to_be_restored(
+    cfeval: Run, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
+    params["edct"]["vlms"]["v"] = {"backend": "easy_vqa"}
+    expected = "the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it\n"
+    assert check(cfeval, params)[2].endswith(expected)

@@ -1,0 +1,277 @@
+"""`cfeval estimate`: the numbers of a small study, worked out by hand."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval.inference.remote.cache import Budget, Settlement, Store
+from cfeval.inference.remote.request import Call, Reply, Usage
+from tests.conftest import Run
+from tests.provider_study import BLOCK, CANARY, params, target, written
+
+ROOT = Path(__file__).parents[2]
+PRICES = """
+date: 2026-01-02
+models:
+  maker/talker: {input: 1, output: 10}
+  painter: {image: 0.5}
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Two targets, one of them behind a provider; writer, editor and judge behind one; prompts of known lengths."""
+    monkeypatch.chdir(tmp_path)
+    for name, length in {"answer": 40, "explain": 80}.items():
+        written_prompt(tmp_path / "turns", name, length)
+    for name, length in {"write": 400, "write_repair": 120, "judge": 800, "judge_repair": 160}.items():
+        written_prompt(tmp_path / "asking", name, length)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    content = params(tmp_path, "http://127.0.0.1:9/v1", prices="prices.yaml")
+    talker = target("http://127.0.0.1:9/v1", model="maker/talker", max_tokens=300)
+    content["edct"] |= {
+        "prompts": "turns",
+        "vlms": {"m": talker, "local": {"backend": "scripted"}},
+        "writers": {"w": {"backend": "chat", "model": talker, "prompts": "asking"}},
+        "editors": {"e": {"backend": "bfl", "model": "painter"}},
+        "judges": {
+            "j": {"backend": "chat", "model": talker, "prompts": "asking", "samples": 3},
+            "panel": {
+                "backend": "panel",
+                "judges": [{"backend": "lexical"}, {"backend": "chat", "model": talker, "prompts": "asking"}],
+            },
+        },
+        "tables": {
+            "table1": [BLOCK | {"vlm": ["m", "local"]}],
+            "table2": [BLOCK | {"judge": ["j", "panel"]}],
+        },
+    }
+    return content
+
+
+def written_prompt(folder: Path, name: str, length: int) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.md").write_text("x" * length)
+
+
+@pytest.fixture
+def estimated(cfeval: Run, tmp_path: Path) -> Any:
+    """Runs the estimate and returns its JSON."""
+
+    def run(content: dict[str, Any], *more: object) -> dict[str, Any]:
+        status, out, err = cfeval("estimate", "--params", written(tmp_path, content), "--json", *more)
+        assert (status, err) == (0, "")
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+    return run
+
+
+def amounts(found: dict[str, Any], stage: str, backend: str) -> list[tuple[int, int, int, int]]:
+    """Calls, tokens read, tokens written and images: typical, then at most."""
+    [line] = [line for line in found["stages"] if (line["stage"], line["backend"]) == (stage, backend)]
+    names = ("calls", "input_tokens", "output_tokens", "images")
+    return [tuple(line[which][name] for name in names) for which in ("typical", "most")]  # type: ignore[misc]
+
+
+def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any]) -> None:
+    found = estimated(study)
+    assert found["items"] == {"d": 3}
+    # Typical: question 20, answer 15, explanation 180, instruction 100, verdict 200; prompts at 4 letters a token.
+    # At most: question 100, every reply 300 (the local target's 2048); prompts at 3 letters a token.
+    opening, follow_up = 10 + 20 + 1500, 10 + 20 + 15 + 20 + 1500
+    opening_most, follow_up_most = 14 + 100 + 1500, 14 + 100 + 300 + 27 + 1500
+    asked = [
+        (6, 3 * (opening + follow_up), 3 * (15 + 180), 0),
+        (6, 3 * (opening_most + follow_up_most), 3 * 600, 0),
+    ]
+    assert amounts(found, "baseline", "m") == asked
+    assert amounts(found, "requery", "m") == asked
+    # The writer serves both targets; at most it asks again: both prompts and its own first reply.
+    first, first_local = 134 + 100 + 2 * 300, 134 + 100 + 2 * 2048
+    assert amounts(found, "instructions", "w") == [
+        (6, 6 * (100 + 20 + 15 + 180), 6 * 100, 0),
+        (12, 3 * (2 * first + 40 + 300) + 3 * (2 * first_local + 40 + 300), 12 * 300, 0),
+    ]
+    assert amounts(found, "counterfactuals", "e") == [
+        (6, 6 * (100 + 2000), 0, 6),
+        (6, 6 * (300 + 2000), 0, 6),
+    ]
+    # Three samples for two targets; the panel holds one chat judge and one that needs no provider.
+    judged = 200 + 2 * (15 + 180) + 100
+    assert amounts(found, "verdicts", "j")[0] == (18, 18 * judged, 18 * 200, 0)
+    assert amounts(found, "verdicts", "panel")[0] == (3, 3 * judged, 3 * 200, 0)
+    judged_most, again = 267 + 4 * 300 + 300, 320 + 4 * 300 + 300 + 300
+    assert amounts(found, "verdicts", "panel")[1] == (6, 3 * (judged_most + again), 6 * 300, 0)
+    assert not any(line["backend"] == "local" for line in found["stages"])
+
+
+def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, study: dict[str, Any]) -> None:
+    study["edct"]["verifiers"] = {"d": {"backend": "semantic", "model": study["edct"]["vlms"]["m"]}}
+    found = estimated(study)
+    (calls, read, written, images), (at_most, *_) = amounts(found, "checks", "d")
+    assert (calls, at_most, images) == (6, 12, 0), "three edits of either target; at most each is asked again"
+    assert read > 6 * 1500, "it is shown a picture"
+    assert written == 6 * 200
+
+
+def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
+    estimated: Any, study: dict[str, Any]
+) -> None:
+    plain = amounts(estimated(study), "counterfactuals", "e")
+    sight = {"backend": "semantic", "model": study["edct"]["vlms"]["m"]}
+    alone = amounts(estimated(study | {"edct": study["edct"] | {"verifiers": {"d": sight}}}), "checks", "d")
+    gate = {"backend": "gated", "editor": study["edct"]["editors"]["e"], "verifier": sight}
+    found = estimated(study | {"edct": study["edct"] | {"editors": {"e": gate}}})
+    by_model = {line["model"]: line for line in found["stages"] if line["stage"] == "counterfactuals"}
+    names = ("calls", "input_tokens", "output_tokens", "images")
+    assert tuple(by_model["painter"]["typical"][name] for name in names) == plain[0]
+    assert tuple(by_model["maker/talker"]["typical"][name] for name in names) == alone[0], "one picture, and words"
+    assert by_model["painter"]["most"]["images"] == 2 * plain[1][3]
+    assert by_model["maker/talker"]["most"]["calls"] == 2 * alone[1][0]
+
+
+def test_money_is_by_the_price_list(estimated: Any, study: dict[str, Any]) -> None:
+    found = estimated(study)
+    [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
+    tokens = talker["typical"]["input_tokens"], talker["typical"]["output_tokens"]
+    assert tokens == (9285 + 9285 + 1890 + 12420 + 2070, 585 + 585 + 600 + 3600 + 600)
+    assert talker["typical"]["usd"] == pytest.approx((34950 * 1 + 5970 * 10) / 1e6)
+    assert found["usd"]["typical"] == pytest.approx(0.09465 + 6 * 0.5)
+
+
+def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
+    study["edct"]["editors"]["e"]["model"] = "flux-unheard-of"
+    study["calls"]["max_cost_usd"] = 100
+    status, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    assert status == 0
+    assert "the price of flux-unheard-of is not known: copy src/cfeval/inference/remote/prices.yaml, add it" in out
+    assert "stops the run before its first call to flux-unheard-of" in out
+    assert "?" in next(line for line in out.splitlines() if line.startswith("counterfactuals"))
+    assert re.search(r"^all .*\d\.\d\d to \d+\.\d\d \+ \? ", out, re.MULTILINE), "the sum of what is known, and more"
+
+
+def test_where_no_price_is_known_there_is_no_total(
+    estimated: Any, cfeval: Run, study: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "prices.yaml").write_text("date: 2026-01-02\nmodels: {}\n")
+    assert estimated(study)["usd"] == {"typical": None, "most": None}
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    total = next(line for line in out.splitlines() if line.startswith("all "))
+    assert "0.00 " not in total
+    assert " ? " in total
+
+
+def test_what_the_store_holds_is_counted_and_left_out_of_the_budget(
+    estimated: Any, study: dict[str, Any], tmp_path: Path
+) -> None:
+    store = Store(tmp_path / "calls.sqlite")
+    for draw in range(4):
+        call = Call("chat", "http://x", "maker/talker", {}, draw)
+        store.settle(Settlement(store.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
+        store.keep(call, Reply(text="x"))
+    store.close()
+    study["calls"] |= {"max_calls": 44, "max_cost_usd": 1}
+    found = estimated(study)
+    [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
+    assert (talker["stored"], talker["sent"], talker["spent_usd"]) == (4, 4, 1.0)
+    # 6 + 6 + 6 + 18 + 3 calls of the talker, 4 of them stored; 6 of the painter; 4 were sent before
+    calls, usd = found["budget"]
+    assert not calls["suffices"]
+    assert "44 will not suffice: 4 calls so far, 41 calls to go" in calls["text"]
+    assert not usd["suffices"]
+    study["calls"] |= {"max_calls": 45, "max_cost_usd": 100}
+    assert [one["suffices"] for one in estimated(study)["budget"]] == [True, True]
+
+
+def test_arms_that_share_a_stage_share_its_calls(estimated: Any, study: dict[str, Any]) -> None:
+    once = estimated(study)
+    study["edct"]["tables"]["table2"] = []
+    assert [line for line in once["stages"] if line["backend"] != "panel"] == estimated(study)["stages"]
+
+
+def test_a_stage_is_told_by_protocol_and_what_the_second_one_adds(
+    estimated: Any, cfeval: Run, study: dict[str, Any], tmp_path: Path
+) -> None:
+    alone = estimated(study)
+    for name in ("grade", "grade_repair"):
+        written_prompt(tmp_path / "asking", name, 400)
+    study["edct"] |= {"edits": 2}
+    study["edct"]["tables"] |= {"bench": [BLOCK]}
+    both = estimated(study)
+    assert [line for line in both["stages"] if line["protocol"] != "edct-bench-2026"] == alone["stages"]
+    assert {line["stage"] for line in both["stages"] if not line["protocol"]} == {"baseline"}
+    new = {line["stage"]: line for line in both["stages"] if line["protocol"] == "edct-bench-2026"}
+    # Three items: a writer; two edits; two turns about either; three samples of a verdict and a grade of either.
+    typical = {"instructions": 3, "counterfactuals": 6, "requery": 12, "verdicts": 36}
+    assert {stage: line["typical"]["calls"] for stage, line in new.items()} == typical
+    # At most writer and judge are each asked again.
+    adds = 6 + 6 + 12 + 72
+    assert both["calls_of_protocols"]["edct-bench-2026"] == adds
+    total_alone, total = (sum(one["most"]["calls"] for one in found["models"]) for found in (alone, both))
+    assert total - total_alone == adds
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    assert f"on top edct-bench-2026 {adds} calls, fewer where" in out
+
+
+def test_a_study_of_one_protocol_tells_of_no_other(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    assert "protocols share" not in out
+
+
+def test_a_data_set_with_fewer_items_counts_what_it_has(
+    estimated: Any, cfeval: Run, study: dict[str, Any], photo: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "x.csv").write_text(f"image,question\n{photo},what?\n{photo},why?\n")
+    assert cfeval("edct", "import", tmp_path / "x.csv", "--out", tmp_path / "mine.jsonl")[0] == 0
+    study["edct"]["datasets"]["d"] = {"backend": "samples", "path": "mine.jsonl"}
+    found = estimated(study)
+    assert found["items"] == {"d": 2}
+    assert amounts(found, "baseline", "m")[0][0] == 4
+
+
+def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: Any, study: dict[str, Any]) -> None:
+    study["edct"]["datasets"]["d"] = {"backend": "samples", "path": "gone.jsonl"}
+    found = estimated(study)
+    assert found["items"] == {"d": 3}
+    assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in found["notes"][0]
+
+
+def test_a_wrong_option_is_one_line(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
+    study["edct"]["editors"]["e"]["modle"] = "x"
+    status, _, err = cfeval("estimate", "--params", written(tmp_path, study))
+    assert status == 2
+    assert "edct.editors.e: unknown option 'modle' of 'bfl'; did you mean 'model'?" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["paper-table1", "paper-table2"])
+def test_the_papers_tables_can_be_estimated_without_data_or_keys(cfeval: Run, name: str) -> None:
+    files = ("--params", ROOT / "params.yaml", "--params", ROOT / "workflow" / "params" / f"{name}.yaml")
+    status, out, err = cfeval("estimate", *files)
+    assert status == 0, err
+    assert "google/gemini-2.5-flash" in out
+    assert "?" not in out, "every model has a price"
+
+
+def test_a_study_without_a_provider_costs_nothing(cfeval: Run, tmp_path: Path) -> None:
+    content = params(tmp_path, "http://x")
+    content["edct"]["vlms"]["m"] = {"backend": "scripted"}
+    status, out, _ = cfeval("estimate", "--params", written(tmp_path, content))
+    assert status == 0
+    assert out == "no backend of the tables calls a provider: nothing is paid for\n"
+
+
+def test_nothing_is_made_and_no_key_is_needed_or_shown(
+    cfeval: Run, study: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, study)
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setenv("CANARY_KEY", CANARY)
+    status, out, err = cfeval("estimate", "--params", path)
+    assert status == 0, err
+    assert CANARY not in out + err
+    assert sorted(tmp_path.rglob("*")) == before

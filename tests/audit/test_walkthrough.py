@@ -1,0 +1,98 @@
+"""`cfeval try`: one item, start to end, with pictures."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cfeval.core.images import import_image
+from tests.conftest import Run
+from tests.test_config import GOOD, changed
+
+
+@pytest.fixture
+def params(tmp_path: Path) -> Path:
+    """A study of scripted backends."""
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(GOOD))
+    return tmp_path / "params.yaml"
+
+
+def test_every_step_is_shown_and_the_pictures_are_kept(cfeval: Run, params: Path, photo: Path, tmp_path: Path) -> None:
+    arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
+    status, out, err = cfeval("try", photo, "What is it?", *arguments)
+    assert status == 0, err
+    steps = ["question", "answer", "explanation", "cited concept", "edit", "new answer", "new explanation", "verdict"]
+    assert [step for step in steps if f"\n{step} " in f"\n{out}"] == steps
+    assert "CCS" in out
+    names = ("original", "counterfactual", "both")
+    sizes = {name: import_image(tmp_path / "out" / f"{name}.png").pixels.shape for name in names}
+    assert sizes["original"] == sizes["counterfactual"]
+    assert sizes["both"][1] > 2 * sizes["original"][1]
+
+
+def test_a_failure_is_shown_as_what_it_is(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    refusing = changed("edct.vlms.m", {"backend": "scripted", "statuses": {"try": "refused"}})
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(refusing))
+    status, out, _ = cfeval(
+        "try", photo, "What?", "--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path
+    )
+    assert status == 0
+    assert "not scored: refused at baseline (scripted)" in out
+    assert not (tmp_path / "counterfactual.png").exists()
+
+
+def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    verifier = {"backend": "localised", "mask": {"backend": "difference", "most": 1}}
+    gate = {"backend": "gated", "editor": {"backend": "scripted"}, "verifier": verifier, "unsure": "accept"}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
+    arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    status, out, err = cfeval("try", photo, "What is it?", *arguments)
+    assert status == 0, err
+    assert "verdict" in out
+
+
+def test_a_gate_around_an_editor_of_drawn_scenes_is_refused_at_once(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    gate = {"backend": "gated", "editor": {"backend": "scene"}, "verifier": {"backend": "reader"}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
+    arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    status, _, err = cfeval("try", photo, "What is it?", *arguments)
+    assert (status, "needs a scene record" in err) == (2, True)
+
+
+def test_what_a_model_says_is_not_read_as_markup(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    hostile = changed("edct.vlms.m", {"backend": "scripted", "replies": ["[red]x[/red] \u001b[2J"]})
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(hostile))
+    _, out, _ = cfeval("try", photo, "What?", "--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path)
+    assert "[red]x[/red]" in out
+    assert "\u001b" not in out
+
+
+def test_a_backend_with_a_wrong_option_is_named_and_one_that_is_not_used_does_not_matter(
+    cfeval: Run, params: Path, photo: Path, tmp_path: Path
+) -> None:
+    wrong = changed("edct.judges.k", {"backend": "scripted", "treshold": 1})
+    params.write_text(yaml.safe_dump(wrong))
+    arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
+    status, _, err = cfeval("try", photo, "What is it?", *arguments, "--judge", "k")
+    assert status == 2
+    assert f"{params}: edct.judges.k: unknown option 'treshold' of 'scripted'" in err
+    assert cfeval("try", photo, "What is it?", *arguments)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("none.png", "What?", "--vlm", "m"), "no such image file"),
+        (("PHOTO", " ", "--vlm", "m"), "the question is empty"),
+        (("PHOTO", "What?", "--vlm", "mm"), "edct.vlms has no 'mm'; did you mean 'm'?"),
+        (("PHOTO", "What?", "--vlm", "m", "--judge", "x"), "edct.judges has no 'x'; allowed: j"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(
+    cfeval: Run, params: Path, photo: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    words = [str(photo) if word == "PHOTO" else word for word in arguments]
+    status, _, err = cfeval("try", *words, "--params", params, "--out", photo.parent / "out")
+    assert status == 2
+    assert complaint in err
+    assert not (photo.parent / "out").exists()

@@ -1,0 +1,150 @@
+"""Code outside of every plan changes no result: small stages run with it as it is and with it changed, byte by byte.
+
+The models are behind a server on this machine, so that calls travel too.
+"""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.edits import WORDS
+
+from cfeval.core.provenance import outside
+from cfeval.core.provenance.sources import path_of
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
+
+PROJECT = Path(__file__).parents[3]
+KEY = "canary-5f1c"
+TRANSPORT = (
+    ("inference/remote/client.py", "_BACK_OFF = 0.5", "_BACK_OFF = 0.01"),
+    ("inference/remote/client.py", "_LOOK = 0.2", "_LOOK = 0.05"),
+    ("inference/remote/client.py", "ALIKE = 3", "ALIKE = 9"),
+    ("inference/remote/cache_db.py", "PATIENCE = 60.0", "PATIENCE = 30.0"),
+    ("inference/remote/rate_limit.py", "_CALM = 1.0", "_CALM = 0.1"),
+    ("inference/remote/settings.py", "EVERY = 5.0", "EVERY = 0.01"),
+    ("inference/concurrency.py", "AHEAD = 16", "AHEAD = 2"),
+    ("inference/remote/http.py", "_CONNECT = 10.0", "_CONNECT = 5.0"),
+    ("core/errors.py", "did you mean", "perhaps"),
+    ("core/progress.py", "_EVERY_SECONDS = 5.0", "_EVERY_SECONDS = 0.0"),
+    ("core/provenance/hashes.py", "_SETTLED_NS = 2_", "_SETTLED_NS = 3_"),
+)
+"""By file: what is changed. The rest of what is changed are the words of `bench.edits`."""
+_RUN = """
+import json, sys
+from cfeval import cli
+from cfeval.inference.remote import settings
+from cfeval.jobs import jobs
+from cfeval.config import parse
+params = parse(json.loads(sys.stdin.read()))
+settings.use(params.calls)
+for job in jobs(params, "results", "edct"):
+    if cli.run([*job.command, *job.aside]):
+        sys.exit(job.name)
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Loopback]:
+    with loopback(key=KEY) as server:
+        yield server
+
+
+def params(server: Loopback) -> dict[str, Any]:
+    """A study of three items whose models are called, through faults that pass."""
+
+    def model(name: str) -> dict[str, Any]:
+        where = {"provider": "openrouter", "base_url": server.openrouter}
+        return {"backend": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
+
+    arm = {"dataset": ["world"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
+    return {
+        "shards": 1,
+        "calls": {"timeout": 5, "deadline": 60, "attempts": 10},
+        "edct": {
+            "items": 3,
+            "seed": 7,
+            "datasets": {"world": {"backend": "world"}},
+            "vlms": {"v": model("vlm")},
+            "writers": {"w": {"backend": "chat", "model": model("writer")}},
+            "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
+            "judges": {"j": {"backend": "chat", "model": model("judge")}},
+            "verifiers": {},
+            "tables": {"table1": [arm]},
+            "known": {},
+            "judge_error": [],
+            "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
+        },
+    }
+
+
+def results(folder: Path, source: Path, content: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a study that is run in a folder by some code."""
+    folder.mkdir()
+    (folder / "data").symlink_to(PROJECT / "data")
+    keys = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
+    environment = {**os.environ, **keys, "PYTHONPATH": str(source), "CFEVAL_CALLS": ""}
+    environment.pop("CFEVAL_CALLS")
+    command = [sys.executable, "-c", _RUN]
+    told = json.dumps(content)
+    done = subprocess.run(command, cwd=folder, env=environment, input=told, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    files = [path for path in (folder / "results").rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.mark.slow
+def test_stages_give_the_same_bytes_whatever_code_outside_of_plans_says(server: Loopback, tmp_path: Path) -> None:
+    changed = tmp_path / "src"
+    shutil.copytree(PROJECT / "src", changed, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "data").symlink_to(PROJECT / "data")
+    (tmp_path / "pyproject.toml").touch()
+    for edit in WORDS:
+        edit.apply(tmp_path)
+    for file, old, new in TRANSPORT:
+        path = changed / "cfeval" / file
+        text = path.read_text()
+        assert old in text, file
+        path.write_text(text.replace(old, new))
+    content = params(server)
+    server.random(0.1, ["http_500", "http_503"], seed=3)
+    one = results(tmp_path / "one", PROJECT / "src", content)
+    server.reset()
+    server.random(0.2, ["http_500", "http_503"], seed=4)
+    other = results(tmp_path / "other", changed, content)
+    assert len(one) > 15
+    without_times = [name for name in one if not name.endswith("calls.zip")]
+    assert {name: one[name] for name in without_times} == {name: other[name] for name in without_times}
+
+
+def test_what_is_outside_is_there() -> None:
+    """A module that moved would be inside again, unnoticed."""
+    gone = [name for name in outside.MODULES if path_of(name) is None]
+    assert gone == []
+
+
+def test_where_errors_end_a_run_is_there() -> None:
+    """A definition that moved would count by its wording again, unnoticed."""
+    for name in outside.FATAL_IN:
+        module, _, definition = name.partition(":")
+        path = path_of(module)
+        assert path, name
+        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+        found = [ast.unparse(node) for node in tree.body if getattr(node, "name", "") == definition]
+        assert not definition or "raise InputError(" in found[0], name
+
+
+def test_no_plug_in_record_statistic_or_prompt_is_outside() -> None:
+    parts = (
+        *("cfeval.core.registry", "cfeval.core.plugin", "cfeval.core.records", "cfeval.stats", "cfeval.report"),
+        *("cfeval.datasets", "cfeval.edct", "cfeval.vce", "cfeval.cvqa", "cfeval.testbed"),
+    )
+    inside = [name for name in outside.MODULES if name.startswith(parts)]
+    assert inside == ["cfeval.edct.verbs", "cfeval.vce.verbs", "cfeval.cvqa.verbs"]

@@ -1,0 +1,93 @@
+"""The figures of the cvqa study: marks stand where the tables say, and what cannot be drawn says so."""
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cfeval.cvqa.figures import accuracy, answers, bias
+from cfeval.cvqa.tables import accuracy as cvqa_table3
+from cfeval.cvqa.tables import accuracy as cvqa_table7
+from cfeval.cvqa.tables import bias as cvqa_bias
+from cfeval.cvqa.tables.question_statistics import AnswersRow
+from cfeval.cvqa.tables.replies import AnswererFacts
+from tests.cvqa.tables.scores import arm, failed, material, pair_scores, score
+from tests.cvqa.tables.test_others import labelled
+from tests.edct.figures.test_figures import svg
+
+
+def dots(axes: Axes, marker: str = "o") -> set[tuple[float, float]]:
+    """Where the single marks of a panel stand."""
+    marks = [line for line in axes.lines if line.get_marker() == marker and len(list(line.get_xdata())) == 1]  # type: ignore[arg-type]
+    return {(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in marks}  # type: ignore[index]
+
+
+def panels(figure: Figure) -> dict[str, Axes]:
+    return {axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_visible()}
+
+
+def test_each_type_has_a_panel_with_both_accuracies() -> None:
+    scores = pair_scores([1, 1, 1, 0], [0, 1, 0, 0]) + pair_scores([1, 1], [1, 0], "boolean")
+    found = material(
+        {arm("a$b"): scores, arm("n"): pair_scores([1], [1])}, answerers={"n": AnswererFacts(test_world=True)}
+    )
+    of = panels(accuracy.draw(cvqa_table3.table3_rows(found)))
+    assert list(of) == ["Numerical, direct", "Boolean"]
+    assert dots(of["Numerical, direct"]) == {(0.75, 0), (0.25, 0), (1, 1)}
+    assert dots(of["Boolean"]) == {(1, 0), (0.5, 0)}
+    assert [label.get_text() for label in of["Numerical, direct"].get_yticklabels()] == [r"a\$b", "n †"]
+
+
+def test_an_answerer_without_a_score_says_so() -> None:
+    scores = [failed("x", "original"), failed("x", "counterfactual")]
+    text = svg(accuracy.draw(cvqa_table3.table3_rows(material({arm(): scores}))))
+    assert "none scored of 1" in text
+
+
+def test_sets_stand_below_each_other() -> None:
+    found = material({arm(of="one"): pair_scores([1], [0]), arm(of="two"): pair_scores([1], [0])})
+    of = panels(accuracy.draw(cvqa_table3.table3_rows(found)))
+    assert list(of) == ["one: Numerical, direct", "two: Numerical, direct"]
+
+
+def test_puzzles_have_a_panel_a_template_and_one_of_all() -> None:
+    scores = [
+        score(f"{kind}-{i}", side, "A", "A", kind=f"abs_counting_{kind}")
+        for kind in range(1, 7)
+        for i in range(2)
+        for side in ("original", "counterfactual")
+    ]
+    of = panels(accuracy.draw_puzzles(cvqa_table7.table7_rows(material({arm(): scores}))))
+    assert len(of) == 7
+    assert list(of)[-1] == "All templates"
+
+
+def test_numbers_from_ten_on_share_a_bar() -> None:
+    shares = {"0": 0.5, "9": 0.2, "10": 0.2, "1000": 0.1}
+    rows = [
+        AnswersRow(set="s", type="direct", side="counterfactual", answer=answer, count=1, share=share)
+        for answer, share in shares.items()
+    ]
+    axes = panels(answers.draw(rows))["Counterfactual questions"]
+    heights = [round(bar.get_height(), 4) for bar in axes.patches[:11]]  # type: ignore[attr-defined]
+    assert (heights[0], heights[9], heights[10]) == (0.5, 0.2, 0.3)
+
+
+def test_women_men_and_their_gap_are_drawn() -> None:
+    scores = labelled(pair_scores([1, 1, 1, 1], [0, 1, 1, 1]), {f"direct-p{i:02}": i for i in range(4)})
+    rows = cvqa_bias.rows(material({arm(): scores}, genders={0: "female", 1: "female", 2: "male", 3: "male"}))
+    left, right = bias.draw(rows).axes
+    assert dots(left) == {(0.5, 0), (0, 0)}
+    assert dots(right, "D") == {(0.5, 0)}
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        (accuracy.draw, "Empty: "),
+        (accuracy.draw_puzzles, "Empty: "),
+        (answers.draw, "No set has questions with numbers"),
+        (bias.draw, "Empty: no labels"),
+    ],
+)
+def test_a_figure_without_rows_says_why(figure, said: str) -> None:  # type: ignore[no-untyped-def]
+    assert said in svg(figure([]))

@@ -1,0 +1,52 @@
+"""Pairs of questions for tests, and an answerer that remembers what it was asked."""
+
+from collections.abc import Callable, Sequence
+
+from cfeval.core.images import Picture
+from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
+from cfeval.cvqa.records import Pair, PairType, Question
+from tests.pictures import picture
+
+OPTIONS = " Select the correct answer:A:16  B:17  C:12  D:13"
+
+
+def pair(number: int = 1, type: PairType = "direct") -> Pair:
+    """A pair; those of synthetic types have options."""
+    form = {"direct": ("3", ""), "indirect": ("4", ""), "boolean": ("yes", "")}
+    answer, options = form.get(type, ("B", OPTIONS))
+    return Pair(
+        id=f"p{number}",
+        image=picture_of_number(number).ref(f"p{number}.png"),
+        original=Question(question=f"What of {number}?{options}", answer=answer),
+        counterfactual=Question(question=f"What of {number} if?{options}", answer=answer),
+        type=type,
+        img_path=f"p{number}.png",
+    )
+
+
+def picture_of_number(number: int) -> Picture:
+    """The picture of a pair."""
+    return picture(number % 256)
+
+
+def picture_of(pair: Pair) -> Picture:
+    """The picture of a pair."""
+    return picture_of_number(int(pair.id[1:]))
+
+
+class Remembering:
+    """Replies by a function, by default with the question; `batches` are the requests as they came."""
+
+    def __init__(self, say: Callable[[AnswerRequest], AnswerReply] | None = None) -> None:
+        self.say = say or (lambda request: AnswerReply(f"asked: {request.question}", request.question, "me"))
+        self.batches: list[list[AnswerRequest]] = []
+
+    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
+        """Reply to every request."""
+        self.batches.append(list(requests))
+        return [self.say(request) for request in requests]
+
+    @property
+    def requests(self) -> list[AnswerRequest]:
+        """All requests, in order."""
+        return [request for batch in self.batches for request in batch]

@@ -1,0 +1,59 @@
+"""Made-up scores of the cvqa study."""
+
+import hashlib
+from collections.abc import Sequence
+
+from cfeval.core.records import Status
+from cfeval.cvqa.records import CvqaArm, CvqaScore
+from cfeval.cvqa.tables.replies import CvqaMaterial, cvqa_material
+from cfeval.stats.intervals import Interval
+
+HOW = Interval(resamples=200)
+
+
+def arm(answerer: str = "m", of: str = "real") -> CvqaArm:
+    return CvqaArm(set=of, answerer=answerer)
+
+
+def score(
+    name: str,
+    side: str,
+    read: str | None,
+    gold: str,
+    robust: str | None = "same",
+    kind: str = "direct",
+    image: str = "",
+    **more: object,
+) -> CvqaScore:
+    """A reply that the reference reader read so; the robust one reads the same, unless told."""
+    both = {"reference": read, "robust": read if robust == "same" else robust}
+    given = {"id": name, "side": side, "type": kind, "gold": gold, "image": image_hash(image or name), "read": both}
+    given |= {"correct": {reader: int(said == gold) for reader, said in both.items()}}
+    return CvqaScore.model_validate(given | more)
+
+
+def failed(name: str, side: str, status: Status = Status.REFUSED, kind: str = "direct", gold: str = "1") -> CvqaScore:
+    given = {"id": name, "side": side, "type": kind, "gold": gold, "image": image_hash(name), "status": status}
+    return CvqaScore.model_validate(given | {"stage": "answer", "reason": "why"})
+
+
+def pair_scores(
+    original: Sequence[int], counterfactual: Sequence[int], kind: str = "direct", images: Sequence[str] = ()
+) -> list[CvqaScore]:
+    """Pairs p00, p01, … that are right or wrong on either side; right answers are 1, or yes and then no."""
+    first, then = ("yes", "no") if kind == "boolean" else ("1", "1")
+    found = []
+    for i, (one, other) in enumerate(zip(original, counterfactual, strict=True)):
+        name, image = f"{kind}-p{i:02}", images[i] if images else ""
+        found.append(score(name, "original", first if one else None, first, kind=kind, image=image))
+        found.append(score(name, "counterfactual", then if other else None, then, kind=kind, image=image))
+    return found
+
+
+def image_hash(name: str) -> str:
+    """A different hash for another name."""
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def material(scores: dict[CvqaArm, list[CvqaScore]], **settings: object) -> CvqaMaterial:
+    return cvqa_material(scores, **{"interval": HOW} | settings)

@@ -1,0 +1,79 @@
+"""The cvqa study's verb that makes tables, on the files of a study in one piece and in shards."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval.core.jsonl import write_jsonl
+from cfeval.core.shards import shard_files, shard_of
+from cfeval.cvqa.records import CvqaScore, Pair
+from tests.conftest import Run
+from tests.cvqa.tables.scores import arm, failed, image_hash, pair_scores, score
+from tests.cvqa.tables.test_others import fate, labelled, said
+from tests.listed import TABLES as LISTED
+
+ARMS = [arm(), arm("cot"), arm(of="puzzles"), arm(of="tenth")]
+FACTS = {"m": {"kind": "program", "llm": "x"}, "cot": {"cot": True, "twin": "m"}}
+SETS = {"real": {}, "puzzles": {}, "tenth": {"subset": True}}
+NUMBERS = {f"direct-p{i:02}": i for i in range(20)}
+
+
+def scores(of: str, shift: int) -> list[CvqaScore]:
+    """The replies of an arm: pairs of which some failed, or questions with options in two orders."""
+    if of == "puzzles":
+        more = [{"kind": "abs_counting_1", "order": order, "shown": {"robust": "B"}} for order in ("ABCD", "BCDA")]
+        sides = [(f"p{i:02}", side, one) for i in range(20) for side in ("original", "counterfactual") for one in more]
+        return [score(name, side, "AB"[(shift + int(name[1:])) % 2], "A", **one) for name, side, one in sides]
+    bits = [(i * 7 + shift) % 3 for i in range(20)]
+    found = pair_scores([int(bit > 0) for bit in bits], [int(bit > 1) for bit in bits])
+    return [*labelled(found, NUMBERS), failed("x", "original"), failed("x", "counterfactual")]
+
+
+def pair(number: int) -> Pair:
+    question = {"question": f"How many things are at {number}?", "answer": str(number % 4)}
+    given = {"id": f"p{number:02}", "type": "direct", "img_path": "x.png", "original": question}
+    image = {"path": "x.png", "sha256": image_hash(str(number))}
+    return Pair.model_validate(given | {"image": image, "counterfactual": question})
+
+
+def write_study(results: Path, shards: int) -> None:
+    """Every file that some table is made from, rows in another order where there are several shards."""
+
+    def write(name: str, records: Iterable[Any]) -> None:
+        rows = list(records) if shards == 1 else list(records)[::-1]
+        for number, file in enumerate(shard_files(results / f"{name}.jsonl", shards)):
+            write_jsonl(file, [row for row in rows if shard_of(row.id, shards) == number])
+
+    for place, one in enumerate(ARMS):
+        rows = scores(one.set, place)
+        write(f"scores/{one.set}/{one.answerer}", rows)
+        write(f"answers/{one.set}/{one.answerer}", [said(name) for name in sorted({row.id for row in rows})])
+    for of in SETS:
+        write(f"questions/{of}", map(pair, range(12)))
+    write_jsonl(results / "fates" / "real.jsonl", [fate("a"), fate("b", "wrong sum")])
+
+
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the study in one piece and one with it in seven."""
+    folder: Path = tmp_path_factory.mktemp("study")
+    for shards in (1, 7):
+        write_study(folder / f"{shards}", shards)
+    return folder
+
+
+@pytest.mark.parametrize("name", LISTED["cvqa"])
+def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
+    genders = tmp_path / "genders.csv"
+    genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))
+    given = ["--arms", json.dumps([one.model_dump() for one in ARMS]), "--sets", json.dumps(SETS), "--build", "real"]
+    given += ["--answerers", json.dumps(FACTS), "--interval", '{"resamples": 100}', "--genders", str(genders)]
+    for shards in (1, 7):
+        where = ["--results", sharded / f"{shards}", "--shards", shards, "--out", tmp_path / f"in-{shards}"]
+        assert cfeval("cvqa", "table", name, *given, *where) == (0, "", "")
+    assert (tmp_path / "in-1.csv").read_text().count("\n") > 1
+    for ending in ("csv", "md", "tex"):
+        assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()

@@ -1,0 +1,136 @@
+"""The figures: what they show, and cases at the edge."""
+
+import io
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from cfeval.core.names import load
+from cfeval.core.records import Status
+from cfeval.edct.figures import axes, calibration, forest
+from cfeval.edct.report.page import themed
+from cfeval.edct.tables import arms as edct_table1
+from cfeval.edct.tables import calibration as edct_calibration
+from cfeval.edct.tables.calibration import CalibrationRow
+from cfeval.edct.tables.controls import ControlRow
+from tests.edct.tables.study import GROUNDED, arm, failed, made_of, scores
+from tests.edct.tables.whole import rows
+from tests.listed import FIGURES as DRAWN
+
+KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
+ARMS = [arm(vlm=vlm) for vlm in KNOWN]
+
+
+def svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg")
+    return buffer.getvalue()
+
+
+def calibrated(*judges: str) -> list[CalibrationRow]:
+    arms = [one.model_copy(update={"judge": judge}) for judge in judges for one in ARMS]
+    given_ = made_of([row for one in arms for row in scores(one, 5, 5)], known=KNOWN)
+    return edct_calibration.rows(arms, given_)
+
+
+def control(vlm: str, ccs: float, completeness: float, **more: object) -> ControlRow:
+    names = arm(vlm=vlm).model_dump()
+    return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
+
+
+@pytest.mark.parametrize("name", DRAWN["edct"])
+def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: str) -> None:
+    shown = DRAWN["edct"][name]
+    draw = load(shown.draw)
+    assert "<path" in svg(draw(rows(shown.table)))
+    assert "params.yaml names no arm" in svg(draw([]))
+
+
+def test_the_forest_has_a_line_an_arm_with_its_figures() -> None:
+    given_ = made_of([row for one in ARMS for row in scores(one, 5, 5)], test_targets={"prior"})
+    text = svg(forest.draw(edct_table1.table1_rows(ARMS, given_)))
+    assert all(f">{vlm}<" in text for vlm in KNOWN if vlm != "prior")
+    assert ">prior †<" in text
+    assert text.count("10 of 10") == 4
+
+
+def test_the_forest_shows_an_arm_without_scores() -> None:
+    found = edct_table1.table1_rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
+    assert "none scored   (0 of 1)" in svg(forest.draw(found))
+
+
+def test_a_published_figure_is_a_star_of_its_own() -> None:
+    (row,) = edct_table1.table1_rows([GROUNDED], made_of(scores(GROUNDED, 5, 5)))
+    assert "published CCS" in svg(forest.draw([row.model_copy(update={"paper_ccs": 0.674})]))
+
+
+def test_the_forest_names_every_way_in_which_an_interval_was_computed() -> None:
+    prior = arm(vlm="prior")
+    found = edct_table1.table1_rows([GROUNDED, prior], made_of([*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]))
+    assert "intervals: percentile bootstrap 95 %; Wilson bound 95 %" in svg(forest.draw(found))
+
+
+def test_the_calibration_plot_has_a_panel_a_setting_and_explains_its_marks_once() -> None:
+    text = svg(calibration.draw(calibrated("grammar", "lexical")))
+    assert all(text.count(f">{panel}<") == 1 for panel in ("grammar", "lexical"))
+    assert text.count(">CCS, edct-2025<") == 1
+    assert ">CCS, edct-bench-2026<" not in text
+
+
+def test_targets_that_share_a_p_have_short_names_which_are_explained() -> None:
+    text = svg(calibration.draw(calibrated("grammar")))
+    assert "pr: prior, sh: shortcut" in text
+    assert text.count(">pr<") == text.count(">sh<") == 1
+    assert "mixed" not in text
+
+
+def test_short_names_are_as_long_as_it_takes_to_tell_them_apart() -> None:
+    found = [row.model_copy(update={"vlm": row.vlm.replace("shortcut", "primed")}) for row in calibrated("grammar")]
+    assert "prio: prior, prim: primed" in svg(calibration.draw(found))
+
+
+def test_the_calibration_plot_bears_a_target_without_a_score() -> None:
+    given_ = made_of([failed(GROUNDED, "a", Status.REFUSED)], known=KNOWN)
+    assert "CCS, edct-2025" not in svg(calibration.draw(edct_calibration.rows([GROUNDED], given_)))
+
+
+def test_an_arm_with_ccs_alone_has_no_place_on_the_two_axes() -> None:
+    row = control("a", 0.5, 0.5)
+    text = svg(axes.draw([row, row.model_copy(update={"vlm": "b", "completeness": None})]))
+    assert ">a<" in text
+    assert ">b<" not in text
+    assert "No arm has both" in svg(axes.draw([row.model_copy(update={"completeness": None})]))
+
+
+def test_the_noise_floor_is_explained_where_there_is_one() -> None:
+    assert "noise floor" in svg(axes.draw([control("a", 0.5, 0.5, noise_floor=0.1)]))
+    assert "noise floor" not in svg(axes.draw([control("a", 0.5, 0.5)]))
+
+
+PLACES = st.tuples(st.sampled_from([0, 0.02, 0.5, 0.97, 1]), st.sampled_from([0, 0.03, 0.5, 0.98, 1]))
+
+
+@given(st.lists(PLACES, min_size=1, max_size=7))
+@settings(max_examples=15, deadline=None)
+def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: list[tuple[float, float]]) -> None:
+    names = ("grounded", "mixed-50", "shortcut", "prior", "confabulating", "another", "last")
+    found = [control(name, *place, test_world=1) for name, place in zip(names, places, strict=False)]
+    figure = axes.draw(found)
+    FigureCanvasAgg(figure).draw()
+    texts = [text for text in figure.axes[0].texts if isinstance(text, Text)]
+    boxes = [text.get_window_extent() for text in texts]
+    assert len(boxes) == len(found)
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
+
+
+def test_in_the_page_a_figure_has_the_pages_colors_and_no_metadata() -> None:
+    text = str(themed(svg(calibration.draw(calibrated("grammar")))))
+    assert text.startswith("<svg")
+    assert "currentColor" in text
+    assert "<metadata>" not in text

@@ -1,0 +1,114 @@
+"""The result files of a made-up study that people can label: two protocols, a chain, and edits that a gate rejected."""
+
+from pathlib import Path
+
+from cfeval.core.images import Picture, folder_of
+from cfeval.core.jsonl import write_csv, write_jsonl
+from cfeval.core.records import Record, Status
+from cfeval.datasets.sample import Sample
+from cfeval.edct.records import Arm, Baseline, Counterfactual, Instruction, Requery, Score, Try, Verification
+from tests.edct.report.study import HOSTILE
+from tests.pictures import picture
+
+NAMES = {"vlm": "secret-vlm", "writer": "secret-writer", "editor": "secret-editor", "judge": "secret-judge"}
+SINGLE = Arm(dataset="secret-set", protocol="edct-2025", **NAMES)
+CHAIN = Arm(dataset="secret-set", protocol="edct-bench-2026", **NAMES)
+NULL = Arm(dataset="secret-set", protocol="null-edit", **NAMES)
+ITEMS = 6
+REJECTED = ("q3", 1), ("q4", 2)
+"""The edits of the chain that its gate rejected."""
+
+
+def write_sheet_study(results: Path) -> list[Path]:
+    """Write every file that a sheet draws on; returns the score files."""
+    _write(results / "samples/secret-set.jsonl", [_sample(n) for n in range(ITEMS)])
+    said = [Baseline(id=f"q{n}", question="?", answer=f"old {n}", explanation=HOSTILE) for n in range(ITEMS)]
+    _write(results / "baseline/secret-set/secret-vlm.jsonl", said)
+    return [_write_arm(results, arm) for arm in (SINGLE, CHAIN, NULL)]
+
+
+def edits_of(arm: Arm) -> list[tuple[str, int]]:
+    """Two edits an item in the chain, else one."""
+    return [(f"q{n}", edit) for n in range(ITEMS) for edit in ((1, 2) if arm == CHAIN else (1,))]
+
+
+def _write_arm(results: Path, arm: Arm) -> Path:
+    below = f"{arm.dataset}/{arm.vlm}/{arm.writer}/{arm.protocol}"
+    edits = edits_of(arm)
+    _write(results / f"instructions/{below}.jsonl", [_instruction(*one, arm) for one in edits])
+    _write(results / f"counterfactuals/{below}/{arm.editor}.jsonl", [_counterfactual(*one, arm) for one in edits])
+    _write(results / f"requery/{below}/{arm.editor}.jsonl", [_requery(*one, arm) for one in edits])
+    path = results / f"scores/{below}/{arm.editor}/{arm.judge}.csv"
+    write_csv(path, Score, [_score(*one, arm) for one in edits])
+    return path
+
+
+def _write(path: Path, records: list[Record]) -> None:
+    write_jsonl(path, records)
+    for record in records:
+        refs = [getattr(record, "image", None), *(one.image for one in getattr(record, "tries", ()))]
+        for ref in filter(None, refs):
+            file = folder_of(path) / ref.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(_drawn(ref.path).png)
+
+
+def _drawn(path: str) -> Picture:
+    """A picture of its own for every file name."""
+    return picture(sum(map(ord, path)) % 256, size=(12, 16))
+
+
+def _sample(number: int) -> Sample:
+    name = f"q{number}.png"
+    question = HOSTILE if number == 1 else f"What is in picture {number}?"
+    return Sample(id=f"q{number}", image=_drawn(name).ref(name), question=question)
+
+
+def _instruction(item: str, edit: int, arm: Arm) -> Instruction:
+    if arm == NULL:
+        return Instruction(id=item, concept="nothing", positive="Leave it.")
+    return Instruction(id=item, edit=edit, concept="c", positive=f"Do {item} {edit}.", negative="=HYPERLINK(1)")
+
+
+def _counterfactual(item: str, edit: int, arm: Arm) -> Counterfactual:
+    if _gone(item, edit, arm):
+        return Counterfactual(id=item, edit=edit, seed=1, status=Status.EDIT_INVALID, stage="counterfactuals")
+    name = f"{arm.protocol}-{item}-{edit}.png"
+    tries = [_try(f"{arm.protocol}-{item}-{edit}-try1.png", 0)]
+    if _rejected(item, edit, arm):
+        more = (*tries, _try(f"{arm.protocol}-{item}-{edit}-try2.png", 0))
+        return Counterfactual(id=item, edit=edit, seed=1, status=Status.EDIT_INVALID, tries=more)
+    more = (*tries, _try(name, 1)) if arm == CHAIN else ()
+    return Counterfactual(id=item, edit=edit, seed=1, image=_drawn(name).ref(name), tries=more)
+
+
+def _try(name: str, verified: int) -> Try:
+    return Try(seed=1, image=_drawn(name).ref(name), found=Verification.model_validate({"verified": verified}))
+
+
+def _requery(item: str, edit: int, arm: Arm) -> Requery:
+    if _gone(item, edit, arm) or _rejected(item, edit, arm):
+        return Requery(id=item, edit=edit, status=Status.EDIT_INVALID)
+    return Requery(id=item, edit=edit, answer=f"new {item} {edit}", explanation=HOSTILE)
+
+
+def _score(item: str, edit: int, arm: Arm) -> Score:
+    fields = {**arm.model_dump(), "id": item, "edit": edit, "group": f"image of {item}"}
+    if _gone(item, edit, arm) or _rejected(item, edit, arm):
+        return Score.model_validate({**fields, "status": "edit_invalid", "stage": "counterfactuals"})
+    bit = int(item in ("q0", "q1", "q2"))
+    scores = {
+        "edct-2025": {"pcs": bit, "ncc": 1, "ccs": bit, "verified": 1},
+        "edct-bench-2026": {"ac": bit, "ef": 1, "ccs": bit, "ccs_graded": 0.75},
+        "null-edit": {"answer_moved": 0, "explanation_moved": 0},
+    }
+    return Score.model_validate({**fields, **scores[arm.protocol]})
+
+
+def _rejected(item: str, edit: int, arm: Arm) -> bool:
+    return arm == CHAIN and (item, edit) in REJECTED
+
+
+def _gone(item: str, edit: int, arm: Arm) -> bool:
+    """An edit in a chain whose first was rejected."""
+    return arm == CHAIN and edit == 2 and (item, 1) in REJECTED

@@ -1,0 +1,83 @@
+"""What the tests of judges made of chat models share: requests, replies, and judges over a fake model."""
+
+import re
+from typing import Any
+
+from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
+from cfeval.edct.plugins.chat_judge import ChatJudge
+from cfeval.edct.plugins.judges import blind, chat
+from cfeval.edct.protocols.rules import RULES
+from cfeval.inference.chat import ChatReply, ChatRequest
+from tests.fake_chat import FakeChat
+from tests.pictures import picture
+
+RAMP, BAR = Change("Make a ramp.", "stairs"), Change("Put a bar in place of the knob.", "knob, handle")
+PHOTO = picture(3)
+LABELS = {
+    "edct-2025": ("PCS", "NCC", "CCS"),
+    "edct-bench-2026": ("AC", "EF", "CCS"),
+    "null-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
+    "placebo-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
+}
+
+
+def request(item: str = "i", protocol: str = "edct-2025", **fields: Any) -> JudgeRequest:
+    """A request as the study makes it: controls come without instructions."""
+    cited = not protocol.endswith("-edit")
+    said: dict[str, Any] = {
+        "answer": "No.",
+        "explanation": "steps",
+        "changes": (RAMP,) if cited else (),
+        "new_answer": "Yes.",
+        "new_explanation": "a ramp",
+        "seed": 5,
+        "protocol": protocol,
+    }
+    return JudgeRequest(item, **said | fields)
+
+
+def unseen(item: str = "i", protocol: str = "edct-2025", **fields: Any) -> JudgeRequest:
+    """A request as the study makes it for a judge that needs the picture."""
+    return request(item, protocol, **{"changes": (), "question": "Can one enter?", "picture": PHOTO} | fields)
+
+
+def lines(*bits: int, protocol: str = "edct-2025") -> str:
+    """The last lines of a reply."""
+    return "\n".join(f"{label}: {bit}" for label, bit in zip(LABELS[protocol], bits, strict=True))
+
+
+def judge_of(model: FakeChat, **options: Any) -> ChatJudge:
+    """The judge `chat`, as its plug-in builds it."""
+    made = chat.Plugin(model={}, **options)
+    return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES})
+
+
+def blind_of(model: FakeChat, **options: Any) -> ChatJudge:
+    """The judge `blind`, as its plug-in builds it."""
+    made = blind.Plugin(model={}, **options)
+    return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES}, needs_picture=True)
+
+
+def judged(model: FakeChat, asked: JudgeRequest | None = None, **options: Any) -> JudgeReply:
+    """The reply to one request."""
+    [reply] = judge_of(model, **options).judge([asked or request()])
+    return reply
+
+
+def graded(verdict: str | ChatReply, grade: str | ChatReply, again: str | ChatReply = "") -> FakeChat:
+    """A model that says one thing for the scores and another for the grade; `again` to the grade's repair turn."""
+
+    def say(asked: ChatRequest) -> ChatReply:
+        if "Grade: the digit" not in asked.turns[0].text:
+            said, name = verdict, "v"
+        else:
+            said, name = (grade, "g") if len(asked.turns) == 1 else (again, "r")
+        return said if isinstance(said, ChatReply) else ChatReply(said, calls=(name,))
+
+    return FakeChat(say=say)
+
+
+def inside(prompt: str, tag: str) -> str:
+    """What stands between the tags of a text."""
+    [opening] = re.findall(rf"^<{tag}-\w+>$", prompt, re.MULTILINE)
+    return prompt.split(opening)[1].split(opening.replace("<", "</"))[0].strip()

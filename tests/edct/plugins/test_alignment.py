@@ -1,0 +1,142 @@
+"""Pictures laid over each other: known movements are found again, and no edit is explained away."""
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+
+from cfeval.edct.plugins.edit_localisation.alignment import Alignment, AlignSettings, align
+from tests.edct.plugins.photographs import (
+    NAMES,
+    Change,
+    Pixels,
+    bent,
+    both,
+    ellipse,
+    gray,
+    jpeg,
+    moved,
+    pasted,
+    photograph,
+    removed,
+)
+
+USUAL, STIFF = AlignSettings(), AlignSettings(flow=0)
+
+
+def aligned(original: Pixels, edited: Pixels, settings: AlignSettings = USUAL) -> Alignment:
+    return align(gray(original), gray(edited), settings)
+
+
+def left_over(original: Pixels, edited: Pixels, settings: AlignSettings = USUAL) -> float:
+    """Mean difference of what both pictures have, of 255, once one is laid over the other."""
+    found = aligned(original, edited, settings)
+    return float(np.abs(original.astype(int) - found.warp(edited))[found.valid].mean())
+
+
+def center(found: Alignment, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """How far the middle of the picture moved, (x, y)."""
+    middle = np.array(shape[1::-1]) / 2
+    return np.asarray(found.matrix[:, :2] @ middle + found.matrix[:, 2] - middle)
+
+
+@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize(("across", "down", "zoom", "degrees"), [(7, -12, 1, 0), (0, 0, 1.04, 0), (3, 2, 0.98, 1.5)])
+def test_a_known_movement_of_a_photograph_is_found_again(
+    name: str, across: float, down: float, zoom: float, degrees: float
+) -> None:
+    original = photograph(name)
+    found = aligned(original, moved(across, down, zoom, degrees)(original), STIFF)
+    assert found.by == "matches" or (found.by == "phase correlation" and (zoom, degrees) == (1, 0))
+    assert found.matches > 100 or found.by == "phase correlation"
+    assert center(found, original.shape) == pytest.approx([across, down], abs=0.5)
+    turn = found.matrix[:, :2]
+    assert np.sqrt(np.linalg.det(turn)) == pytest.approx(zoom, abs=0.005)
+    assert np.degrees(np.arctan2(-turn[1, 0], turn[0, 0])) == pytest.approx(degrees, abs=0.2)
+
+
+def test_what_has_no_counterpart_is_not_valid() -> None:
+    original = photograph("coffee")
+    found = aligned(original, moved(30, -20)(original), STIFF)
+    height, width = original.shape[:2]
+    assert found.valid.mean() == pytest.approx((1 - 30 / width) * (1 - 20 / height), abs=0.004)
+    assert not found.valid[:, width - 25 :].any()
+    assert not found.valid[:15].any()
+    assert found.valid[25:, : width - 35].all()
+
+
+def test_without_keypoints_phase_correlation_finds_a_shift() -> None:
+    noise = np.random.default_rng(1).normal(128, 4, (96, 96))
+    smooth = cv2.GaussianBlur(noise, (0, 0), 2)
+    original = np.repeat(np.clip(smooth, 0, 255).astype(np.uint8)[..., None], 3, axis=2)
+    found = aligned(original, np.roll(original, (3, -2), (0, 1)), STIFF)
+    assert (found.by, found.matches) == ("phase correlation", 0)
+    assert center(found, original.shape) == pytest.approx([-2, 3], abs=0.2)
+
+
+@pytest.mark.parametrize("color", [0, 130, 255])
+def test_pictures_without_anything_to_hold_on_to_are_left_as_they_lie(color: int) -> None:
+    plain = np.full((64, 80, 3), color, np.uint8)
+    found = aligned(plain, plain)
+    assert (found.by, found.matches) == ("nothing", 0)
+    assert found.valid.all()
+    assert (found.warp(plain) == plain).all()
+
+
+def test_two_pictures_of_different_things_are_not_forced_onto_each_other() -> None:
+    original = photograph("coffee")
+    other = cv2.resize(photograph("rocket"), original.shape[1::-1])
+    found = aligned(original, other)
+    assert found.by == "nothing"
+    assert (found.flow == 0).all()
+
+
+@pytest.mark.parametrize("change", [jpeg(60), both(moved(4, 1), jpeg(80))], ids=["in place", "shifted"])
+def test_the_same_pictures_have_the_same_alignment(change: Change) -> None:
+    original = photograph("chelsea")
+    first, again = (aligned(original, change(original)) for _ in range(2))
+    assert (first.matrix == again.matrix).all()
+    assert (first.flow == again.flow).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bent_picture_needs_the_flow(name: str) -> None:
+    original = photograph(name)
+    edited = bent(0.004)(original)
+    assert left_over(original, edited) < 0.6 * left_over(original, edited, STIFF)
+
+
+@pytest.mark.parametrize("edit", [removed, pasted])
+@pytest.mark.parametrize("around", [jpeg(90), bent(0.004)], ids=["straight", "bent"])
+def test_the_flow_does_not_explain_an_edit_away(edit: Change, around: Change) -> None:
+    """The reference is the difference of the edit itself, with no movement at all."""
+    for name in NAMES[:2]:
+        original = photograph(name)
+        place = ellipse(original.shape, 0.55, 0.45, 0.12)
+        edited = edit(original, place)  # type: ignore[call-arg]
+        true = np.abs(original.astype(int) - edited)[place].mean()
+        found = aligned(original, around(edited))
+        assert np.abs(original.astype(int) - found.warp(around(edited)))[place].mean() > 0.8 * true
+
+
+def test_a_free_flow_would_explain_it_away() -> None:
+    """What the limits on the flow are for: left free, it moves a thing back that the edit has moved."""
+    original = photograph("coffee")
+    place = ellipse(original.shape, 0.3, 0.3, 0.06)
+    edited = np.where(place[..., None], np.roll(original, 12, 1), original)
+    true = np.abs(original.astype(int) - edited)[place].mean()
+    finder = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
+    still = aligned(original, original)
+    flow = np.asarray(finder.calc(gray(original), gray(edited), np.zeros_like(still.flow)))
+    free = replace(still, flow=flow)
+    assert np.abs(original.astype(int) - free.warp(edited))[place].mean() < 0.5 * true
+    assert np.abs(original.astype(int) - aligned(original, edited).warp(edited))[place].mean() > 0.95 * true
+
+
+def test_known_limit_the_only_thing_on_a_plain_ground_may_move_unseen() -> None:
+    """Where nothing else has texture, a moved thing is a moved picture."""
+    original = np.full((128, 128, 3), 120, np.uint8)
+    original[40:70, 40:70] = photograph("coffee")[100:130, 200:230]
+    found = aligned(original, np.roll(original, 12, 1))
+    assert center(found, original.shape) == pytest.approx([12, 0], abs=0.5)

@@ -1,0 +1,89 @@
+"""The gate on drawn edits of known quality: all kinds of instruction, 40 of each kind, and 200 in the slow tests."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cfeval.core import registry
+from cfeval.core.images import Picture
+from cfeval.edct.interfaces import VerifyReply, VerifyRequest
+from cfeval.testbed.language.instructions import parse_instruction
+from tests.testbed.drawn_edits import drawn, wanted
+
+COUNT, FEWER = 200, 20
+COUNTS = pytest.mark.parametrize("count", [40, pytest.param(COUNT, marks=pytest.mark.slow)])
+GOOD, BAD = ("none", "shifted"), ("wrong_object", "spill", "none_made")
+SCENE = {"backend": "scene"}
+
+
+def verdicts(requests: tuple[VerifyRequest, ...], mask: dict[str, object]) -> list[VerifyReply]:
+    replies: list[VerifyReply] = registry.build("verifiers", {"backend": "localised", "mask": mask}).verify(requests)
+    return replies
+
+
+def accepted(requests: tuple[VerifyRequest, ...], mask: dict[str, object]) -> float:
+    return float(np.mean([reply.verified is True for reply in verdicts(requests, mask)]))
+
+
+def test_every_kind_of_edit_is_there() -> None:
+    kinds = Counter(intent.kind for r in wanted(COUNT) if (intent := parse_instruction(r.positive)))
+    assert set(kinds) == {"color", "shape", "object", "remove", "background"}
+    assert min(kinds.values()) >= 10
+
+
+@COUNTS
+@pytest.mark.parametrize("fault", GOOD)
+def test_with_exact_masks_good_edits_are_accepted(fault: str, count: int) -> None:
+    assert accepted(drawn(COUNT, fault)[:count], SCENE) >= 0.95
+
+
+@COUNTS
+@pytest.mark.parametrize("fault", BAD)
+def test_with_exact_masks_bad_edits_are_rejected(fault: str, count: int) -> None:
+    assert accepted(drawn(COUNT, fault)[:count], SCENE) <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
+def test_a_shift_hides_nothing(fault: str, least: float, most: float) -> None:
+    """Moved by another amount than the editor's own shift, with black borders instead of repeated ones."""
+    moved = tuple(replace(r, edited=_moved(r.edited, 4, -2)) for r in drawn(COUNT, fault)[:FEWER])
+    assert least <= accepted(moved, SCENE) <= most
+
+
+def _moved(picture: Picture, across: int, down: int) -> Picture:
+    pixels = np.roll(picture.pixels, (down, across), (0, 1))
+    pixels[:, :across] = 0
+    pixels[down:] = 0
+    return Picture.from_pixels(pixels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
+def test_the_learned_locator_does_as_well(fault: str, least: float, most: float) -> None:
+    assert least <= accepted(drawn(COUNT, fault)[:FEWER], {"backend": "locator"}) <= most
+
+
+@pytest.mark.slow
+def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
+    """Of an edit of the background or of everything, without a detector, there is no telling."""
+    mask = {"backend": "difference"}
+    found = {fault: verdicts(drawn(COUNT, fault)[:FEWER], mask) for fault in (*GOOD, *BAD)}
+    told = {fault: Counter(reply.verified for reply in replies) for fault, replies in found.items()}
+    assert told["spill"] == {None: FEWER}
+    assert told["none_made"] == {False: FEWER}
+    assert told["wrong_object"][True] > 0.95 * FEWER, "blind to what was edited"
+    for fault in GOOD:
+        backgrounds = sum("background" in r.concept for r in wanted(COUNT)[:FEWER])
+        assert told[fault] == {True: FEWER - backgrounds, None: backgrounds}
+
+
+@pytest.mark.slow
+def test_known_limits_with_exact_masks() -> None:
+    """Another object beside the right one is under the paper's 30 %, and any change of the right one is one."""
+    objects = [n for n, r in enumerate(wanted(COUNT)[:FEWER]) if "background" not in r.concept]
+    for fault in ("extra_object", "wrong_value"):
+        requests = tuple(drawn(COUNT, fault)[n] for n in objects)
+        assert accepted(requests, SCENE) > 0.95

@@ -1,0 +1,242 @@
+"""The gate on real photographs with edits in a known place, of 512 to 1024 pixels, and on cases worked out by hand."""
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.images import Picture
+from cfeval.edct.interfaces import VerifyReply, VerifyRequest
+from cfeval.edct.plugins.maskers.base import Found
+from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
+from tests.edct.plugins.known_masks import Known
+from tests.edct.plugins.photographs import (
+    Change,
+    Mask,
+    Pixels,
+    bent,
+    blurred,
+    both,
+    brighter,
+    ellipse,
+    jpeg,
+    moved,
+    pasted,
+    photograph,
+    removed,
+    softened,
+    tinted,
+)
+
+NAMES = ("astronaut", "coffee", "chelsea", "immunohistochemistry")
+AS_A_MODEL_RETURNS_IT = both(bent(0.003), softened(0.6), brighter(3), jpeg(85))
+STORED = {"as it is": jpeg(95), "JPEG": jpeg(60), "shifted": moved(3, -2), "all of it": AS_A_MODEL_RETURNS_IT}
+STORAGE = pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
+
+
+def verified(original: Pixels, edited: Pixels, found: Mask | Found, **options: Any) -> VerifyReply:
+    found = found if isinstance(found, Found) else Found(found)
+    request = VerifyRequest("i", picture(original), picture(edited), "Make it red.", concept="it")
+    [reply] = Localised(Known(found), Plugin(mask={}, **options)).verify([request])
+    return reply
+
+
+def picture(pixels: Pixels) -> Picture:
+    return Picture.from_pixels(np.ascontiguousarray(pixels))
+
+
+def place_in(original: Pixels) -> Mask:
+    return ellipse(original.shape, 0.45, 0.55, 0.12)
+
+
+@pytest.mark.parametrize("edit", [tinted, removed, pasted])
+@STORAGE
+def test_an_edit_in_its_place_is_accepted_however_it_was_stored(edit: Change, stored: Change) -> None:
+    original = photograph("coffee", 512)
+    place = place_in(original)
+    reply = verified(original, stored(edit(original, place)), place)  # type: ignore[call-arg]
+    assert (reply.verified, reply.reason) == (True, "")
+    assert reply.numbers["inside"] > 0.3
+    assert reply.numbers["outside"] < 0.05
+    assert reply.numbers["mask_share"] == pytest.approx(place.mean(), rel=0.5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_edit_is_accepted_in_every_photograph_as_a_model_returns_it(name: str) -> None:
+    original = photograph(name, 512)
+    place = place_in(original)
+    assert verified(original, AS_A_MODEL_RETURNS_IT(removed(original, place)), place).verified
+    assert verified(original, AS_A_MODEL_RETURNS_IT(original), place).verified is False
+
+
+def test_the_same_holds_at_1024_pixels_and_every_time() -> None:
+    original = photograph("astronaut", 1024)
+    place = place_in(original)
+    edited = AS_A_MODEL_RETURNS_IT(removed(original, place))
+    first, again = (verified(original, edited, place) for _ in range(2))
+    assert first == again
+    assert first.verified
+
+
+@STORAGE
+def test_no_edit_is_rejected_however_it_was_stored(stored: Change) -> None:
+    original = photograph("coffee", 512)
+    reply = verified(original, stored(original), place_in(original))
+    assert reply.verified is False
+    assert "of the mask changed, and over 10% must" in reply.reason
+
+
+def test_an_edit_elsewhere_is_rejected() -> None:
+    for name in NAMES:
+        original = photograph(name, 256)
+        elsewhere = ellipse(original.shape, 0.15, 0.2, 0.08)
+        assert verified(original, pasted(original, elsewhere), place_in(original)).verified is False
+
+
+@pytest.mark.parametrize(
+    "spilt",
+    [
+        lambda p: tinted(p, np.ones(p.shape[:2], dtype=bool)),
+        lambda p: pasted(p, np.ones(p.shape[:2], dtype=bool)),
+        lambda p: np.asarray(255 - p),
+    ],
+    ids=["tinted", "replaced", "negative"],
+)
+def test_a_change_of_the_whole_picture_is_rejected(spilt: Change) -> None:
+    for name in NAMES:
+        original = photograph(name, 256)
+        reply = verified(original, spilt(original), place_in(original))
+        assert reply.verified is False
+        assert "of what is beside the mask changed, and under 30% may" in reply.reason
+
+
+def test_a_blur_of_the_whole_picture_is_seen_where_there_was_something_to_blur() -> None:
+    """A known limit: a picture that is mostly smooth may be blurred without being told."""
+    accepted = {
+        name: verified(photo, blurred(photo.shape[1] / 60)(photo), place_in(photo)).verified
+        for name in (*NAMES, "rocket")
+        for photo in [photograph(name, 256)]
+    }
+    assert accepted == {**dict.fromkeys(NAMES, False), "rocket": True}
+
+
+def test_a_large_picture_is_compared_at_the_working_size_and_its_evidence_kept_small() -> None:
+    original = photograph("coffee", 1200)
+    place = place_in(original)
+    reply = verified(original, AS_A_MODEL_RETURNS_IT(tinted(original, place)), place, max_side=256)
+    assert reply.verified
+    assert {shown.pixels.shape for shown in reply.pictures.values()} == {(341, 512, 3)}
+    small = photograph("coffee", 90)
+    assert {p.pixels.shape for p in verified(small, small, place_in(small)).pictures.values()} == {small.shape}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 1024), (300, 200), (601, 399)])
+def test_a_picture_of_another_size_is_brought_to_the_originals_and_that_is_told(width: int, height: int) -> None:
+    original = photograph("coffee", 400)
+    place = place_in(original)
+    came = cv2.resize(tinted(original, place), (width, height), interpolation=cv2.INTER_AREA)
+    reply = verified(original, came, place)
+    assert reply.verified
+    assert reply.numbers["resized"] == 1
+    assert verified(original, tinted(original, place), place).numbers["resized"] == 0
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 500), (500, 1), (5, 300), (20, 1500), (63, 65)])
+def test_slivers_and_single_pixels_are_compared_like_any_picture(height: int, width: int) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (height, width, 3), dtype=np.uint8)
+    everything = np.ones((height, width), dtype=bool)
+    assert verified(noise, np.asarray(255 - noise), everything).verified
+    assert verified(noise, noise, everything).verified is False
+
+
+def test_how_the_pictures_lie_over_each_other_is_told_in_pixels_of_the_original() -> None:
+    original = photograph("astronaut", 640)
+    reply = verified(original, moved(20, -8, zoom=1.03, degrees=2)(original), place_in(original))
+    assert reply.numbers["matches"] > 100
+    assert reply.numbers["moved_right"] == pytest.approx(20, abs=1)
+    assert reply.numbers["moved_down"] == pytest.approx(-8, abs=1)
+    assert reply.numbers["stretched"] == pytest.approx(1.03, abs=0.005)
+    assert reply.numbers["turned_degrees"] == pytest.approx(-2, abs=0.2)
+    assert 0.8 < reply.numbers["valid_share"] < 1
+    assert "aligned by" not in reply.reason
+
+
+def test_where_keypoints_do_not_suffice_the_numbers_and_the_reason_say_so() -> None:
+    plain = np.full((64, 64, 3), 200, np.uint8)
+    reply = verified(plain, plain, ellipse(plain.shape))
+    assert reply.numbers["matches"] == 0
+    assert "(the pictures were compared as they lie)" in reply.reason
+    original = photograph("coffee")
+    shifted = verified(original, np.roll(original, 4, 1), place_in(original))
+    assert shifted.numbers["matches"] == 0
+    assert "aligned by phase correlation" in shifted.reason
+
+
+def test_a_mask_of_the_edited_picture_is_carried_over_to_the_original() -> None:
+    original = photograph("chelsea", 512)
+    place = place_in(original)
+    move = moved(40, 25)
+    edited = move(pasted(original, place))
+    where = move(np.repeat(place[..., None], 3, axis=2).astype(np.uint8))[..., 0] > 0
+    carried = verified(original, edited, Found(edited=where))
+    straight = verified(original, edited, Found(original=place))
+    assert carried.verified
+    assert carried.numbers["inside"] == pytest.approx(straight.numbers["inside"], abs=0.02)
+    union = verified(original, edited, Found(original=place, edited=where))
+    assert union.numbers["mask_share"] == pytest.approx(straight.numbers["mask_share"], rel=0.05)
+
+
+def test_without_a_mask_there_is_no_telling_unless_its_absence_tells() -> None:
+    original = photograph("coffee", 256)
+    lost = verified(original, original, Found(reason="nothing found", numbers={"mask_score": 0.01}))
+    assert (lost.verified, lost.reason, lost.numbers["mask_score"]) == (None, "nothing found", 0.01)
+    assert set(lost.pictures) == {"heat"}
+    assert verified(original, original, Found(reason="not added", refuted=True)).verified is False
+    assert verified(original, original, np.zeros(original.shape[:2], dtype=bool)).verified is None
+
+
+def test_the_heat_map_shows_changes_in_color_and_the_mask_in_white() -> None:
+    original = photograph("coffee", 256)
+    place, mask = ellipse(original.shape, 0.25, 0.5, 0.1), ellipse(original.shape, 0.75, 0.5, 0.1)
+    reply = verified(original, pasted(original, place), mask, dilation=0)
+    heat = reply.pictures["heat"].pixels
+    colored = heat.max(axis=2) != heat.min(axis=2)
+    assert colored[place].mean() > 0.7
+    assert colored[~place].mean() < 0.05
+    assert (heat[~colored & ~mask] <= 128).all()
+    outline = (heat == 255).all(axis=2)
+    assert outline.any()
+    assert not outline[~mask].any()
+    assert (reply.pictures["mask"].pixels[mask] == 255).all()
+    assert (reply.pictures["mask"].pixels[~mask] == 0).mean() > 0.99
+
+
+def test_the_masker_sees_both_pictures_at_one_size_and_what_changed() -> None:
+    original = photograph("coffee", 400)
+    place = place_in(original)
+    masker = Known(Found(place))
+    edited = cv2.resize(pasted(original, place), (300, 200), interpolation=cv2.INTER_AREA)
+    Localised(masker, Plugin(mask={})).verify([VerifyRequest("i", picture(original), picture(edited), "p")])
+    [(request, changed)] = masker.seen
+    assert request.edited.pixels.shape == request.original.pixels.shape
+    assert changed[place].mean() > 0.5
+    assert changed[~place].mean() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "option 'mask' of 'localised': Field required"),
+        ({"mask": {"backend": "scen"}}, "localised: unknown maskers backend 'scen'; did you mean 'scene'"),
+        ({"mask": {"backend": "scene"}, "min_side": 2000}, "min_side must be at most max_side, but got 2000 and 1024"),
+        ({"mask": {"backend": "scene"}, "change": {"ssim": 2}}, r"option 'change.ssim' of 'localised'.*less than 1"),
+        ({"mask": {"backend": "scene"}, "align": {"flows": 1}}, "unknown option 'align.flows' of 'localised'"),
+        ({"mask": {"backend": "scene"}, "inside": 1.5}, "option 'inside' of 'localised'"),
+    ],
+)
+def test_options_that_cannot_be_are_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParamsError, match=message):
+        registry.check("verifiers", {"backend": "localised", **options}, "here")

@@ -1,0 +1,38 @@
+"""Pictures from providers: given the original's size, never another shape; fields that only the backend sets."""
+
+import pytest
+
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.edct.plugins.remote_editor import resized
+from tests.pictures import picture
+
+
+@pytest.mark.parametrize(
+    ("came", "kept"),
+    [((64, 96), (32, 48)), ((65, 96), (32, 48)), ((64, 64), (64, 64)), ((96, 64), (96, 64)), ((32, 48), (32, 48))],
+)
+def test_a_picture_gets_the_originals_size_unless_that_would_stretch_it(
+    came: tuple[int, int], kept: tuple[int, int]
+) -> None:
+    assert resized(picture(9, came), width=48, height=32).pixels.shape[:2] == kept
+
+
+@pytest.mark.parametrize(
+    ("family", "spec"),
+    [
+        ("chat", {"backend": "openai", "provider": "openai", "model": "m", "extra": {"model": "other"}}),
+        ("editors", {"backend": "openai_image", "extra": {"n": "2"}}),
+        ("editors", {"backend": "openrouter_image", "extra": {"modalities": ["text"]}}),
+    ],
+)
+def test_no_further_field_may_replace_one_that_the_backend_sets(family: str, spec: dict[str, object]) -> None:
+    with pytest.raises(ParamsError, match="extra may not set"):
+        registry.check(family, spec, "here")
+
+
+def test_a_panel_with_the_same_judge_twice_is_refused() -> None:
+    lexical = {"backend": "lexical"}
+    spec = {"backend": "panel", "judges": [lexical, {"backend": "grammar"}, lexical]}
+    with pytest.raises(ParamsError, match="twice; for several samples"):
+        registry.check("judges", spec, "here")

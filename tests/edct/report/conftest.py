@@ -1,0 +1,56 @@
+"""The report of a made-up study, through the command line."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cfeval import cli
+from tests.edct.report.study import ARMS, arms_json, write_study
+from tests.listed import FIGURES as DRAWN
+from tests.listed import TABLES as LISTED
+
+SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
+SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
+SETTINGS += ["--known", '{"grounded": 0, "prior": 1, "confabulating": 1}', "--judge-error", '["grounded", "prior"]']
+SHOWN = {
+    "bench": [one for one in ARMS if one.protocol == "edct-bench-2026"],
+    "controls": [one for one in ARMS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"],
+}
+"""The arms of some tables; the others show those of the 2025 protocol."""
+BESIDE = [one for one in ARMS if one.protocol == "placebo-edit"]
+
+
+def make_report(folder: Path, shards: int = 1) -> Path:
+    """Tables, figures and report of the made-up study; returns the page."""
+    write_study(folder / "edct", shards)
+    results = ["--results", folder / "edct", "--shards", shards]
+    tables, figures = folder / "tables", folder / "figures"
+    page = folder / "report" / "index.html"
+    for name in LISTED["edct"]:
+        arms = ["--arms", arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))]
+        arms += ["--beside", arms_json(BESIDE)] if name == "calibration" else []
+        _run("table", name, *results, *arms, *SETTINGS, "--out", tables / f"edct_{name}")
+    for name, (_, table) in DRAWN["edct"].items():
+        _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
+    _run("report", *results, "--arms", arms_json(), "--tables", tables, "--figures", figures, "--out", page)
+    return page
+
+
+def _run(*arguments: object) -> None:
+    assert cli.run(["edct", *map(str, arguments)]) == 0
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study with its report, made once; not to be changed."""
+    folder = tmp_path_factory.mktemp("study")
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture
+def report_page(finished: Path, tmp_path: Path) -> Path:
+    """The page of a study of one's own, in `tmp_path`."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "report" / "index.html"

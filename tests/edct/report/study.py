@@ -1,0 +1,113 @@
+"""The result files of a made-up study, as the pipeline lays them out."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from cfeval.core.images import Picture, folder_of
+from cfeval.core.jsonl import write_csv, write_jsonl
+from cfeval.core.records import Record, Status
+from cfeval.core.shards import shard_files, shard_of
+from cfeval.datasets.sample import Sample
+from cfeval.edct.records import Arm, Baseline, Counterfactual, Instruction, Requery, Score
+from tests.edct.tables.study import arm, failed, score
+from tests.pictures import picture
+
+HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\u2028&amp;"
+ARMS = [
+    *(arm(vlm=vlm) for vlm in ("grounded", "prior", "confabulating")),
+    *(arm(protocol=protocol) for protocol in ("edct-bench-2026", "null-edit", "placebo-edit")),
+]
+ITEMS = 40
+CHAINED = 20
+"""Items of the 2026 protocol with a second edit: every other one."""
+CARDS = len(ARMS) * ITEMS + CHAINED
+KINDS = ("color", "shape", "position", "count")
+
+
+def ids() -> list[str]:
+    """The ids of the items."""
+    return [f"item-{number:03d}" for number in range(ITEMS)]
+
+
+def write_study(results: Path, shards: int = 1) -> None:
+    """Write every file that the report reads."""
+    _write(results, "samples/world", [_sample(i) for i in ids()], shards)
+    for one in ARMS:
+        above = f"world/{one.vlm}"
+        below = f"{above}/{one.writer}/{one.protocol}"
+        _write(results, f"baseline/{above}", [_baseline(i, one) for i in ids()], shards)
+        edits = [(item, edit) for item in ids() for edit in _edits(item, one)]
+        _write(results, f"instructions/{below}", [_instruction(*e) for e in edits], shards)
+        _write(results, f"counterfactuals/{below}/{one.editor}", [_counterfactual(*e) for e in edits], shards)
+        _write(results, f"requery/{below}/{one.editor}", [_requery(*e) for e in edits], shards)
+        rows = [_score(*e, one) for e in edits]
+        path = results / "scores" / f"{below}/{one.editor}/{one.judge}.csv"
+        for number, file in enumerate(shard_files(path, shards)):
+            write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
+
+
+def arms_json(arms: Sequence[Arm] = ARMS) -> str:
+    """Arms as the command line takes them."""
+    return json.dumps([one.model_dump() for one in arms])
+
+
+def _write(results: Path, name: str, records: list[Record], shards: int) -> None:
+    path = results / f"{name}.jsonl"
+    for number, file in enumerate(shard_files(path, shards)):
+        mine = [record for record in records if shard_of(record.id, shards) == number]  # type: ignore[attr-defined]
+        write_jsonl(file, mine)
+        for record in mine:
+            if getattr(record, "image", None):
+                _file(folder_of(file) / record.image.path, _picture(record.id))  # type: ignore[attr-defined]
+
+
+def _file(path: Path, content: Picture) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.png)
+
+
+def _picture(item: str) -> Picture:
+    return picture(int(item[-3:]), size=(16, 16))
+
+
+def _sample(item: str) -> Sample:
+    number = int(item[-3:])
+    question = HOSTILE if number == 1 else f"What color is object {number}?"
+    ref = _picture(item).ref(f"{item}.png")
+    return Sample(id=item, image=ref, question=question, reference="red", kind=KINDS[number % len(KINDS)])
+
+
+def _baseline(item: str, of: Arm) -> Baseline:
+    return Baseline(id=item, question="?", answer=f"It is red, says {of.vlm}.", explanation=HOSTILE)
+
+
+def _edits(item: str, of: Arm) -> tuple[int, ...]:
+    return (1, 2) if of.protocol == "edct-bench-2026" and int(item[-3:]) % 2 else (1,)
+
+
+def _instruction(item: str, edit: int) -> Instruction:
+    texts = {"positive": f"Make the circle blue, change {edit}.", "negative": "No red remains."}
+    return Instruction(id=item, edit=edit, concept="red color", **texts)
+
+
+def _counterfactual(item: str, edit: int) -> Counterfactual:
+    if item.endswith("7"):
+        why = {"status": Status.NO_IMAGE, "stage": "edit", "reason": "the editor gave none"}
+        return Counterfactual(id=item, edit=edit, seed=1, **why)
+    return Counterfactual(id=item, edit=edit, seed=1, image=_picture(item).ref(f"{item} & more.png"))
+
+
+def _requery(item: str, edit: int) -> Requery:
+    explanation = "zebra" if item == "item-005" else "It is blue now."
+    return Requery(id=item, edit=edit, answer=HOSTILE, explanation=explanation)
+
+
+def _score(item: str, edit: int, of: Arm) -> Score:
+    if item.endswith("7"):
+        return failed(of, item, Status.NO_IMAGE, edit=edit, stage="edit", correct=1)
+    if of.protocol in ("null-edit", "placebo-edit"):
+        return score(of, item, int(item.endswith("1")), 0, correct=1)
+    graded = {"ccs_graded": 0.75} if of.protocol == "edct-bench-2026" else {}
+    faithful = int(of.vlm == "grounded")
+    return score(of, item, pcs=faithful, ncc=int(of.vlm != "prior"), edit=edit, correct=1, verified=1, **graded)

@@ -1,0 +1,128 @@
+"""The page as a file: what it shows, what it does not depend on, and that it is the same each time."""
+
+import re
+import tracemalloc
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from tests.conftest import Run
+from tests.edct.report import study
+from tests.edct.report.conftest import make_report
+from tests.edct.report.study import ARMS, CARDS, arms_json, write_study
+from tests.listed import FIGURES as DRAWN
+
+
+class Links(HTMLParser):
+    """Collects what a page links to, and the tags that are open at its end."""
+
+    VOID = ("meta", "img", "input", "link", "br", "path", "use")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def parsed(page: Path) -> Links:
+    found = Links()
+    found.feed(page.read_text())
+    return found
+
+
+def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: Path) -> None:
+    found = parsed(report_page)
+    assert found.open == []
+    assert found.links
+    pictures = [link for link in found.links if not link.startswith("#")]
+    assert all((report_page.parent / unquote(link)).is_file() for link in pictures)
+    assert all(link.startswith("../edct/") for link in pictures)
+
+
+def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:
+    html = report_page.read_text()
+    shown = ("EDCT, Table 1", "EDCT, Table 2", "EDCT-Bench 2026", "Controls:", "Calibration:", "The instrument:")
+    for text in (*shown, "Targets compared", "Where the variance", "stand for no real model", "no_image 4"):
+        assert text in html
+    assert "Agreement of judges" not in html  # one judge: that table has no row
+    places = [html.index(f"<h2>{text}") for text in shown]
+    assert places == sorted(places)
+    assert html.count("<figure><svg") == 3
+    assert "#1b2430" not in html.split("<figure>")[1].split("</figure>")[0]
+
+
+def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
+    tables, figures = tmp_path / "tables", tmp_path / "figures"
+    assert cfeval("edct", "table", "calibration", "--arms", "[]", "--out", tables / "edct_calibration")[0] == 0
+    given = ["--tables", tables, "--figures", figures, "--results", tmp_path / "edct", "--arms", arms_json()]
+    assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
+    assert report_page.read_text().count("<figure><svg") == 2
+    assert "Calibration: what" not in report_page.read_text()
+
+
+def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
+    given = ["--tables", tmp_path / "tables", "--results", tmp_path / "edct", "--arms", arms_json()]
+    assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
+    assert "<figure>" not in report_page.read_text()
+    assert "EDCT, Table 1" in report_page.read_text()
+
+
+def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(finished: Path, tmp_path: Path) -> None:
+    first, second = finished / "report" / "index.html", make_report(tmp_path)
+    assert first.read_bytes() == second.read_bytes()
+    assert str(finished) not in first.read_text()
+    assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
+    for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWN["edct"] for ending in ("png", "svg")):
+        assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_a_study_in_shards_has_the_same_page_but_for_the_places_of_pictures(finished: Path, tmp_path: Path) -> None:
+    one, seven = finished / "report" / "index.html", make_report(tmp_path, shards=7)
+    assert re.sub(r"/00[0-6]/", "/", seven.read_text()) == one.read_text()
+
+
+def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> None:
+    write_study(tmp_path / "edct")
+    out = tmp_path / "report.html"
+    args = ("--results", tmp_path / "edct", "--arms", arms_json(), "--per-arm", 10, "--out", out)
+    assert cfeval("edct", "report", *args)[0] == 0
+    assert f"{CARDS - 10 * len(ARMS)} further items" in out.read_text()
+    assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
+
+
+def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
+    cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "ARMS", ARMS[:1])
+    peaks, pages = [], []
+    for items in (40, 40, 240):  # the first time things are loaded that stay
+        monkeypatch.setattr(study, "ITEMS", items)
+        write_study(tmp_path / f"{items}", shards=2)
+        given = ["--results", tmp_path / f"{items}", "--arms", arms_json(ARMS[:1]), "--shards", 2, "--per-arm", 10]
+        tracemalloc.start()
+        assert cfeval("edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        pages.append((tmp_path / "report" / "index.html").stat().st_size)
+    assert peaks[2] - peaks[1] < 200 * 1000
+    assert abs(pages[2] - pages[1]) < 1000
+
+
+def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
+    out = tmp_path / "index.html"
+    status, _, err = cfeval("edct", "report", "--results", tmp_path / "edct", "--arms", arms_json(), "--out", out)
+    assert (status, err.count("\n"), out.exists()) == (2, 1, False)
+    assert "no such file" in err

@@ -1,0 +1,200 @@
+"""The stages go through files of any length, in any order, and say in one line what does not fit together."""
+
+import os
+import resource
+import shutil
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from inspect import unwrap
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from cfeval import cli
+from cfeval.core.files import growing_text
+from cfeval.core.shards import gallery
+from cfeval.core.streams import Following
+from cfeval.edct.stages import baseline, checks, counterfactuals, instructions, verdicts
+from tests.conftest import Run
+from tests.edct.stages.stages import MODELS, OUTPUTS, READS, Stages, staged
+
+FEW, MANY = 50, 250
+AN_ITEM = 1000
+"""Bytes; a stage that held what it reads would take from two to ten times as many an item."""
+NOT_LOOKED_UP = {("instruct", "samples"), ("judge", "counterfactuals")}
+"""Only placebos, and judges that look at pictures, need these."""
+LOOKED_UP = [(stage, name) for stage in READS for name in READS[stage][1:] if (stage, name) not in NOT_LOOKED_UP]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all stages of five items, made once; not to be changed."""
+    folder: Path = tmp_path_factory.mktemp("stages") / "study"
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+            status = cli.run([str(argument) for argument in arguments])
+        return status, out.getvalue(), err.getvalue()
+
+    staged(folder, 5, run).run_all()
+    return folder
+
+
+@pytest.fixture
+def done(finished: Path, tmp_path: Path, cfeval: Run) -> Stages:
+    """All stages of five items."""
+    return Stages(shutil.copytree(finished, tmp_path / "study"), cfeval)
+
+
+@pytest.fixture
+def small_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows, pieces and batches that few items fill."""
+    for function, measure in ((Following.__init__, 32), (unwrap(growing_text), 2048), (unwrap(gallery), 2048)):
+        monkeypatch.setattr(function, "__defaults__", (measure,))
+    for stage in (baseline, checks, counterfactuals, instructions, verdicts):
+        monkeypatch.setattr(stage, "BATCH", 16)
+
+
+def peak(stages: Stages, stage: str) -> int:
+    """The memory that a stage takes at most, in bytes, imports left out."""
+    tracemalloc.start()
+    try:
+        assert stages.run(stage)[0] == 0
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("small_measures")
+@pytest.mark.slow
+def test_no_stage_holds_more_the_more_items_there_are(tmp_path: Path, cfeval: Run) -> None:
+    staged(tmp_path / "imports", 3, cfeval).run_all()
+    few, many = staged(tmp_path / "few", FEW, cfeval), staged(tmp_path / "many", MANY, cfeval)
+    peaks = {stage: (peak(few, stage), peak(many, stage)) for stage in OUTPUTS}
+    grown = {stage: more - less for stage, (less, more) in peaks.items()}
+    assert {stage: size for stage, size in grown.items() if size > AN_ITEM * (MANY - FEW)} == {}
+
+
+@pytest.mark.parametrize(("stage", "name"), LOOKED_UP)
+def test_the_order_of_a_file_in_which_things_are_looked_up_changes_nothing(
+    done: Stages, tmp_path: Path, stage: str, name: str
+) -> None:
+    turned = tmp_path / f"{name}.jsonl"
+    turned.write_text("".join(reversed(done.file(name).read_text().splitlines(keepends=True))))
+    if (folder := done.file(name).with_suffix("")).is_dir():
+        shutil.copytree(folder, turned.with_suffix(""))
+    before = done.content(stage)
+    done.files[name] = turned
+    assert done.run(stage)[0] == 0
+    assert done.content(stage) == before
+
+
+@pytest.mark.parametrize(("stage", "name"), LOOKED_UP)
+def test_files_of_two_runs_are_one_line_and_nothing_is_written(
+    done: Stages, tmp_path: Path, stage: str, name: str
+) -> None:
+    short = tmp_path / f"{name}.jsonl"
+    short.write_text("".join(done.file(name).read_text().splitlines(keepends=True)[:-1]))
+    if (folder := done.file(name).with_suffix("")).is_dir():
+        shutil.copytree(folder, short.with_suffix(""))
+    done.files[name] = short
+    out = tmp_path / "out" / OUTPUTS[stage]
+    status, said = done.run(stage, out)
+    line = said.splitlines()[-1]
+    assert (status, "Traceback" in said) == (2, False)
+    assert f"{short}: no record of 'i4'" in line
+    assert line.endswith("give the files of one and the same run")
+    assert list(out.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(("stage", "name"), [(stage, name) for stage in READS for name in READS[stage]])
+def test_a_file_that_is_not_there_is_told_at_once(done: Stages, tmp_path: Path, stage: str, name: str) -> None:
+    done.files[name] = tmp_path / "none.jsonl"
+    out = tmp_path / "out" / OUTPUTS[stage]
+    assert done.run(stage, out, **_broken(stage)) == (2, f"cfeval: {tmp_path}/none.jsonl: no such file\n")
+    done.files[name] = tmp_path
+    assert done.run(stage, out) == (2, f"cfeval: {tmp_path}: is a folder, a file is needed\n")
+    assert not out.parent.exists()
+
+
+@pytest.mark.parametrize("stage", MODELS)
+def test_a_broken_line_is_told_before_a_model_is_asked(done: Stages, tmp_path: Path, stage: str) -> None:
+    with done.file(READS[stage][0]).open("a") as stream:
+        stream.write("{}\n")
+    lines = len(done.file(READS[stage][0]).read_text().splitlines())
+    out = tmp_path / "out" / OUTPUTS[stage]
+    status, said = done.run(stage, out, **_broken(stage))
+    assert (status, len(said.splitlines())) == (2, 1)
+    assert f"line {lines}: " in said
+    assert not out.parent.exists()
+
+
+def _broken(stage: str) -> dict[str, object]:
+    """Options of a model that ends the run when it is asked."""
+    return {"crash_on": [f"i{n}" for n in range(5)]} if stage in MODELS else {}
+
+
+def test_files_without_records_give_files_without_records(tmp_path: Path, cfeval: Run) -> None:
+    stages = staged(tmp_path / "study", 0, cfeval).run_all()
+    assert {stage: stages.content(stage).count(b"\n") for stage in OUTPUTS} == dict.fromkeys(OUTPUTS, 0) | {"score": 1}
+
+
+def test_an_output_may_take_the_place_of_what_it_is_made_from(done: Stages, tmp_path: Path) -> None:
+    for stage, name in (("judge", "requery"), ("score", "verdicts")):
+        done.files[name] = shutil.copy(done.file(name), tmp_path / "both.jsonl")
+        assert done.run(stage, done.files[name])[0] == 0
+        assert done.files.pop(name).read_bytes() == done.content(stage)
+
+
+def test_a_pipe_is_refused_for_it_is_read_once(done: Stages, tmp_path: Path) -> None:
+    done.files["baseline"] = tmp_path / "pipe"
+    os.mkfifo(done.files["baseline"])
+    status, said = done.run("instruct")
+    assert status == 2
+    assert said == f"cfeval: {tmp_path}/pipe: a pipe, and it is read more than once; write it to a file and name that\n"
+
+
+@pytest.fixture
+def few_handles() -> Iterator[None]:
+    """No more than forty files may be open beside those that are."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/dev/fd").iterdir())) + 40, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("few_handles")
+def test_samples_are_cut_into_as_many_shards_as_there_may_be(tmp_path: Path, cfeval: Run) -> None:
+    source = staged(tmp_path / "study", 50, cfeval).file("samples")
+    out = tmp_path / "cut.jsonl"
+    assert _generate(cfeval, source, out, 999)[0] == 0
+    files = sorted((tmp_path / "cut").glob("*.jsonl"))
+    assert [file.name for file in files] == [f"{n:03d}.jsonl" for n in range(999)]
+    assert sum(file.read_text().count("\n") for file in files) == 50
+    assert all(file.with_suffix("").is_dir() for file in files)
+    assert {path.name for path in tmp_path.iterdir()} == {"study", "cut"}
+
+
+def test_a_failed_filing_of_shards_leaves_nothing_and_a_former_one_as_it_was(tmp_path: Path, cfeval: Run) -> None:
+    good = staged(tmp_path / "good", 9, cfeval).file("samples")
+    bad = staged(tmp_path / "bad", 9, cfeval).file("samples")
+    with bad.open("a") as stream:
+        stream.write(bad.read_text().splitlines(keepends=True)[0])
+    out = tmp_path / "out" / "cut.jsonl"
+    status, said = _generate(cfeval, bad, out, 3)
+    assert (status, said) == (2, "cfeval: two items have the id 'i0'; ids must differ\n")
+    assert list(out.parent.iterdir()) == []
+    assert _generate(cfeval, good, out, 3)[0] == 0
+    before = {path: path.read_bytes() for path in out.parent.rglob("*") if path.is_file()}
+    assert _generate(cfeval, bad, out, 3)[0] == 2
+    assert {path: path.read_bytes() for path in out.parent.rglob("*") if path.is_file()} == before
+
+
+def _generate(cfeval: Run, source: Path, out: Path, shards: int) -> tuple[int, str]:
+    dataset = f'{{"backend": "samples", "path": "{source}"}}'
+    status, _, said = cfeval(
+        *("edct", "generate", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
+    )
+    return status, said

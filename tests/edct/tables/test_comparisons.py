@@ -1,0 +1,81 @@
+"""Comparisons of targets: paired on common items, adjusted over the table."""
+
+from cfeval.core.records import Status
+from cfeval.edct.records import Arm, Score
+from cfeval.edct.tables import comparisons
+from cfeval.edct.tables.comparisons import ComparisonRow
+from tests.edct.tables.study import GROUNDED, arm, chain, failed, made_of, score
+
+A, B, C = (arm(vlm=vlm) for vlm in "abc")
+
+
+def said(of: Arm, bits: str, **fields: object) -> list[Score]:
+    return [
+        failed(of, f"i{n:02d}", Status.REFUSED, **fields) if bit == "-" else score(of, f"i{n:02d}", int(bit), **fields)
+        for n, bit in enumerate(bits)
+    ]
+
+
+def rows(given: list[Score], *arms: Arm) -> list[ComparisonRow]:
+    return comparisons.rows(arms, made_of(given, test_targets={"a"}))
+
+
+def test_only_items_that_both_have_a_score_for_are_compared() -> None:
+    (row,) = rows([*said(A, "1111-0"), *said(B, "0101-")], A, B)
+    assert (row.vlm, row.other, row.n, row.n_scored, row.images) == ("a", "b", 5, 4, 4)
+    assert (row.ccs, row.other_ccs, row.difference) == (1, 0.5, 0.5)
+    assert (row.difference_min, row.difference_max) == (0.2, 0.6)
+    assert row.missing == "refused 2"
+
+
+def test_mcnemars_p_is_that_of_the_binomial_and_holm_adjusts_it_over_the_table() -> None:
+    found = rows([*said(A, "1" * 12), *said(B, "0" * 5 + "1" * 7), *said(C, "0" * 7 + "1" * 5)], A, B, C)
+    assert [(row.vlm, row.other) for row in found] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [row.p_mcnemar for row in found] == [0.0625, 0.0156, 0.5]  # 2 / 2⁵, 2 / 2⁷, 2 / 2²
+    assert [row.p_holm for row in found] == [0.125, 0.0469, 0.5]  # · 2, · 3, · 1
+
+
+def test_two_targets_without_an_item_in_common_have_a_row_without_figures() -> None:
+    (row,) = rows([score(A, "x"), score(B, "y")], A, B)
+    assert (row.n, row.n_scored, row.images, row.difference, row.p_holm) == (0, 0, 0, None, None)
+    assert row.difference_min is None
+
+
+def test_chains_are_compared_by_their_means_and_have_no_mcnemar() -> None:
+    one, other = (arm(vlm=vlm, protocol="edct-bench-2026") for vlm in "ab")
+    given = [row for n in range(6) for row in [*chain(one, f"i{n}", 1, 0), *chain(other, f"i{n}", int(n < 2), 0)]]
+    (row,) = rows(given, one, other)
+    assert (row.bench_ccs, row.bench_other_ccs, row.difference) == (0.5, 0.1667, 0.3333)
+    assert row.p_mcnemar is None
+    assert row.p_holm == row.p_bootstrap
+    assert row.ccs is row.other_ccs is None
+
+
+def test_targets_are_compared_within_one_setting_only() -> None:
+    others = [A.model_copy(update=names) for names in ({"judge": "lexical"}, {"protocol": "edct-bench-2026"})]
+    assert rows([row for one in (A, *others) for row in said(one, "10")], A, *others) == []
+
+
+def test_items_of_one_image_are_drawn_together() -> None:
+    bits = "11110000" * 2, "00110011" * 2
+    apart = rows([*said(A, bits[0]), *said(B, bits[1])], A, B)[0]
+    pairs = [
+        row.model_copy(update={"group": f"image{int(row.id[1:]) // 2}"})
+        for row in [*said(A, bits[0]), *said(B, bits[1])]
+    ]
+    (together,) = rows(pairs, A, B)
+    assert (together.n_scored, together.images) == (16, 8)
+    assert together.difference == apart.difference
+    assert (together.difference_hi - together.difference_lo) > (apart.difference_hi - apart.difference_lo)  # type: ignore[operator]
+
+
+def test_only_the_target_that_is_a_test_model_is_marked() -> None:
+    sheet = comparisons.sheet(rows([*said(A, "10"), *said(B, "01")], A, B))
+    assert sheet.body[0][:3] == ("edct-2025", "a †", "b")
+    assert any("†" in note for note in sheet.notes)
+    assert "2026: CCS" not in sheet.headings
+
+
+def test_a_p_value_that_rounds_to_0_is_not_shown_as_0() -> None:
+    sheet = comparisons.sheet(rows([*said(A, "1" * 20), *said(GROUNDED, "0" * 20)], A, GROUNDED))
+    assert sheet.body[0][sheet.headings.index("p, McNemar")] == "< 0.0001"

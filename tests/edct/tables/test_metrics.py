@@ -1,0 +1,66 @@
+"""The figures for `dvc metrics`."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cfeval.core.jsonl import read_csv
+from cfeval.core.records import Record, Status
+from cfeval.cvqa import jobs
+from cfeval.cvqa.tables import headline
+from cfeval.edct import jobs as edct
+from cfeval.edct.tables import arms, calibration
+from cfeval.edct.tables.headline import metrics
+from cfeval.report.figures import Metrics
+from cfeval.vce import jobs as vce
+from cfeval.vce.tables import headline as vce_metrics
+from tests.edct.tables.study import GROUNDED, arm, failed, made_of, scores
+from tests.listed import TABLES as LISTED
+
+PROJECT = Path(__file__).parents[3]
+MOST = 50
+"""Figures a reader can still take in at once."""
+
+
+def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None:
+    prior = arm(vlm="prior")
+    given = made_of([*scores(GROUNDED, 9, 1), *scores(prior, 2, 8)], known={"grounded": 0})
+    found = metrics(
+        {
+            "table1": arms.table1_rows([GROUNDED, prior], given),
+            "calibration": calibration.rows([GROUNDED], given),
+        }
+    )
+    assert found["table1"] == {"grounded": 0.9, "prior": 0.2}
+    assert found["calibration"] == {"settings": 1, "within_05": 1.0, "largest_difference": 0.0}
+
+
+def test_a_figure_that_does_not_exist_is_left_out() -> None:
+    prior = arm(vlm="prior")
+    of = arms.table1_rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
+    assert metrics({"table1": of}) == {"table1": {}}
+
+
+@pytest.mark.parametrize(
+    ("study", "of", "headlines"),
+    [("edct", edct, metrics), ("vce", vce, vce_metrics.metrics), ("cvqa", jobs, headline.metrics)],
+)
+def test_the_headlines_of_the_sealed_tables_are_few_and_each_is_a_number(
+    study: str, of: ModuleType, headlines: Metrics
+) -> None:
+    tables = {name: _sealed(study, name) for name in of.IN_METRICS}
+    found = headlines(tables)
+    leaves = [leaf for table in found.values() for leaf in _leaves(table)]
+    assert found.keys() == tables.keys()
+    assert all(found.values())
+    assert 5 <= len(leaves) <= MOST
+    assert all(isinstance(leaf, int | float) for leaf in leaves)
+
+
+def _sealed(study: str, name: str) -> list[Record]:
+    return read_csv(PROJECT / "results" / study / "tables" / f"{study}_{name}.csv", LISTED[study][name].row())
+
+
+def _leaves(found: object) -> list[object]:
+    return [leaf for value in found.values() for leaf in _leaves(value)] if isinstance(found, dict) else [found]

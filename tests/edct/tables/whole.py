@@ -1,0 +1,93 @@
+"""A small study that fills every table, and what each table shows of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from cfeval.core.records import Record
+from cfeval.core.sampling import derive
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
+from cfeval.edct.records import Arm, Score
+from cfeval.edct.tables.scores import Material, material
+from cfeval.stats.intervals import Interval
+from tests.edct.tables.study import arm, by_arm, score
+from tests.listed import TABLES as LISTED
+
+KNOWN = {"grounded": 0.0, "mixed": 0.5, "again": 0.5, "shortcut": 1.0}
+PAPERS = (EDCT_2025, EDCT_BENCH_2026)
+
+
+def arms(vlms: Sequence[str], protocols: Sequence[str], judges: Sequence[str] = ("grammar",)) -> list[Arm]:
+    """Every combination of these names."""
+    return [arm(vlm=v, protocol=p, judge=j) for p in protocols for v in vlms for j in judges]
+
+
+THREE = ("grounded", "mixed", "shortcut")
+ARMS_OF = {
+    "table1": arms(THREE, [EDCT_2025]),
+    "table2": arms(["mixed"], [EDCT_2025], ["grammar", "lexical", "reader"]),
+    "bench": arms(THREE, [EDCT_BENCH_2026]),
+    "controls": arms(THREE, [EDCT_2025, *CONTROLS]),
+    "calibration": arms(THREE, PAPERS, ["grammar", "lexical"]),
+    "instrument": arms(THREE, PAPERS, ["grammar", "lexical"]),
+    "agreement": [
+        *arms(["mixed"], PAPERS, ["grammar", "lexical", "reader"]),
+        *arms(["mixed"], CONTROLS, ["grammar", "lexical"]),
+    ],
+    "comparisons": arms(THREE, PAPERS),
+    "variance": arms(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
+    "repeats": arms(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
+}
+ARMS = list(dict.fromkeys(one for of in ARMS_OF.values() for one in of))
+ITEMS = [f"i{number:02d}" for number in range(16)]
+
+
+def likely(chance: float, *of: object) -> int:
+    """1 with some chance; always the same for the same names."""
+    return int(derive(7, *map(str, of)) / 2**31 < chance)
+
+
+def scores_of(one: Arm, item: str) -> list[Score]:
+    """The edits of one item; two items an image, and chains of one or two."""
+    several = one.protocol not in (EDCT_2025, NULL_EDIT)
+    edits = range(1, 2 + (several and likely(0.5, item)))
+    fields: dict[str, Any] = {"group": f"image{int(item[1:]) // 2}", "correct": likely(0.8, item), "verified": 1}
+    if one.protocol in CONTROLS:
+        names = (one.vlm, one.protocol, item)
+        moved = [(likely(0.2, *names, edit, 1), likely(0.3, *names, edit, 2)) for edit in edits]
+        evidence = "" if one.protocol == NULL_EDIT else "object"
+        return [
+            score(one, item, *pair, edit=e, evidence=evidence, **fields) for e, pair in zip(edits, moved, strict=True)
+        ]
+    found = []
+    for edit in edits:
+        good = likely(0.95 - 0.9 * KNOWN[one.vlm], one.vlm, item)
+        bits = [good ^ likely(0.1, one.vlm, item, edit, one.protocol, one.judge, name) for name in "ab"]
+        graded = {"ccs_graded": (sum(bits) + good) / 4} if one.protocol == EDCT_BENCH_2026 else {}
+        found.append(score(one, item, *bits, edit=edit, **fields, **graded))
+    return found
+
+
+SCORES = [row for one in ARMS for item in ITEMS for row in scores_of(one, item)]
+
+
+def made(scores: Sequence[Score]) -> Material:
+    """With everything that is known of these targets."""
+    return material(
+        by_arm(scores),
+        how=Interval(resamples=100),
+        known=KNOWN,
+        judge_error=["grounded", "shortcut"],
+        repeats={"again": "mixed"},
+        test_targets=["grounded"],
+    )
+
+
+def table(name: str) -> Any:
+    """A table."""
+    return LISTED["edct"][name].load()
+
+
+def rows(name: str, scores: Sequence[Score] = SCORES) -> list[Record]:
+    """A table of this study."""
+    found: list[Record] = table(name).rows(ARMS_OF[name], made(scores))
+    return found

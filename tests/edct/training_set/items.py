@@ -1,0 +1,46 @@
+"""Scored items and edits, made up."""
+
+from typing import Any
+
+from cfeval.datasets.sample import Sample
+from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verification
+from cfeval.edct.stages.baseline import Prompts
+from cfeval.edct.training_set.examples import Trial
+from tests.pictures import picture
+
+ARM = Arm(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
+PROMPTS = Prompts("{question}", "Why?")
+KEY = "0123456789abcdef" * 4
+
+
+def trial(
+    scores: tuple[int, int] = (1, 1),
+    answer: str = "Blue.",
+    explanation: str = "It is a blue car.",
+    item: str = "i",
+    edit: int = 1,
+    image: int = 0,
+    edited: int = 100,
+    said_before: str = "Red.",
+    **names: str,
+) -> Trial:
+    """An item and edit that was scored; `names` are other names of its arm."""
+    arm = ARM.model_copy(update=names)
+    ref = picture(edited).ref("x.png")
+    return Trial(
+        sample=Sample(id=item, image=picture(image).ref("o.png"), question=f"What is {item}?"),
+        before=Baseline(id=item, question=f"What is {item}?", answer=said_before, explanation="It is a red car."),
+        told=Instruction(id=item, edit=edit, concept="color", positive="Make it blue.", negative="No red."),
+        made=Counterfactual(id=item, edit=edit, image=ref, seed=7, calls=(KEY,)),
+        check=Check(id=item, edit=edit, found=Verification(verified=1, numbers={"inside": 0.5})),
+        after=Requery(id=item, edit=edit, answer=answer, explanation=explanation, model=f"{arm.vlm}-1"),
+        judged=(),
+        score=Score.model_validate({**arm.model_dump(), "id": item, "edit": edit, **_bits(arm.protocol, scores)}),
+    )
+
+
+def _bits(protocol: str, scores: tuple[int, int]) -> dict[str, Any]:
+    if protocol in ("null-edit", "placebo-edit"):
+        return dict(zip(("answer_moved", "explanation_moved"), scores, strict=True))
+    names = ("ac", "ef") if protocol == "edct-bench-2026" else ("pcs", "ncc")
+    return {**dict(zip(names, scores, strict=True)), "ccs": scores[0] * scores[1]}

@@ -1,0 +1,234 @@
+"""The results of a made-up study with an item that fails at each stage, as the pipeline lays them out.
+
+Seven items over six pictures; a plain protocol, a chain of two edits with grades, a control that changes nothing. The
+texts come from stored calls, so that every link of the evidence is there.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cfeval.core.images import Picture, folder_of
+from cfeval.core.jsonl import write_csv, write_jsonl
+from cfeval.core.records import ImageRef, Record
+from cfeval.core.shards import shard_files, shard_of
+from cfeval.datasets.sample import Sample
+from cfeval.edct.files import STAGES, arm_path
+from cfeval.edct.records import (
+    Arm,
+    Baseline,
+    Check,
+    Counterfactual,
+    Instruction,
+    Requery,
+    Score,
+    Try,
+    Verdict,
+    Verification,
+)
+from cfeval.inference.remote.archive import export
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.request import Call, Reply
+from tests.pictures import picture
+
+PLAIN = Arm(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
+CHAINED = PLAIN.model_copy(update={"protocol": "edct-bench-2026"})
+NULL = PLAIN.model_copy(update={"protocol": "null-edit"})
+ARMS = (PLAIN, CHAINED, NULL)
+ITEMS = ("a", "b", "c", "d", "e", "f", "g")
+ORDER = ("baseline", "instructions", "counterfactuals", "requery", "verdicts")
+ENDS = {
+    "b": ("baseline", "refused"),
+    "c": ("instructions", "unparsable"),
+    "d": ("counterfactuals", "edit_invalid"),
+    "e": ("requery", "truncated"),
+    "f": ("verdicts", "unparsable"),
+}
+"""At which stage an item ends, and how; `a` and `g`, which share their picture, are scored."""
+ANSWERS = {"a": "It is red.", "g": "It is green."}
+SCORED: dict[str, dict[str, Any]] = {
+    PLAIN.protocol: {"pcs": 1, "ncc": 1, "ccs": 1},
+    CHAINED.protocol: {"ac": 1, "ef": 0, "ccs": 0, "ccs_graded": 0.5},
+    NULL.protocol: {"answer_moved": 0, "explanation_moved": 1},
+}
+PICTURES = {item: picture(number, (12, 10)) for number, item in enumerate(ITEMS)}
+PICTURES["g"] = PICTURES["a"]
+REJECTED, MASK, HEAT = picture(201, (12, 10)), picture(255, (12, 10)), picture(90, (12, 10))
+
+
+class Study:
+    """Writes the files of some arms under `results`, and the archive of their calls."""
+
+    def __init__(self, results: Path, arms: Sequence[Arm] = ARMS, shards: int = 1, calls: bool = True) -> None:
+        self.results, self.shards = results, shards
+        self.store = Store(results.parent / "calls.sqlite") if calls else None
+        self.keys: list[str] = []
+        self.baselines: dict[str, Baseline] = {}
+        for arm in arms:
+            self._write(arm)
+        if self.store:
+            export(self.store, self.keys, results / "calls" / "calls.zip")
+            self.store.close()
+
+    def _write(self, arm: Arm) -> None:
+        records: dict[str, list[Any]] = {stage: [] for stage in STAGES}
+        for item in ITEMS:
+            records["samples"].append(sample(item))
+            records["baseline"].append(self._baseline(item))
+            for edit in (1, 2) if arm.protocol == CHAINED.protocol and not ended(item, "instructions") else (1,):
+                for stage, record in self._edit(arm, item, edit):
+                    records[stage].append(record)
+        for stage, (names, kind) in STAGES.items():
+            path = self.results / stage / f"{arm_path(arm, names)}.{'csv' if stage == 'scores' else 'jsonl'}"
+            for number, file in enumerate(shard_files(path, self.shards)):
+                mine = [record for record in records[stage] if shard_of(record.id, self.shards) == number]
+                self._file(file, kind, mine)
+
+    def _file(self, file: Path, kind: type[Record], records: Sequence[Any]) -> None:
+        write_csv(file, kind, records) if file.suffix == ".csv" else write_jsonl(file, records)
+        for record in records:
+            for ref, content in pictures(record):
+                (folder_of(file) / ref.path).parent.mkdir(parents=True, exist_ok=True)
+                (folder_of(file) / ref.path).write_bytes(content.png)
+
+    def _baseline(self, item: str) -> Baseline:
+        """What all arms begin with."""
+        if item not in self.baselines:
+            said = self._said(item, "baseline", PICTURES[item], ANSWERS.get(item, "It is blue."), f"I see {item}.")
+            self.baselines[item] = Baseline(id=item, question=question(item), **said)
+        return self.baselines[item]
+
+    def _edit(self, arm: Arm, item: str, edit: int) -> Iterator[tuple[str, Any]]:
+        key = {"id": item, "edit": edit}
+        yield "instructions", Instruction(**key, **self._told(arm, item))
+        yield "counterfactuals", counterfactual(arm, item, edit)
+        yield "checks", check(item, edit)
+        shown = edited(arm, item, edit)
+        yield "requery", Requery(**key, **self._said(item, "requery", shown, "It is blue now.", f"Now {item} is blue."))
+        yield "verdicts", Verdict(**key, **self._judged(arm, item))
+        yield "scores", score(arm, item, edit)
+
+    def _told(self, arm: Arm, item: str) -> dict[str, Any]:
+        edit = {
+            "concept": "color",
+            "positive": "" if arm.protocol == NULL.protocol else f"Make {item} blue.",
+            "evidence": "object",
+        }
+        told = ended(item, "instructions") or edit
+        calls = (
+            self._asked(f"Find the concept: I see {item}.", f"Make {item} blue.")
+            if reached(item, "instructions")
+            else ()
+        )
+        return {**told, "calls": calls, "raw": f"Make {item} blue." if calls else ""}
+
+    def _judged(self, arm: Arm, item: str) -> dict[str, Any]:
+        scores = {name: value for name, value in SCORED[arm.protocol].items() if not name.startswith("ccs")}
+        sound = {
+            "scores": scores,
+            "grade": 3 if arm.protocol == CHAINED.protocol else None,
+            "stated_ccs": None if arm.protocol == NULL.protocol else 1,
+        }
+        calls = (
+            self._asked(f"Judge by {arm.protocol}: Now {item} is blue.", "Fine.") if reached(item, "verdicts") else ()
+        )
+        return {**(ended(item, "verdicts") or sound), "calls": calls, "raw": "Fine." if calls else ""}
+
+    def _said(self, item: str, stage: str, shown: Picture, answer: str, why: str) -> dict[str, Any]:
+        """Both turns, or what became of them."""
+        if not reached(item, stage):
+            return ended(item, stage)
+        calls = self._asked(question(item), f" {answer}\n", shown) + self._asked(f"{question(item)} Why?", why, shown)
+        texts = {"answer": answer, "explanation": why}
+        return {"calls": calls, "model": "m-1", **(ended(item, stage) or texts)}
+
+    def _asked(self, text: str, reply: str, shown: Picture | None = None) -> tuple[str, ...]:
+        """Have a call stored; its key."""
+        if self.store is None:
+            return ()
+        image = [{"url": f"sha256:{shown.sha256}"}] if shown else []
+        call = Call("chat", "http://h/v1", "m", {"messages": [*image, {"text": text}]}, len(self.keys))
+        self.store.keep(call, Reply(text=reply, model="m-1"))
+        self.keys.append(call.key)
+        return (call.key,)
+
+
+def question(item: str) -> str:
+    return f"What is in {item}?"
+
+
+def sample(item: str) -> Sample:
+    return Sample(id=item, image=PICTURES[item].ref(f"{item}.png"), question=question(item), reference="red")
+
+
+def edited(arm: Arm, item: str, edit: int) -> Picture:
+    """The edited picture; the control's is the same one again."""
+    return PICTURES[item] if arm.protocol == NULL.protocol else picture(100 + 2 * ITEMS.index(item) + edit, (12, 10))
+
+
+def counterfactual(arm: Arm, item: str, edit: int) -> Counterfactual:
+    if end := ended(item, "counterfactuals"):
+        return Counterfactual(id=item, edit=edit, seed=1, **end)
+    name = f"{item}-{edit}"
+    rejected = Verification(verified=0, pictures=masks(name))
+    tries = (
+        Try(seed=1, image=REJECTED.ref(f"{name}-try1.png"), found=rejected),
+        Try(seed=2, image=edited(arm, item, edit).ref(f"{name}-try2.png"), found=Verification(verified=1)),
+    )
+    image = edited(arm, item, edit).ref(f"{name}.png")
+    return Counterfactual(
+        id=item, edit=edit, seed=1, image=image, tries=tries if arm.protocol == CHAINED.protocol else ()
+    )
+
+
+def check(item: str, edit: int) -> Check:
+    if end := ended(item, "counterfactuals"):
+        return Check(id=item, edit=edit, **end)
+    found = Verification(verified=1, numbers={"inside": 0.5}, pictures=masks(f"{item}-{edit}"))
+    return Check(id=item, edit=edit, found=found, changed_share=0.25)
+
+
+def masks(name: str) -> dict[str, ImageRef]:
+    return {"mask": MASK.ref(f"{name}-mask.png"), "heat": HEAT.ref(f"{name}-heat.png")}
+
+
+def score(arm: Arm, item: str, edit: int) -> Score:
+    end = ended(item, "verdicts")
+    product = SCORED[arm.protocol].get("ccs")
+    return Score.model_validate(
+        {
+            **arm.model_dump(),
+            "id": item,
+            "edit": edit,
+            "group": PICTURES[item].sha256[:16],
+            "evidence": "" if ended(item, "instructions") else "object",
+            "correct": None if item == "b" else float(item == "a"),
+            "verified": None if ended(item, "counterfactuals") else 1,
+            "changed_share": None if ended(item, "counterfactuals") else 0.25,
+            **(end or SCORED[arm.protocol] | {"mismatch": None if product is None else int(product != 1)}),
+        }
+    )
+
+
+def ended(item: str, stage: str) -> dict[str, Any]:
+    """Status, stage and reason, where the item has ended by the end of a stage."""
+    if item not in ENDS or ORDER.index(ENDS[item][0]) > ORDER.index(stage):
+        return {}
+    return {"stage": ENDS[item][0], "status": ENDS[item][1], "reason": "why, said at length"}
+
+
+def reached(item: str, stage: str) -> bool:
+    """Whether a stage has work to do for the item."""
+    return item not in ENDS or ORDER.index(ENDS[item][0]) >= ORDER.index(stage)
+
+
+def pictures(record: Any) -> Iterator[tuple[ImageRef, Picture]]:
+    """Every picture of a record and what it holds."""
+    known = {p.sha256: p for p in (*PICTURES.values(), REJECTED, MASK, HEAT)}
+    known |= {p.sha256: p for item in ITEMS for edit in (1, 2) for p in [edited(PLAIN, item, edit)]}
+    named = [record.image] if getattr(record, "image", None) else []
+    for attempt in getattr(record, "tries", ()):
+        named += [attempt.image, *attempt.found.pictures.values()]
+    if isinstance(record, Check) and record.found:
+        named += record.found.pictures.values()
+    return ((ref, known[ref.sha256]) for ref in named)

@@ -1,0 +1,78 @@
+"""Ways to change the results of a study."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cfeval.core.images import folder_of
+from cfeval.edct.files import stage_files
+from cfeval.edct.records import Arm
+from tests.edct.verification.study import PLAIN
+from tests.pictures import picture
+
+Lines = list[str]
+
+
+class Results:
+    """The results of a study, to change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def file(self, stage: str, arm: Arm = PLAIN) -> Path:
+        return stage_files(self.folder, stage, arm, 1)[0]
+
+    def picture(self, stage: str, name: str, arm: Arm = PLAIN) -> Path:
+        return folder_of(self.file(stage, arm)) / name
+
+    def lines(self, stage: str, change: Callable[[Lines], Lines], arm: Arm = PLAIN) -> None:
+        """Change the lines of a record file, not its header."""
+        path = self.file(stage, arm)
+        lines = path.read_text().splitlines(keepends=True)
+        head = 1 if path.suffix == ".csv" else 0
+        path.write_text("".join([*lines[:head], *change(lines[head:])]))
+
+    def drop(self, stage: str, item: str, arm: Arm = PLAIN) -> None:
+        self.lines(stage, lambda lines: [line for line in lines if not _is(line, stage, item)], arm)
+
+    def twice(self, stage: str, item: str) -> None:
+        self.lines(stage, lambda lines: [*lines, *(line for line in lines if _is(line, stage, item))])
+
+    def alter(self, stage: str, item: str, edit: int = 1, arm: Arm = PLAIN, /, **fields: Any) -> None:
+        """Set fields of a record; a dictionary is merged into the one that is there."""
+        if stage == "scores":
+            self._alter_row(item, edit, arm, fields)
+        else:
+            self.lines(stage, lambda lines: [_altered(line, item, edit, fields) for line in lines], arm)
+
+    def _alter_row(self, item: str, edit: int, arm: Arm, fields: dict[str, Any]) -> None:
+        path = self.file("scores", arm)
+        with path.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        for row in rows:
+            if (row["id"], row["edit"]) == (item, str(edit)):
+                row.update(fields)
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def place(self, stage: str, name: str, value: int, arm: Arm = PLAIN) -> None:
+        """Put another picture in the place of one, or a new one where there is none."""
+        self.picture(stage, name, arm).write_bytes(picture(value, (12, 10)).png)
+
+
+def _is(line: str, stage: str, item: str) -> bool:
+    return f",{item}," in line if stage == "scores" else json.loads(line)["id"] == item
+
+
+def _altered(line: str, item: str, edit: int, fields: dict[str, Any]) -> str:
+    record = json.loads(line)
+    if record["id"] != item or record.get("edit", edit) != edit:
+        return line
+    for name, value in fields.items():
+        both = isinstance(value, dict) and isinstance(record[name], dict)
+        record[name] = {**record[name], **value} if both else value
+    return json.dumps(record) + "\n"

@@ -1,0 +1,375 @@
+"""Untouched results pass, and whatever is changed in them is found, by the command as an auditor runs it."""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval.core.records import Record, Status
+from cfeval.edct.files import STAGES
+from cfeval.edct.labelling.records import Label
+from tests.conftest import Run
+from tests.edct.verification.study import ARMS, CHAINED, NULL, PICTURES, PLAIN, Study, edited
+from tests.edct.verification.tamper import Results
+from tests.listed import TABLES as LISTED
+
+Change = Callable[[Results], object]
+JSONL = [stage for stage in STAGES if stage != "scores"]
+OTHERS = [Status.MODERATED, Status.TRANSPORT_ERROR]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    results = tmp_path_factory.mktemp("study") / "results"
+    Study(results)
+    return results
+
+
+@pytest.fixture
+def results(made: Path, tmp_path: Path) -> Results:
+    """A copy to change."""
+    return Results(Path(shutil.copytree(made, tmp_path / "results")))
+
+
+def faults(cfeval: Run, results: Results, *options: object) -> str:
+    """What is printed about results that do not hold."""
+    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--limit", 500, *options)
+    assert status == 2, out
+    assert len(err.splitlines()) == 1
+    assert "Traceback" not in err
+    return out
+
+
+def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: Run, results: Results) -> None:
+    status, out, err = cfeval("edct", "verify", "--results", results.folder)
+    assert (status, err) == (0, ""), out
+    assert "3 arms, 26 items and edits" in out
+    assert all(f"{kind} " in out for kind in (*STAGES, "pictures", "calls", "texts"))
+    assert "\nfine, but not sealed: " in out
+
+
+def test_results_in_shards_pass_as_well(cfeval: Run, tmp_path: Path) -> None:
+    Study(tmp_path / "results", shards=3)
+    status, out, _ = cfeval("edct", "verify", "--results", tmp_path / "results")
+    assert status == 0, out
+    assert "3 arms, 26 items and edits" in out
+
+
+PICTURE = {
+    "an original": (
+        lambda r: r.place("samples", "b.png", 77),
+        "samples/d.jsonl, item 'b': its picture 'b.png' is another",
+    ),
+    "an edited one": (lambda r: r.place("counterfactuals", "a-1.png", 77), "e.jsonl, item 'a', edit 1: its picture"),
+    "a rejected try": (
+        lambda r: r.place("counterfactuals", "g-2-try1.png", 77, CHAINED),
+        "edct-bench-2026/e.jsonl, item 'g', edit 2: its picture 'g-2-try1.png' is another",
+    ),
+    "a deleted mask": (
+        lambda r: r.picture("checks", "f-1-mask.png").unlink(),
+        "checks/d/m/w/edct-2025/e.jsonl, item 'f', edit 1: its picture 'f-1-mask.png' cannot be read",
+    ),
+    "a picture more": (
+        lambda r: r.place("checks", "z.png", 1),
+        "checks/d/m/w/edct-2025/e.jsonl: no line names the picture z",
+    ),
+    "one elsewhere": (
+        lambda r: r.alter("counterfactuals", "a", image={"path": "../../x.png"}),
+        "its picture '../../x.png' would lie outside its folder",
+    ),
+    "the original as edited": (
+        lambda r: (
+            r.alter("counterfactuals", "a", image={"sha256": PICTURES["a"].sha256}),
+            r.picture("counterfactuals", "a-1.png").write_bytes(PICTURES["a"].png),
+        ),
+        "it is ok, and the picture is the one it was to change",
+    ),
+    "a rejected try as the result": (
+        lambda r: r.alter("counterfactuals", "a", 1, CHAINED, image={"path": "a-1-try1.png"}, tries=_swapped(r)),
+        "its picture is not that of the last try",
+    ),
+    "that of another edit": (
+        lambda r: r.alter("counterfactuals", "a", image={"path": "g-1.png", "sha256": edited(ARMS[0], "g", 1).sha256}),
+        "requery/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: a call of it is not about its picture",
+    ),
+}
+
+
+def _swapped(results: Results) -> object:
+    lines = results.file("counterfactuals", CHAINED).read_text().splitlines()
+    return next(json.loads(line)["tries"] for line in lines)[::-1]
+
+
+@pytest.mark.parametrize(("change", "words"), PICTURE.values(), ids=PICTURE)
+def test_a_changed_picture_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
+    change(results)
+    assert words in faults(cfeval, results)
+
+
+TEXT = {
+    "answer": (
+        lambda r: r.alter("baseline", "a", answer="It is blue."),
+        "baseline/d/m.jsonl, item 'a': no call replied its answer",
+    ),
+    "explanation": (
+        lambda r: r.alter("baseline", "a", explanation="Because."),
+        "item 'a', edit 1: no call of it holds the explanation",
+    ),
+    "question": (
+        lambda r: r.alter("samples", "a", question="Who?"),
+        "item 'a': its question is not that of the sample",
+    ),
+    "both questions": (
+        lambda r: (r.alter("samples", "a", question="Who?"), r.alter("baseline", "a", question="Who?")),
+        "item 'a': no call of it holds the question",
+    ),
+    "writer's reply": (
+        lambda r: r.alter("instructions", "a", raw="Nothing."),
+        "edit 1: a call of it replied something else",
+    ),
+    "new answer": (
+        lambda r: r.alter("requery", "a", answer="It is red."),
+        "requery/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: no call",
+    ),
+    "new explanation": (
+        lambda r: r.alter("requery", "a", explanation="No."),
+        "verdicts/d/m/w/edct-2025/e/j.jsonl, item 'a'",
+    ),
+    "judge's reply": (lambda r: r.alter("verdicts", "a", raw="Bad."), "a call of it replied something else"),
+    "no instruction": (lambda r: r.alter("instructions", "a", positive=""), "it is ok, and tells no edit"),
+    "no explanation": (lambda r: r.alter("requery", "a", explanation=" "), "answer or explanation is empty"),
+    "one of a failure": (lambda r: r.alter("requery", "e", explanation="So."), "it failed, and has an explanation"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), TEXT.values(), ids=TEXT)
+def test_a_changed_text_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
+    change(results)
+    assert words in faults(cfeval, results)
+
+
+JUDGED = {
+    "a verdict": (lambda r: r.alter("verdicts", "a", scores={"pcs": 0}), "item 'a', edit 1: pcs is '1', not '0'"),
+    "a stated product": (lambda r: r.alter("verdicts", "a", stated_ccs=0), "mismatch is '0', not '1'"),
+    "a grade": (lambda r: r.alter("verdicts", "a", 2, CHAINED, grade=5), "edit 2: ccs_graded is '0.5', not '1.0'"),
+    "a score": (lambda r: r.alter("scores", "g", 2, CHAINED, ef=1, ccs=1), "ef is '1', not '0'"),
+    "a control's score": (lambda r: r.alter("scores", "g", 1, NULL, answer_moved=1), "answer_moved is '1', not '0'"),
+    "a graded score": (
+        lambda r: r.alter("scores", "a", 1, CHAINED, ccs_graded=0.51),
+        "ccs_graded is '0.51', not '0.5'",
+    ),
+    "the accuracy": (lambda r: r.alter("scores", "g", correct=1.0), "correct is '1.0', not '0.0'"),
+    "the check": (lambda r: r.alter("checks", "a", found={"verified": 0}), "verified is '1', not '0'"),
+    "the changed share": (
+        lambda r: r.alter("scores", "a", changed_share=0.2502),
+        "changed_share is '0.2502', not '0.25'",
+    ),
+    "what was edited": (
+        lambda r: r.alter("scores", "a", evidence="background"),
+        "evidence is 'background', not 'object'",
+    ),
+    "the image": (lambda r: r.alter("scores", "a", group="0" * 16), "its group is not the image's"),
+    "no image": (lambda r: r.alter("scores", "a", group=""), "its group is not the image's"),
+    "the arm": (lambda r: r.alter("scores", "a", judge="another"), "its names are those of another arm"),
+    "scores of another protocol": (
+        lambda r: r.alter("verdicts", "a", scores={"ac": 1}),
+        "its scores are not those of the protocol (pcs, ncc)",
+    ),
+    "a grade too many": (lambda r: r.alter("verdicts", "a", grade=3), "it has a grade, and the protocol has none"),
+    "scores of a failure": (
+        lambda r: r.alter("verdicts", "f", scores={"pcs": 1, "ncc": 1}),
+        "it failed, and has scores",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), JUDGED.values(), ids=JUDGED)
+def test_a_changed_verdict_or_score_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
+    change(results)
+    assert words in faults(cfeval, results)
+
+
+GONE_ON: dict[str, tuple[str, dict[str, Any]]] = {
+    "instructions": ("b", {"positive": "Make it red."}),
+    "requery": ("d", {"answer": "It is red.", "explanation": "So."}),
+    "verdicts": ("e", {"scores": {"pcs": 1, "ncc": 1}}),
+    "scores": ("f", {"pcs": 1, "ncc": 1, "ccs": 1}),
+}
+
+
+@pytest.mark.parametrize("stage", GONE_ON)
+def test_whatever_goes_on_after_a_failure_is_found(cfeval: Run, results: Results, stage: str) -> None:
+    item, fields = GONE_ON[stage]
+    results.alter(stage, item, status="ok", stage="", reason="", **fields)
+    words = "status is 'ok', not 'unparsable'" if stage == "scores" else "it goes on, although the item had ended"
+    assert words in faults(cfeval, results)
+
+
+def test_an_edit_after_one_that_has_no_picture_is_found(cfeval: Run, results: Results) -> None:
+    ended: dict[str, Any] = {
+        "status": "edit_invalid",
+        "stage": "counterfactuals",
+        "reason": "why",
+        "image": None,
+        "tries": [],
+    }
+    results.alter("counterfactuals", "a", 1, CHAINED, **ended)
+    out = faults(cfeval, results)
+    assert "item 'a', edit 2: it goes on, although edit 1 has no picture (edit_invalid)" in out
+
+
+@pytest.mark.parametrize("stage", [stage for stage in JSONL if stage != "samples"])
+@pytest.mark.parametrize("status", OTHERS)
+def test_a_failure_that_turns_into_another_one_is_found(
+    cfeval: Run, results: Results, stage: str, status: Status
+) -> None:
+    results.alter(stage, "b", status=status)
+    assert f"{stage}/d/m" in (out := faults(cfeval, results)) or "instructions/d/m" in out
+    assert "item 'b'" in out
+    assert "it ends in another way than the stage before says" in out or "status is" in out
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_line_that_is_gone_or_stands_twice_or_elsewhere_is_found(cfeval: Run, results: Results, stage: str) -> None:
+    path = results.file(stage)
+    before = path.read_text()
+    results.drop(stage, "c")
+    assert "item 'c'" in (out := faults(cfeval, results))
+    assert "its line is missing" in out or "the stage before has no such item and edit" in out
+    path.write_text(before)
+    results.twice(stage, "d")
+    assert "item 'd'" in (out := faults(cfeval, results))
+    assert "it stands there 2 times" in out
+    path.write_text(before)
+    results.lines(stage, lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]])
+    assert "from here on, the order is not that of the stage before" in faults(cfeval, results)
+
+
+def test_a_line_that_no_stage_before_has_is_found(cfeval: Run, results: Results) -> None:
+    results.lines("verdicts", lambda lines: [*lines, json.dumps(json.loads(lines[0]) | {"id": "z"}) + "\n"])
+    assert "item 'z', edit 1: the stage before has no such item and edit" in faults(cfeval, results)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_file_that_is_gone_or_broken_is_found(cfeval: Run, results: Results, stage: str) -> None:
+    path = results.file(stage)
+    whole = path.read_bytes()
+    for content in (None, whole[:-20] + b"\xff\xfe", whole.replace(b"id", b"ix"), whole + b'"\r'):
+        path.unlink() if content is None else path.write_bytes(content)
+        out = faults(cfeval, results)
+        assert out.count("FAIL") == out.count(f"FAIL a file: {path}") == 1
+
+
+def test_a_call_that_is_gone_or_changed_is_found(cfeval: Run, results: Results) -> None:
+    archive = results.folder / "calls" / "calls.zip"
+    with zipfile.ZipFile(archive) as old:
+        index = old.read("calls.jsonl").decode().splitlines(keepends=True)
+    first = next(line for line in index if "It is red." in line)
+    for lines, words in [
+        ([line for line in index if line != first], "item 'a': its call"),
+        ([line.replace("It is red.", "It is odd.") for line in index], "was changed after it was stored"),
+    ]:
+        with zipfile.ZipFile(archive, "w") as new:
+            new.writestr("calls.jsonl", "".join(lines))
+        out = faults(cfeval, results)
+        assert words in out
+    archive.unlink()
+    out = faults(cfeval, results)
+    assert "item 'a': its call" in out
+    assert "by --calls or --store" in out
+
+
+def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, made: Path, tmp_path: Path) -> None:
+    moved = (results.folder / "calls" / "calls.zip").rename(tmp_path / "calls.zip")
+    for place in (("--calls", moved), ("--store", made.parent / "calls.sqlite")):
+        assert cfeval("edct", "verify", "--results", results.folder, *place)[0] == 0
+    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--calls", tmp_path / "none.zip")
+    assert (status, out, "--calls: no file" in err) == (2, "", True)
+
+
+def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
+    cfeval: Run, results: Results, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    checked = ("edct", "verify", "--results", results.folder, "--table", table)
+    names = "dataset,vlm,writer,protocol,editor,judge"
+    table.write_text(f"{names},n,n_scored,ccs\nd,m,w,edct-2025,e,j,7,2,1.0\n")
+    status, out, _ = cfeval(*checked)
+    assert (status, "tables 2" in out) == (0, True)
+    table.write_text(f"{names},n,n_scored,n_edits,n_edits_scored\nd,m,w,edct-bench-2026,e,j,7,2,12,4\n")
+    assert cfeval(*checked)[0] == 0
+    table.write_text(f"{names},n,n_scored\nd,m,w,edct-2025,e,j,7,3\nd,m,w,edct-2025,e,other,7,3\n")
+    out = faults(cfeval, results, "--table", table)
+    assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in out
+    assert "d/m/w/edct-2025/e/other: n is '7', not 0" in out
+
+
+KINDS = {name: LISTED["edct"][name].row() for name in LISTED["edct"]}
+OF_AN_ARM = ("table1", "table2", "bench", "controls")
+
+
+def columns(table: Path, kind: type[Record], n_scored: int) -> None:
+    """A table with every column of a kind of row, filled as far as the checks look."""
+    known = PLAIN.model_dump() | {"n": 7, "n_scored": n_scored, "n_edits": 7, "n_edits_scored": 2}
+    cells = [str(known.get(name, "")) for name in kind.model_fields]
+    table.write_text(f"{','.join(kind.model_fields)}\n{','.join(cells)}\n")
+
+
+@pytest.mark.parametrize("name", OF_AN_ARM)
+def test_every_table_with_one_arm_a_row_is_checked(cfeval: Run, results: Results, tmp_path: Path, name: str) -> None:
+    checked = ("edct", "verify", "--results", results.folder, "--table", tmp_path / "table.csv")
+    columns(tmp_path / "table.csv", KINDS[name], 2)
+    assert cfeval(*checked)[0] == 0
+    columns(tmp_path / "table.csv", KINDS[name], 3)
+    assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in faults(cfeval, results, *checked[4:])
+
+
+@pytest.mark.parametrize("name", [*(name for name in LISTED["edct"] if name not in OF_AN_ARM), "of something else"])
+def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
+    cfeval: Run, results: Results, tmp_path: Path, name: str
+) -> None:
+    table = tmp_path / "table.csv"
+    columns(table, KINDS.get(name, Label), 2)
+    words = f"{table} has not one arm a row; table1, table2, bench and controls can be checked"
+    for lines in (2, 1, 0):
+        table.write_text("".join(table.read_text().splitlines(keepends=True)[:lines]))
+        status, out, err = cfeval("edct", "verify", "--results", results.folder, "--table", table)
+        assert (status, out, len(err.splitlines()), words in err) == (2, "", 1, True)
+
+
+def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results) -> None:
+    results.alter("scores", "a", 1, NULL, answer_moved=1)
+    arms = json.dumps([ARMS[0].model_dump()])
+    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--arms", arms)
+    assert (status, "1 arms, 7 items" in out) == (0, True)
+    other = json.dumps([ARMS[0].model_dump() | {"judge": "nobody"}])
+    status, _, err = cfeval("edct", "verify", "--results", results.folder, "--arms", other)
+    assert (status, "no verdicts and no scores of the arm d/m/w/edct-2025/e/nobody" in err) == (2, True)
+
+
+def test_files_that_no_scored_arm_rests_on_are_named(cfeval: Run, results: Results) -> None:
+    assert "not looked at" not in cfeval("edct", "verify", "--results", results.folder)[1]
+    other = shutil.copy(results.file("requery"), results.file("requery").with_name("other.jsonl"))
+    status, out, _ = cfeval("edct", "verify", "--results", results.folder)
+    assert (status, f"1 files, such as {other}" in out) == (0, True)
+
+
+def test_a_folder_without_results_and_an_unknown_protocol_are_one_line(cfeval: Run, tmp_path: Path) -> None:
+    status, out, err = cfeval("edct", "verify", "--results", tmp_path)
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    (tmp_path / "verdicts/d/m/w/p/e").mkdir(parents=True)
+    (tmp_path / "verdicts/d/m/w/p/e/j.jsonl").touch()
+    assert "no protocol 'p'; allowed: edct-2025" in cfeval("edct", "verify", "--results", tmp_path)[2]
+
+
+def test_faults_are_printed_up_to_a_limit_and_counted_beyond(cfeval: Run, results: Results) -> None:
+    results.file("requery").write_text("")
+    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--limit", 2)
+    assert (status, out.count("FAIL")) == (2, 3)
+    assert "more; see --limit" in out
+    assert " of " in err
+    assert "links do not hold" in err

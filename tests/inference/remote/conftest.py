@@ -1,0 +1,64 @@
+"""What the tests of calls share: a loopback server, settings in the environment, waits that are short."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval.core.config import Calls
+from cfeval.inference.remote import cache_db, client, faults
+from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.settings import VARIABLE
+from tests.inference.remote.keys import KEY, KEY_ENV
+from tests.loopback.server import loopback
+from tests.loopback.site import Loopback
+
+HURRY = 0.02
+"""Waits that a server asks for take so much of their time."""
+
+Configure = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Loopback]:
+    with loopback(key=KEY) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Loopback) -> Loopback:
+    """A server that has seen nothing yet."""
+    running.reset()
+    running.latency = 0.0
+    return running
+
+
+@pytest.fixture
+def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configure:
+    """Sets how calls travel; returns the store's path. The key is in the environment from then on."""
+    monkeypatch.setenv(KEY_ENV, KEY)
+
+    def use(**settings: Any) -> Path:
+        calls = Calls(**{"store": str(tmp_path / "calls.sqlite"), **settings})
+        monkeypatch.setenv(VARIABLE, calls.model_dump_json())
+        return Path(calls.store)
+
+    use()
+    return use
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "own.sqlite")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits pass quickly: those of the back-off, in proportion those that a server asks for, those for the disk."""
+    monkeypatch.setattr(cache_db, "SYNCHRONOUS", "OFF")
+    asked = faults.retry_after
+    monkeypatch.setattr(client, "_BACK_OFF", 0.005)
+    monkeypatch.setattr(faults, "retry_after", lambda headers: (wait := asked(headers)) and wait * HURRY)

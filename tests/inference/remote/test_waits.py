@@ -1,0 +1,70 @@
+"""In real time: a wait that the server asks for is kept to, and one that leads past the deadline ends the item."""
+
+import time
+
+import pytest
+
+from cfeval.core.records import Status
+from tests.inference.remote.asking import chat, request
+from tests.inference.remote.conftest import Configure
+from tests.loopback.site import Loopback
+
+
+@pytest.mark.parametrize(
+    ("fault", "at_least", "at_most"),
+    [
+        ("http_429_after", 1.0, 5.0),
+        ("http_429_after_ms", 0.2, 5.0),
+        ("http_429_after_date", 0.9, 6.0),
+    ],
+)
+def test_a_wait_is_kept_to(server: Loopback, configure: Configure, fault: str, at_least: float, at_most: float) -> None:
+    server.script([fault])
+    (reply,) = chat(server)
+    first, second = server.log
+    assert reply.status == Status.OK
+    assert at_least <= second.began - first.began <= at_most
+
+
+def test_a_wait_past_the_deadline_is_not_begun(server: Loopback, configure: Configure) -> None:
+    configure(deadline=60)
+    server.script(["http_429_after_long"])
+    began = time.monotonic()
+    (reply,) = chat(server)
+    assert time.monotonic() - began < 5
+    assert reply.status == Status.TRANSPORT_ERROR
+    assert reply.reason.endswith("to wait 300 s as asked would go over the deadline of 60 s (calls.deadline)")
+    assert len(server.log) == 1
+
+
+def test_the_back_off_grows_and_is_spread(server: Loopback, configure: Configure) -> None:
+    server.random(1.0, ["http_500"])
+    configure(attempts=3)
+    chat(server, [request(seed=n) for n in range(12)])
+    by_call: dict[str, list[float]] = {}
+    for entry in server.log:
+        by_call.setdefault(entry.digest, []).append(entry.began)
+    firsts = [times[1] - times[0] for times in by_call.values()]
+    lasts = [times[2] - times[1] for times in by_call.values()]
+    assert min(firsts) >= 0.5
+    assert min(lasts) >= 1.0
+    assert sum(lasts) < 12 * 4.0, "it grows by the bounds that are set"
+    assert max(firsts) - min(firsts) > 0.1, "calls that failed together do not come back together"
+
+
+def test_once_the_run_stops_nobody_waits_on(server: Loopback, configure: Configure) -> None:
+    configure(deadline=900)
+    server.script(["http_429_after_long", "http_401"])
+    began = time.monotonic()
+    with pytest.raises(Exception, match="LOOPBACK_KEY is refused"):
+        chat(server, [request(seed=n) for n in range(2)])
+    assert time.monotonic() - began < 5
+    assert len(server.log) == 2
+
+
+def test_refusals_while_an_early_call_waits_do_not_end_the_run(server: Loopback, configure: Configure) -> None:
+    configure(at_once=2)
+    server.script(["http_500", *["http_400"] * 9])
+    replies = chat(server, [request(seed=n) for n in range(12)])
+    assert sum(reply.status == Status.REJECTED for reply in replies) == 9
+    assert sum(reply.status == Status.OK for reply in replies) == 3

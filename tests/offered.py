@@ -1,0 +1,10 @@
+"""The module of a plug-in, as its entry point names it."""
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import ModuleType
+
+
+def offered(family: str, name: str) -> ModuleType:
+    [point] = entry_points(group=f"cfeval.{family}", name=name)
+    return import_module(point.module)

@@ -1,0 +1,109 @@
+"""Tables as text."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cfeval.core.jsonl import read_csv
+from cfeval.edct.records import Score
+from cfeval.edct.tables import arms as edct_table1
+from cfeval.edct.tables import arms as edct_table2
+from cfeval.edct.tables.arms import ArmRow
+from cfeval.report.tables import Sheet, csv_text, latex, markdown
+from tests.edct.tables.study import GROUNDED, arm, made_of, scores
+from tests.edct.tables.whole import ARMS_OF, SCORES, rows, table
+from tests.listed import TABLES as LISTED
+
+ODD = Sheet("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "two"))
+
+
+def two_arms() -> list[ArmRow]:
+    arms = [GROUNDED, arm(vlm="prior")]
+    return edct_table1.table1_rows(arms, made_of([*scores(arms[0], 9, 1), *scores(arms[1], 0, 10)]))
+
+
+def test_the_csv_has_four_decimals_empty_cells_and_lf() -> None:
+    text = csv_text(ArmRow, two_arms())
+    first = next(csv.DictReader(io.StringIO(text)))
+    assert (first["ccs"], first["n"], first["paper_ccs"], first["missing"]) == ("0.9000", "10", "", "")
+    assert "\r" not in text
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("name", LISTED["edct"])
+def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_path: Path) -> None:
+    path, of = tmp_path / "t.csv", table(name)
+    found = rows(name)
+    assert found
+    path.write_text(csv_text(of.row, found))
+    assert read_csv(path, of.row) == found
+
+
+@pytest.mark.parametrize("name", LISTED["edct"])
+def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that_a_reader_needs(name: str) -> None:
+    sheet = table(name).sheet(rows(name))
+    assert sheet.name == f"edct_{name}"
+    assert {len(line) for line in sheet.body} == {len(sheet.headings)}
+    assert len(set(sheet.headings)) == len(sheet.headings)
+    assert all(note.strip() for note in sheet.notes)
+    assert any(heading.endswith(("Scored", "scored by all", "Rest on")) for heading in sheet.headings)
+    assert "Missing" in sheet.headings
+
+
+@pytest.mark.parametrize("name", LISTED["edct"])
+def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> None:
+    mixed: list[Score] = Random(3).sample(SCORES, len(SCORES))
+    assert rows(name, mixed) == rows(name)
+
+
+@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("text", [markdown, latex])
+def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[Sheet], str], name: str) -> None:
+    of = table(name)
+    assert csv_text(of.row, of.rows([], made_of([]))).count("\n") == 1
+    assert "Empty: " in text(of.sheet([]))
+    assert "edct.tables" in text(of.sheet([]))
+
+
+@pytest.mark.parametrize("name", LISTED["edct"])
+def test_scores_of_arms_that_a_table_does_not_show_change_nothing(name: str) -> None:
+    wanted = {one.model_copy(update={"protocol": p}) for one in ARMS_OF[name] for p in (one.protocol, "placebo-edit")}
+    only = [row for row in SCORES if any(all(getattr(row, k) == v for k, v in one) for one in wanted)]
+    assert rows(name, only) == rows(name)
+
+
+def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
+    sheet = edct_table1.table1_sheet(two_arms())
+    assert sheet.headings[:3] == ("Target", "Scored", "PCS")
+    assert sheet.notes[0] == "Data set: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
+
+
+def test_in_table_2_the_judge_stands_before_the_editor() -> None:
+    arms = [arm(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")]
+    sheet = edct_table2.table2_sheet(
+        edct_table2.table2_rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)]))
+    )
+    assert sheet.headings[:2] == ("Judge", "Editor")
+    assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025."
+
+
+def test_markdown_escapes_the_pipe() -> None:
+    assert markdown(ODD).splitlines()[2:5] == ["| a_b | c\\|d |", "| --- | --- |", "| x_1 | y\\|\\z |"]
+
+
+def test_latex_escapes_what_tex_would_read() -> None:
+    text = latex(ODD)
+    assert r"\caption{50 \% \& more}" in text
+    assert r"x\_1 & y|\textbackslash{}z \\" in text
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize("name", LISTED["edct"])
+def test_no_table_has_a_sign_that_latex_without_further_packages_cannot_set(name: str) -> None:
+    text = latex(table(name).sheet(rows(name)))
+    assert text.isascii(), sorted({char for char in text if not char.isascii()})
+    assert text.count("{") == text.count("}")

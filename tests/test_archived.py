@@ -1,0 +1,208 @@
+"""A study whose pictures lie in archives: its records, scores and tables are those of one with folders of pictures."""
+
+import json
+from collections.abc import Mapping
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cfeval import cli
+from cfeval.config import parse
+from cfeval.core.images import fault_of, folder_of, names_in
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.provenance.jobs import Job
+from cfeval.edct.records import Counterfactual
+from cfeval.jobs import jobs
+from tests.conftest import Run
+
+PROJECT = Path(__file__).resolve().parents[1]
+WORLD = {"backend": "world"}
+GATED = {"backend": "gated", "editor": {"backend": "flawed", "fault": "any", "share": 0.6}}
+GATED |= {"verifier": {"backend": "localised", "mask": {"backend": "scene"}}}
+ARM = {"dataset": ["world"], "vlm": ["grounded"], "writer": ["grammar"], "editor": ["gated"], "judge": ["reader"]}
+WILSON = {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0}
+METHOD = {"preset": "dbvce", "respacing": "4", "scales": [0.6], "mode": "reference"}
+PARAMS: dict[str, Any] = {
+    "shards": 2,
+    "edct": {
+        "items": 5,
+        "seed": 7,
+        "edits": 2,
+        "prompts": "",
+        "datasets": {"world": WORLD},
+        "vlms": {"grounded": WORLD | {"persona": "grounded"}},
+        "writers": {"grammar": {"backend": "grammar"}},
+        "editors": {"gated": GATED},
+        "judges": {"reader": {"backend": "reader"}},
+        "verifiers": {"world": {"backend": "localised", "mask": {"backend": "scene"}}},
+        "tables": {"table1": [ARM], "bench": [ARM], "controls": [ARM]},
+        "known": {},
+        "judge_error": [],
+        "interval": WILSON,
+    },
+    "vce": {
+        "images": 1,
+        "size": 32,
+        "seed": 5,
+        "cout_steps": 0,
+        "image_sets": {"world": WORLD},
+        "denoisers": {"world": WORLD},
+        "classifiers": {kind: WORLD | {"kind": kind} for kind in ("standard", "robust")},
+        "robust": "robust",
+        "oracles": ["robust"],
+        "methods": {"base": METHOD},
+        "groups": [
+            {"source": "red circle", "ideal": "red square"},
+            {"source": "blue square", "ideal": "blue cross"},
+        ],
+        "arms": [{"image_set": ["world"], "denoiser": ["world"], "classifier": ["standard"], "method": ["base"]}],
+        "roles": {"base": "base", "robust": ["robust"]},
+    },
+    "cvqa": {
+        "seed": 5,
+        "sets": {"world": WORLD | {"items": 8}},
+        "answerers": {"world": {"backend": "chat", "model": WORLD}},
+        "sources": {"world": WORLD | {"kinds": ["count", "presence"]}},
+        "builders": {"grammar": {"backend": "grammar"}},
+        "checkers": {"scene": {"backend": "scene"}},
+        "builds": {"built": {"source": "world", "items": 8, "builder": "grammar", "checker": "scene"}},
+        "arms": [{"set": ["world", "built"], "answerer": ["world"]}],
+        "genders": "",
+        "interval": WILSON,
+    },
+}
+PICTURED = {
+    "edct": {"generate", "edit", "check"},
+    "vce": {"images", "explain"},
+    "cvqa": {"questions", "draft", "assemble"},
+}
+"""The stages that write pictures."""
+LOOKING = {
+    "edct": {"baseline", "instruct", "edit", "check", "requery", "judge", "report"},
+    "vce": {"explain", "score", "group", "sheet"},
+    "cvqa": {"review", "assemble", "answer"},
+}
+"""The stages that look at pictures of earlier ones."""
+
+
+def of_mode(pictures: str) -> list[Job]:
+    """The jobs of the study, parents first."""
+    with chdir(PROJECT):
+        return list(jobs(parse(PARAMS | {"pictures": pictures})))
+
+
+def stages(named: Mapping[str, set[str]]) -> set[str]:
+    return {f"{study}.{stage}" for study, of in named.items() for stage in of}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The study in both modes, each in a folder of its own."""
+    folders = {}
+    for mode in ("folder", "archive"):
+        folders[mode] = tmp_path_factory.mktemp(mode)
+        (folders[mode] / "data").symlink_to(PROJECT / "data")
+        with chdir(folders[mode]):
+            for job in of_mode(mode):
+                assert cli.run([*job.command, *job.aside]) == 0, job.command
+                assert [path for path in job.outputs if not Path(path).exists()] == [], job.name
+    return folders
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_modes_differ_in_where_pictures_lie_alone() -> None:
+    folders, archives = ({job.name: job for job in of_mode(mode)} for mode in ("folder", "archive"))
+    assert list(folders) == list(archives)
+    writing = {job.stage for job in archives.values() if "--archive" in job.command}
+    looking = {job.stage for job in archives.values() if any(path.endswith(".zip") for path in job.inputs)}
+    assert writing == stages(PICTURED)
+    assert looking == stages(LOOKING)
+    for name, one in folders.items():
+        other = archives[name]
+        assert [word for word in other.command if word != "--archive"] == list(one.command)
+        assert [path for path in other.inputs if not path.endswith(".zip")] == list(one.inputs)
+        if one.stage in writing:
+            assert [path.replace(".zip", "/") for path in other.outputs] == list(one.outputs)
+        else:
+            assert other.outputs == one.outputs
+
+
+def test_every_archive_that_is_read_is_one_that_is_made() -> None:
+    archived = of_mode("archive")
+    assert {path for job in archived for path in job.inputs} <= {path for job in archived for path in job.outputs}
+
+
+@pytest.mark.slow
+def test_records_scores_and_tables_are_equal(made: dict[str, Path]) -> None:
+    folder, archive = (files(made[mode] / "results") for mode in ("folder", "archive"))
+    in_both = {name for name in folder if name in archive}
+    assert {name for name in in_both if folder[name] != archive[name]} == {"edct/report/index.html"}
+    made_by_jobs = {path.removeprefix("results/") for job in of_mode("archive") for path in job.outputs}
+    assert {name for name in archive if name not in folder} == {
+        name for name in made_by_jobs if name.endswith(".zip") and "calls" not in name
+    }
+    assert {Path(name).suffix for name in folder if name not in archive} == {".png", ".npy"}
+    assert any("/sheets/" in name and name.endswith(".png") for name in in_both)
+
+
+def test_the_pictures_are_equal(made: dict[str, Path]) -> None:
+    for path in (made["archive"] / "results").rglob("*.zip"):
+        there = made["folder"] / path.relative_to(made["archive"])
+        if path.name != "calls.zip":
+            assert names_in(path.with_suffix("")) == names_in(there.with_suffix(""))
+            assert not path.with_suffix("").exists()
+
+
+def test_the_report_needs_no_other_file(made: dict[str, Path]) -> None:
+    page = (made["archive"] / "results/edct/report/index.html").read_text()
+    assert page.count("data:image/png;base64,") > 10
+    assert "../samples" not in page
+    assert "../samples" in (made["folder"] / "results/edct/report/index.html").read_text()
+
+
+def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_path: Path) -> None:
+    results = made["archive"] / "results/edct"
+    status, said, _ = cfeval("edct", "verify", "--results", results)
+    assert (status, "FAIL" in said) == (0, False)
+    file = next((results / "counterfactuals").rglob("000.jsonl"))
+    ref = next(one.image for one in read_jsonl(file, Counterfactual) if one.image)
+    archive = file.with_suffix(".zip")
+    sound = archive.read_bytes()
+    try:
+        at = sound.index(b"IDAT", sound.index(ref.path.encode()))
+        archive.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :])
+        assert fault_of(folder_of(file), ref)
+        status, said, error = cfeval("edct", "verify", "--results", results)
+        assert status == 2
+        assert f"its picture '{ref.path}' cannot be read (000.zip is damaged)" in said
+        assert error.count("\n") == 1
+    finally:
+        archive.write_bytes(sound)
+
+
+def test_a_picture_that_no_line_names_is_told(made: dict[str, Path], cfeval: Run) -> None:
+    results = made["archive"] / "results/edct"
+    file = next((results / "samples").rglob("000.jsonl"))
+    lines = file.read_text().splitlines(keepends=True)
+    try:
+        file.write_text("".join(lines[1:]))
+        name = json.loads(lines[0])["image"]["path"]
+        assert f"no line names the picture {name}" in cfeval("edct", "verify", "--results", results)[1]
+    finally:
+        file.write_text("".join(lines))
+
+
+def test_own_samples_in_an_archive_are_a_data_set(tmp_path: Path, cfeval: Run, photo: Path) -> None:
+    (tmp_path / "mine.csv").write_text(f"image,question\n{photo},What is it?\n")
+    filed = tmp_path / "filed.jsonl"
+    assert cfeval("edct", "import", tmp_path / "mine.csv", "--out", filed, "--archive")[0] == 0
+    told = json.dumps({"backend": "samples", "path": str(filed)})
+    given = ["--dataset", told, "--items", 1, "--seed", 1, "--out", tmp_path / "taken.jsonl"]
+    assert cfeval("edct", "generate", *given)[0] == 0
+    assert (tmp_path / "taken.jsonl").read_text() == filed.read_text()
+    assert not (tmp_path / "filed").exists()

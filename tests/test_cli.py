@@ -1,0 +1,128 @@
+"""The command line as a user meets it: help, one line per error, exit status 2, nothing half-written."""
+
+import errno
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from cfeval import cli, verbs
+from cfeval.core.names import load
+from tests.conftest import Run
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+from cfeval.cli import main
+main()
+"""
+VERBS = [f"{group} {verb}".strip() for group, of in verbs.VERBS.items() for verb in of]
+
+
+@pytest.fixture
+def samples(cfeval: Run, photo: Path, tmp_path: Path) -> Path:
+    """Samples of one photo."""
+    (tmp_path / "x.csv").write_text(f"image,question\n{photo},what is it?\n")
+    assert cfeval("edct", "import", tmp_path / "x.csv", "--out", tmp_path / "s.jsonl")[0] == 0
+    return tmp_path / "s.jsonl"
+
+
+def ask(samples: Path, out: Path, vlm: object = None) -> list[object]:
+    spec = vlm if isinstance(vlm, str) else json.dumps(vlm or {"backend": "scripted"})
+    return ["edct", "baseline", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(cfeval: Run, verb: str) -> None:
+    status, out, _ = cfeval(*verb.split(), "--help")
+    assert status == 0
+    assert "Usage: cfeval" in out
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = {"torch", "diffusers", "snakemake", "matplotlib", "scipy"}
+    code = f"import sys; from cfeval import cli; cli.run(['--help']); print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("dotted", [dotted for of in verbs.VERBS.values() for dotted in of.values()])
+def test_every_verb_is_there_and_says_in_one_sentence_what_it_does(dotted: str) -> None:
+    said = cli._docstring(dotted).partition("\n\n")[0]
+    assert said == str(load(dotted).__doc__).partition("\n\n")[0]
+    assert said.endswith((".", "?"))
+    assert "\n" not in said
+
+
+def test_version_is_told(cfeval: Run) -> None:
+    assert cfeval("--version")[1].startswith("cfeval 0.")
+
+
+@pytest.mark.parametrize("arguments", [["edct", "bseline"], ["edct", "baseline"], ["edct", "baseline", "--sed", "1"]])
+def test_a_wrong_command_ends_with_status_2(cfeval: Run, arguments: list[str]) -> None:
+    assert cfeval(*arguments)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("vlm", "complaint"),
+    [
+        ("{", "--vlm: not JSON"),
+        ("[]", "--vlm: a backend is JSON such as"),
+        ({"backend": "scriptd"}, "unknown chat backend 'scriptd'; did you mean 'scripted'?"),
+        ({"backend": "scripted", "reply": 1}, "unknown option 'reply' of 'scripted'; did you mean 'replies'?"),
+        ({"backend": "scripted", "replies": 3}, "option 'replies' of 'scripted'"),
+        ({"backend": "../x"}, "unknown chat backend '../x'"),
+    ],
+)
+def test_a_wrong_backend_is_one_line(cfeval: Run, samples: Path, tmp_path: Path, vlm: object, complaint: str) -> None:
+    status, _, err = cfeval(*ask(samples, tmp_path / "out" / "b.jsonl", vlm))
+    assert status == 2
+    assert complaint in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_disk_limit_is_one_line_and_leaves_nothing(samples: Path, tmp_path: Path) -> None:
+    vlm = {"backend": "scripted", "replies": ["x" * 5000]}
+    command = [sys.executable, "-c", LIMITED, *map(str, ask(samples, tmp_path / "out" / "b.jsonl", vlm))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("cfeval: cannot write")
+    assert "Traceback" not in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"), [(errno.EROFS, "read-only"), (errno.EACCES, "permission denied"), (errno.ENOSPC, "full")]
+)
+def test_a_folder_that_cannot_be_written_is_one_line(
+    cfeval: Run, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    status, _, err = cfeval(*ask(samples, tmp_path / "b.jsonl"))
+    assert status == 2
+    assert advice in err.splitlines()[-1]
+
+
+def test_a_file_in_place_of_a_folder_is_one_line(cfeval: Run, samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "blocked").touch()
+    status, _, err = cfeval(*ask(samples, tmp_path / "blocked" / "b.jsonl"))
+    assert status == 2
+    assert "blocked is a file, and a folder is needed" in err
+
+
+def test_a_crash_keeps_the_old_result(cfeval: Run, samples: Path, tmp_path: Path) -> None:
+    out = tmp_path / "b.jsonl"
+    cfeval(*ask(samples, out))
+    before = out.read_bytes()
+    status, _, err = cfeval(*ask(samples, out, {"backend": "scripted", "crash_on": ["000001"]}))
+    assert status == 2
+    assert "scripted crash on item '000001'" in err
+    assert out.read_bytes() == before

@@ -1,0 +1,46 @@
+"""Edits of drawn scenes whose quality is known, as requests to an editor and to a verifier."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+
+from cfeval.core import registry
+from cfeval.core.images import Picture
+from cfeval.edct.interfaces import EditRequest, VerifyRequest
+from cfeval.testbed.items import sample_edit
+from cfeval.testbed.language.instructions import describe
+from cfeval.testbed.render import render
+from cfeval.testbed.scenes import as_metadata, sample_scene
+
+
+@cache
+def wanted(count: int, seed: int = 1) -> tuple[EditRequest, ...]:
+    """Requests of every kind of edit, each fitting its scene."""
+    rng = random.Random(seed)
+    return tuple(_request(number, rng) for number in range(count))
+
+
+def _request(number: int, rng: random.Random) -> EditRequest:
+    scene = sample_scene(rng)
+    concept, positive, negative = describe(sample_edit(scene, rng))
+    return EditRequest(
+        f"i{number}", Picture.from_pixels(render(scene)), positive, negative, number, concept, as_metadata(scene)
+    )
+
+
+@cache
+def drawn(count: int, fault: str = "none") -> tuple[VerifyRequest, ...]:
+    """The edits made with a fault of `cfeval.testbed.plugins.editors_flawed`, to be verified."""
+    editor = registry.build("editors", {"backend": "flawed", "fault": fault})
+    requests = wanted(count)
+    replies = editor.edit(requests)
+    assert all(reply.picture for reply in replies)
+    return checked(requests, [reply.picture for reply in replies])
+
+
+def checked(requests: Sequence[EditRequest], edited: Sequence[Picture]) -> tuple[VerifyRequest, ...]:
+    """What a verifier is asked about edited pictures."""
+    return tuple(
+        VerifyRequest(r.item, r.picture, made, r.positive, r.metadata, r.negative, r.concept, r.before, edit=r.edit)
+        for r, made in zip(requests, edited, strict=True)
+    )

@@ -1,0 +1,57 @@
+"""The built-in target for synthetic puzzles, as a chat model."""
+
+import numpy as np
+import pytest
+
+from cfeval.core import registry
+from cfeval.core.errors import ParamsError
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.cvqa.synthetic.puzzles import make_puzzle, original_of
+from cfeval.cvqa.synthetic.render import draw_puzzle
+from cfeval.inference.chat import ChatModel, ChatRequest, Turn
+
+PUZZLE = make_puzzle(8, 1, "abs_counting_4")
+PICTURE = Picture.from_pixels(np.asarray(draw_puzzle(PUZZLE)))
+QUESTION = original_of(PUZZLE).question
+
+
+@pytest.fixture(scope="module")
+def model() -> ChatModel:
+    built: ChatModel = registry.build("chat", {"backend": "puzzles"})
+    return built
+
+
+def asked(*turns: Turn, seed: int = 1) -> ChatRequest:
+    return ChatRequest("i", turns, seed)
+
+
+def test_a_request_without_a_picture_is_unparsable_and_the_others_are_answered(model: ChatModel) -> None:
+    blind, good = model.chat([asked(Turn("user", QUESTION)), asked(Turn("user", QUESTION, PICTURE))])
+    assert (blind.status, blind.text) == (Status.UNPARSABLE, "")
+    assert "none came with the question" in blind.reason
+    assert good.status == Status.OK
+    assert good.text in "ABCD"
+
+
+def test_the_picture_may_have_any_size(model: ChatModel) -> None:
+    for size in ((64, 64), (336, 336), (500, 375)):
+        reply = model.chat([asked(Turn("user", QUESTION, PICTURE.resized(*size)))])[0]
+        assert reply.text in "ABCD"
+
+
+def test_seeds_change_nothing(model: ChatModel) -> None:
+    replies = model.chat([asked(Turn("user", QUESTION, PICTURE), seed=seed) for seed in range(3)])
+    assert len(set(replies)) == 1
+
+
+def test_asked_on_it_says_what_it_counted(model: ChatModel) -> None:
+    turns = (Turn("user", QUESTION, PICTURE), Turn("assistant", "B"), Turn("user", "Why?"))
+    reply = model.chat([asked(*turns)])[0]
+    number = model.chat([asked(Turn("user", QUESTION.partition(" Select")[0], PICTURE))])[0].text
+    assert reply.text == f"I counted {number}."
+
+
+def test_it_has_no_options() -> None:
+    with pytest.raises(ParamsError, match="temperature"):
+        registry.build("chat", {"backend": "puzzles", "temperature": 0.5})

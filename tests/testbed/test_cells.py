@@ -1,0 +1,182 @@
+"""Cells and the shipped networks that see them."""
+
+import json
+import random
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+
+from cfeval.core import registry
+from cfeval.testbed.models.cells import CellClassifier, CellDenoiser, Kind, alphas_cumprod
+from cfeval.testbed.scenes import CELL_CLASSES, draw_cells, draw_many_cells, parts_of, shared_parts
+from cfeval.testbed.training import cell_classifier, cell_denoiser
+from cfeval.testbed.training.cell_classifier import noised
+from cfeval.testbed.weights import models_dir
+from tests.slow import first_fast
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+COUNT = 240
+FEW = 40
+"""Cells for the denoiser, which takes long: the error of so many is known to 3 %."""
+LUCK = 3.5
+"""Standard errors by which a share of few cells may miss that of many."""
+
+
+def figures(name: str) -> Any:
+    """What is written beside the weights."""
+    return json.loads((models_dir() / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def held_out() -> tuple[torch.Tensor, torch.Tensor]:
+    """Cells that no network has seen, in [−1, 1] and double precision, and their classes."""
+    cells, classes = cell_classifier.draw(COUNT, random.Random(987654321))
+    return cells.double(), classes
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    """All shipped classifiers."""
+    return {kind: registry.build("classifiers", {"backend": "world", "kind": kind}) for kind in KINDS}
+
+
+def test_a_class_is_a_color_and_a_shape() -> None:
+    assert len(set(CELL_CLASSES)) == 40
+    assert all(" ".join(parts_of(label)) == label for label in CELL_CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("other", "shared"), [("red circle", 2), ("red square", 1), ("blue circle", 1), ("blue square", 0)]
+)
+def test_classes_are_alike_in_what_they_share(other: str, shared: int) -> None:
+    assert shared_parts("red circle", other) == shared_parts(other, "red circle") == shared
+
+
+def test_the_same_seed_draws_the_same_cells() -> None:
+    first, again, other = (draw_cells(CELL_CLASSES[:6], random.Random(seed)) for seed in (1, 1, 2))
+    assert (first.shape, first.dtype) == ((6, 32, 32, 3), np.uint8)
+    assert (first == again).all()
+    assert not (first == other).all(axis=(1, 2, 3)).any()
+    pictures, numbers = draw_many_cells(7, random.Random(1))
+    assert len(pictures) == len(numbers) == 7, "not only whole scenes"
+    assert (draw_many_cells(7, random.Random(1))[0] == pictures).all()
+
+
+def test_a_cell_is_of_the_class_that_was_asked_for(told: dict[str, Any]) -> None:
+    labels = CELL_CLASSES * 3
+    cells = torch.from_numpy(draw_cells(labels, random.Random(5))).permute(0, 3, 1, 2).double() / 127.5 - 1
+    for kind in ("robust", "standard"):
+        seen = [CELL_CLASSES[place] for place in told[kind].logits(cells).argmax(1)]
+        assert np.mean([one == other for one, other in zip(seen, labels, strict=True)]) > 0.98
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_classifier_is_as_good_as_its_figures_say(
+    kind: Kind, told: dict[str, Any], held_out: tuple[torch.Tensor, torch.Tensor]
+) -> None:
+    cells, classes = held_out
+    torch.manual_seed(3)
+    blurred = noised(cells.float(), torch.full((COUNT,), 250)).double()
+    said = figures(f"cell-{kind}")["held_out"]
+    for seen, figure in ((cells, "accuracy"), (blurred, "accuracy_noisy")):
+        accuracy = (told[kind].logits(seen).argmax(1) == classes).double().mean().item()
+        error = (max(said[figure] * (1 - said[figure]), 0.005) / COUNT) ** 0.5
+        assert accuracy == pytest.approx(said[figure], abs=LUCK * error)
+
+
+def test_random_weights_know_nothing_and_the_others_nearly_all() -> None:
+    found = {kind: figures(f"cell-{kind}")["held_out"]["accuracy"] for kind in KINDS}
+    assert found.pop("random") == pytest.approx(1 / 40, abs=0.02)
+    assert min(found.values()) > 0.95
+
+
+def test_robust_training_made_the_robust_classifier_the_most_robust() -> None:
+    found = {kind: figures(f"cell-{kind}")["held_out"]["accuracy_within_2"] for kind in KINDS}
+    robust = found.pop("robust")
+    assert robust > 0.95
+    assert max(found.values()) < robust - 0.2
+
+
+def test_the_temperature_is_part_of_the_weights_and_acts_on_prepared_cells_alone(told: dict[str, Any]) -> None:
+    cells = torch.zeros(2, 3, 32, 32)
+    for kind, classifier in told.items():
+        temperature = figures(f"cell-{kind}")["temperature"]
+        assert temperature >= 1
+        ratio = classifier.logits(cells, prepared=False) / classifier.logits(cells)
+        assert torch.allclose(ratio, torch.full_like(ratio, temperature), rtol=1e-2)
+
+
+def test_the_denoiser_errs_as_little_as_its_figures_say(held_out: tuple[torch.Tensor, torch.Tensor]) -> None:
+    cells = held_out[0][:FEW]
+    denoiser = registry.build("denoisers", {"backend": "world"})
+    for timestep in (100, 250, 400):
+        torch.manual_seed(timestep)
+        timesteps = torch.full((FEW,), timestep)
+        noisy = noised(cells.float(), timesteps).double()
+        kept = alphas_cumprod()[timestep]
+        with torch.no_grad():
+            noise = denoiser.predict(noisy, timesteps).noise
+        clean = (noisy - (1 - kept).sqrt() * noise) / kept.sqrt()
+        error = (clean - cells).square().mean().sqrt().item()
+        assert error == pytest.approx(figures("cell-denoiser")["held_out"][f"error_at_{timestep}"], rel=0.15)
+
+
+def test_the_parameters_are_counted(told: dict[str, Any]) -> None:
+    for kind, classifier in told.items():
+        counted = sum(parameter.numel() for parameter in classifier.network.parameters())
+        assert figures(f"cell-{kind}")["parameters"] == counted
+    assert figures("cell-denoiser")["parameters"] == sum(p.numel() for p in CellDenoiser().parameters())
+    few = {kind: figures(f"cell-{kind}")["parameters"] for kind in KINDS}
+    assert few["small"] == few["random"] == min(few.values())
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Trainings that see and measure few cells, and leave torch as it was."""
+    for module in (cell_classifier, cell_denoiser):
+        monkeypatch.setattr(module, "_BATCH", 16)
+        monkeypatch.setattr(module, "measure", partial(module.measure, count=8))
+    monkeypatch.setattr(cell_classifier, "_calibrate", partial(cell_classifier._calibrate, count=40))
+    threads = torch.get_num_threads()
+    yield
+    torch.use_deterministic_algorithms(False)
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
+def test_a_classifier_can_be_trained_and_its_seed_says_all(kind: Kind) -> None:
+    steps = 0 if kind == "random" else 2
+    (weights, found), (again, _), (other, _) = (cell_classifier.train(kind, seed, steps) for seed in (1, 1, 2))
+    assert weights.keys() == CellClassifier(kind).state_dict().keys()
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+    assert not all(torch.equal(weights[name], other[name]) for name in weights)
+    assert {value.dtype for value in weights.values()} == {torch.float16}
+    assert set(found) == set(figures(f"cell-{kind}")) - {"name"}
+    assert (found["steps"], found["seed"]) == (steps, 1)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.slow
+def test_the_denoiser_can_be_trained_and_its_seed_says_all() -> None:
+    (weights, found), (again, _) = (cell_denoiser.train(1, 2) for _ in range(2))
+    assert weights.keys() == CellDenoiser().state_dict().keys()
+    assert all(torch.equal(weights[name], again[name]) for name in weights)
+    assert all(value.isfinite().all() for value in weights.values())
+    assert set(found) == set(figures("cell-denoiser")) - {"name"}
+
+
+def test_a_perturbation_stays_in_its_ball_and_in_the_range_and_raises_the_loss() -> None:
+    torch.manual_seed(0)
+    classifier = CellClassifier("small").eval()
+    cells, classes = cell_classifier.draw(12, random.Random(1))
+    attacked = cell_classifier.attacked(classifier, cells, classes, 1.0, 5)
+    assert (attacked - cells).flatten(1).norm(dim=1).max() <= 1 + 1e-5
+    assert attacked.abs().max() <= 1 + 1e-6
+    loss = torch.nn.functional.cross_entropy
+    with torch.no_grad():
+        assert loss(classifier(attacked), classes) > loss(classifier(cells), classes)

@@ -1,0 +1,70 @@
+"""The faster convolutions are the direct ones, forwards and backwards."""
+
+import pytest
+import torch
+from torch import nn
+
+from cfeval.inference.local.depthwise import DepthwiseConvolution, fits_depthwise
+from cfeval.testbed.models.precision import precise
+from cfeval.testbed.models.winograd import WinogradConvolution, fits
+
+
+def _layer(channels: int = 5, outputs: int = 7) -> nn.Conv2d:
+    torch.manual_seed(channels)
+    return nn.Conv2d(channels, outputs, 3, 1, 1).double().requires_grad_(False)
+
+
+def _apart(one: torch.Tensor, other: torch.Tensor) -> float:
+    return float((one - other).detach().abs().max() / one.detach().abs().max())
+
+
+@pytest.mark.parametrize("size", [(3, 8, 4), (33, 16, 16), (130, 4, 4)])
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_it_is_the_direct_convolution(size: tuple[int, int, int], layout: torch.memory_format) -> None:
+    direct = _layer()
+    images = torch.randn(size[0], 5, *size[1:], dtype=torch.float64).contiguous(memory_format=layout)
+    assert _apart(direct(images), WinogradConvolution(direct)(images)) < 1e-13
+
+
+def test_its_gradient_is_the_direct_one() -> None:
+    direct = _layer()
+    fast = WinogradConvolution(direct)
+    images = torch.randn(4, 5, 8, 12, dtype=torch.float64, requires_grad=True)
+    upstream = torch.randn(4, 7, 8, 12, dtype=torch.float64)
+    wanted, found = (torch.autograd.grad(layer(images), images, upstream)[0] for layer in (direct, fast))
+    assert _apart(wanted, found) < 1e-13
+
+
+def test_sizes_that_are_no_multiples_of_four_are_convolved_directly() -> None:
+    direct, images = _layer(), torch.randn(2, 5, 6, 8, dtype=torch.float64)
+    assert torch.equal(direct(images), WinogradConvolution(direct)(images))
+
+
+def _depthwise(kernel: int = 5) -> nn.Conv2d:
+    torch.manual_seed(kernel)
+    return nn.Conv2d(6, 6, kernel, padding=kernel // 2, groups=6).double().requires_grad_(False)
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_channels_by_themselves_are_the_direct_convolution_and_its_gradient(
+    kernel: int, layout: torch.memory_format
+) -> None:
+    direct = _depthwise(kernel)
+    images = torch.randn(3, 6, 7, 4, dtype=torch.float64).contiguous(memory_format=layout).requires_grad_()
+    wanted, found = direct(images), DepthwiseConvolution(direct)(images)
+    assert _apart(wanted, found) < 1e-13
+    upstream = torch.randn(3, 6, 7, 4, dtype=torch.float64)
+    assert _apart(*(torch.autograd.grad(made, images, upstream)[0] for made in (wanted, found))) < 1e-13
+
+
+def test_only_layers_that_fit_are_exchanged_and_once() -> None:
+    network = nn.Sequential(_layer(), nn.Conv2d(7, 7, 3, 2, 1), _depthwise(), nn.Conv2d(7, 2, 1))
+    kinds = [type(layer) for layer in precise(precise(network))]
+    assert kinds == [WinogradConvolution, nn.Conv2d, DepthwiseConvolution, nn.Conv2d]
+    assert isinstance(network[0].direct, nn.Conv2d)
+
+
+def test_what_still_learns_is_left_alone() -> None:
+    assert not fits(nn.Conv2d(3, 3, 3, 1, 1))
+    assert not fits_depthwise(nn.Conv2d(3, 3, 3, 1, 1, groups=3))

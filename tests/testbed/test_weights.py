@@ -1,0 +1,27 @@
+"""The shipped weights: all there, small, half precision, with figures beside them."""
+
+import json
+
+import pytest
+import torch
+
+from cfeval.core.errors import InputError
+from cfeval.testbed.training.__main__ import NAMES
+from cfeval.testbed.weights import load, models_dir
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_network_ships_with_its_figures(name: str) -> None:
+    assert all(value.dtype == torch.float16 for value in load(name).values())
+    figures = json.loads((models_dir() / f"{name}.json").read_text(encoding="utf-8"))
+    assert figures["name"] == name
+    assert figures["parameters"] >= 0.9 * sum(value.numel() for value in load(name).values())
+
+
+def test_all_weights_together_stay_small() -> None:
+    assert sum(path.stat().st_size for path in models_dir().glob("*.safetensors")) < 20_000_000
+
+
+def test_missing_weights_are_named() -> None:
+    with pytest.raises(InputError, match=r"nothing\.safetensors are missing"):
+        load("nothing")

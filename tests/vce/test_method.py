@@ -1,0 +1,112 @@
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from cfeval.vce.method import MODES, PRESETS, Compute, Method, Mode, Parts, Preset
+
+EVERY = [(preset, None) for preset in PRESETS] + [("dbvce", mode) for mode in MODES]
+
+
+@pytest.mark.parametrize(("preset", "mode"), EVERY)
+def test_resolved_settings_read_back_as_the_same_method(preset: Any, mode: Any) -> None:
+    method = Method(preset=preset, mode=mode)
+    assert set(method.resolved()) == set(Method.model_fields)
+    assert Method(**method.resolved()) == method
+
+
+def test_names_of_presets_and_modes_are_those_of_the_tables() -> None:
+    assert set(get_args(Preset)) == set(PRESETS)
+    assert set(get_args(Mode)) == set(MODES)
+
+
+def test_a_method_is_its_preset_but_for_what_is_said() -> None:
+    method = Method(preset="dvce", angle=45.0)
+    assert (method.angle, method.norm, method.output, method.augmentations) == (45, "noise", "x0", 16)
+
+
+def test_the_modes_of_dbvce_differ_where_paper_and_code_do() -> None:
+    paper, reference = Method(preset="dbvce"), Method(preset="dbvce", mode="reference")
+    assert paper.mode == "paper"
+    different = {name for name in Parts.model_fields if getattr(paper, name) != getattr(reference, name)}
+    assert different == {"prepared", "classifier_time", "in_cone"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "steps"), [("unguided", 100), ("dbvce", 100), ("dime", 60), ("fastdime", 60), ("maskdime", 60)]
+)
+def test_the_presets_denoise_as_many_steps_as_their_papers(preset: Any, steps: int) -> None:
+    assert Method(preset=preset).steps == steps
+
+
+@pytest.mark.parametrize(("respacing", "steps"), [("200", 200), ("10,20,30", 60), ("ddim25", 25)])
+def test_kept_steps_are_those_of_the_respacing(respacing: str, steps: int) -> None:
+    assert Parts(respacing=respacing).kept_steps == steps
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ({"preset": "dbvec"}, "Input should be 'unguided'"),
+        ({"preset": "dbvce", "angel": 3}, "Extra inputs are not permitted"),
+        ({"preset": "dbvce", "mode": "code"}, "'paper' or 'reference'"),
+        ({"preset": "dime", "mode": "paper"}, "mode 'paper' is of preset dbvce alone"),
+        ({"preset": "dbvce", "mode": "reference", "guidance": "noisy"}, "mode 'reference' has no guidance 'noisy'"),
+        ({"preset": "unguided", "scales": [1.0]}, "'scales' has no effect unless guidance is"),
+        ({"preset": "dbvce", "projection": "none", "angle": 45}, "'angle' has no effect unless projection is"),
+        ({"preset": "dvce", "norm": "none"}, "keeps a direction only"),
+        ({"preset": "dbvce", "distance": "none", "lp": 2}, "'lp' has no effect unless distance is"),
+        ({"preset": "dime", "start": 1.0}, "noise beyond the last step"),
+        ({"preset": "dime", "guidance": "x0"}, "perceptual_weight acts on the clean estimate"),
+        ({"preset": "maskdime", "clean": "nested"}, "clean must be 'one-step'"),
+        ({"preset": "fastdime", "mask_dilation": 4}, "must be odd"),
+        ({"preset": "dbvce", "perceptual_weight": 3}, "'perceptual_weight' has no effect unless guidance is 'clean'"),
+        ({"preset": "dbvce", "respacing": "ten"}, "should match pattern"),
+        ({"preset": "dbvce", "scales": []}, "at least 1 item"),
+        ({"preset": "dbvce", "angle": 90}, "less than 90"),
+        ({}, "Field required"),
+    ],
+)
+def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        Method.model_validate(said)
+    assert any(line in fault["msg"] for fault in error.value.errors()), error.value.errors()
+
+
+DOCS = Path(__file__).parents[2] / "docs" / "vce-methods.md"
+
+
+def cell(setting: str, preset: str) -> str:
+    """What the table of presets in the docs says."""
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in DOCS.read_text().splitlines() if "|" in row]
+    column = next(row for row in rows if row[0] == "part").index(preset)
+    return next(row for row in rows if row[1] == f"`{setting}`")[column]
+
+
+@pytest.mark.parametrize(
+    "setting", ["start", "guidance", "norm", "scales", "augmentations", "distance", "mask", "output"]
+)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_table_in_the_docs_is_that_of_the_presets(setting: str, preset: Any) -> None:
+    value = getattr(Method(preset=preset), setting)
+    shown = ", ".join(f"{part:g}" for part in value) if setting == "scales" else str(value)
+    assert cell(setting, preset) in (shown, "–")
+
+
+def test_the_methods_in_the_docs_can_be_used() -> None:
+    block = DOCS.read_text().split("```text\n")[1].split("```")[0]
+    methods = {name: Method(**said) for name, said in yaml.safe_load(block)["methods"].items()}
+    assert methods["dvce-wide"].scales == (0.1, 0.2)
+    assert len(methods) == 5
+
+
+def test_the_docs_name_every_setting() -> None:
+    text = DOCS.read_text()
+    assert [name for name in (*Method.model_fields, *Compute.model_fields) if f"`{name}" not in text] == ["preset"]
+
+
+def test_every_setting_has_a_description() -> None:
+    for section in (Method, Compute):
+        assert all(field.description for field in section.model_fields.values())
