@@ -1,15 +1,5 @@
-"""Print any file of questions in the published layout in figures: sizes, lengths, answers, trivial baselines.
+"""The verbs of the study that are no stage: tables, figures and metrics of results, and files that others made."""
 
-Draw one of the study's figures from the table that it shows (PNG and SVG).
-
-Gather the headline figures of the tables for `dvc metrics`.
-
-Make one of the study's tables from its results: CSV with every column, Markdown and LaTeX for readers.
-
-Score what another tool answered: a CSV in the published layout with the columns `response` and `new_response`.
-"""
-
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +18,7 @@ from cfeval.cvqa.gender_labels import read_genders
 from cfeval.cvqa.plugins.question_sets.csv import id_of
 from cfeval.cvqa.records import CvqaArm, CvqaBuild, CvqaScore, Pair, Said, Side
 from cfeval.cvqa.stages.scores import scores
-from cfeval.cvqa.stages.statistics import QuestionPair
+from cfeval.cvqa.stages.statistics import QuestionPair, question_pairs
 from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
 from cfeval.cvqa.tables.accuracy import accuracy_sheet, rows_of
 from cfeval.cvqa.tables.headline import metrics
@@ -44,6 +34,12 @@ from cfeval.report.figures import draw_figure, write_metrics
 from cfeval.report.tables import Sheet, markdown, write_table
 from cfeval.stats.intervals import Interval
 
+OF_QUESTIONS = ("statistics", "answers")
+OF_BUILDS = ("builds",)
+"""Tables that are made from something else than scores."""
+OF_ANSWERS = ("programs",)
+"""Tables that are made from scores and answers, of arms whose answerers write programs."""
+
 
 def run_statistics(
     file: Annotated[
@@ -57,8 +53,8 @@ def run_statistics(
     """
     found = usable(read_questions(file))
     pairs = (QuestionPair(row.original, row.counterfactual, row.type, row.img_path) for row in found)
-    rows = question_statistics.rows(CvqaMaterial({}, pairs={file.stem: pairs}))
-    sheet = question_statistics.sheet(rows)
+    rows = question_statistics.statistics_rows(CvqaMaterial({}, pairs={file.stem: pairs}))
+    sheet = question_statistics.statistics_sheet(rows)
     print(markdown(sheet), end="")
     if out:
         write_table(out, question_statistics.STATISTICS.row, rows, sheet)
@@ -79,13 +75,6 @@ def run_metrics(
 ) -> None:
     """Gather the headline figures of the tables for `dvc metrics`."""
     write_metrics("cvqa", TABLES, tables, metrics, out)
-
-
-OF_QUESTIONS = ("statistics", "answers")
-OF_BUILDS = ("builds",)
-"""Tables that are made from something else than scores."""
-OF_ANSWERS = ("programs",)
-"""Tables that are made from scores and answers, of arms whose answerers write programs."""
 
 
 def run_table(
@@ -120,8 +109,9 @@ def run_table(
     of_answerer = from_json(answerers, dict[str, AnswererFacts], "--answerers")
     if name in OF_ANSWERS:
         asked = [arm for arm in asked if _programs(of_answerer, arm)]
+    scored = () if name in (*OF_QUESTIONS, *OF_BUILDS) else asked
     material = cvqa_material(
-        {arm: records_of(results / "scores", _names(arm), CvqaScore, shards) for arm in asked if _of_scores(name)},
+        {arm: records_of(results / "scores", (arm.set, arm.answerer), CvqaScore, shards) for arm in scored},
         answerers=of_answerer,
         sets=of_set,
         interval=from_json(interval, Interval, "--interval"),
@@ -129,7 +119,9 @@ def run_table(
         genders=read_genders(genders) if genders else {},
         **_others(name, results, shards, asked, [*of_set, *(builds or ())], builds or []),
     )
-    _write(name, material, out)
+    table = TABLES[name].load()
+    rows = table.rows(material)
+    write_table(out, table.row, rows, table.sheet(rows))
 
 
 def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
@@ -137,36 +129,21 @@ def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
     return arm.answerer in answerers and answerers[arm.answerer].kind == "program"
 
 
-def _of_scores(name: str) -> bool:
-    return name not in (*OF_QUESTIONS, *OF_BUILDS)
-
-
 def _others(
     name: str, results: Path, shards: int, arms: list[CvqaArm], sets: list[str], builds: list[str]
 ) -> dict[str, Any]:
     """What a table is made from beside scores."""
     if name in OF_QUESTIONS:
-        return {"pairs": {of: _questions(results, of, shards) for of in dict.fromkeys(sets)}}
+        return {
+            "pairs": {
+                of: question_pairs(records_of(results / "questions", [of], Pair, shards)) for of in dict.fromkeys(sets)
+            }
+        }
     if name in OF_ANSWERS:
-        return {"said": {arm: records_of(results / "answers", _names(arm), Said, shards) for arm in arms}}
+        return {"said": {arm: records_of(results / "answers", (arm.set, arm.answerer), Said, shards) for arm in arms}}
     if name in OF_BUILDS:
         return {"built": {of: records_of(results / "fates", [of], CvqaBuild, 1) for of in builds}}
     return {}
-
-
-def _questions(results: Path, of: str, shards: int) -> Iterator[QuestionPair]:
-    for pair in records_of(results / "questions", [of], Pair, shards):
-        yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256)
-
-
-def _names(arm: CvqaArm) -> tuple[str, str]:
-    return arm.set, arm.answerer
-
-
-def _write(name: str, material: CvqaMaterial, out: Path) -> None:
-    table = TABLES[name].load()
-    rows = table.rows(material)
-    write_table(out, table.row, rows, table.sheet(rows))
 
 
 def run_rate(

@@ -5,9 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.cvqa.figures import accuracy, answers, bias
-from cfeval.cvqa.tables import accuracy as cvqa_table3
-from cfeval.cvqa.tables import accuracy as cvqa_table7
 from cfeval.cvqa.tables import bias as cvqa_bias
+from cfeval.cvqa.tables.accuracy import TABLE3, TABLE7
 from cfeval.cvqa.tables.question_statistics import AnswersRow
 from cfeval.cvqa.tables.replies import AnswererFacts
 from tests.cvqa.tables.scores import arm, failed, material, pair_scores, score
@@ -30,7 +29,7 @@ def test_each_type_has_a_panel_with_both_accuracies() -> None:
     found = material(
         {arm("a$b"): scores, arm("n"): pair_scores([1], [1])}, answerers={"n": AnswererFacts(test_world=True)}
     )
-    of = panels(accuracy.draw(cvqa_table3.table3_rows(found)))
+    of = panels(accuracy.draw(TABLE3.rows(found)))
     assert list(of) == ["Numerical, direct", "Boolean"]
     assert dots(of["Numerical, direct"]) == {(0.75, 0), (0.25, 0), (1, 1)}
     assert dots(of["Boolean"]) == {(1, 0), (0.5, 0)}
@@ -39,13 +38,13 @@ def test_each_type_has_a_panel_with_both_accuracies() -> None:
 
 def test_an_answerer_without_a_score_says_so() -> None:
     scores = [failed("x", "original"), failed("x", "counterfactual")]
-    text = svg(accuracy.draw(cvqa_table3.table3_rows(material({arm(): scores}))))
+    text = svg(accuracy.draw(TABLE3.rows(material({arm(): scores}))))
     assert "none scored of 1" in text
 
 
 def test_sets_stand_below_each_other() -> None:
     found = material({arm(of="one"): pair_scores([1], [0]), arm(of="two"): pair_scores([1], [0])})
-    of = panels(accuracy.draw(cvqa_table3.table3_rows(found)))
+    of = panels(accuracy.draw(TABLE3.rows(found)))
     assert list(of) == ["one: Numerical, direct", "two: Numerical, direct"]
 
 
@@ -56,7 +55,7 @@ def test_puzzles_have_a_panel_a_template_and_one_of_all() -> None:
         for i in range(2)
         for side in ("original", "counterfactual")
     ]
-    of = panels(accuracy.draw_puzzles(cvqa_table7.table7_rows(material({arm(): scores}))))
+    of = panels(accuracy.draw_puzzles(TABLE7.rows(material({arm(): scores}))))
     assert len(of) == 7
     assert list(of)[-1] == "All templates"
 

@@ -22,7 +22,7 @@ def of(rows: list[AccuracyRow], answerer: str = "m", kind: str = "direct", reade
 
 
 def test_accuracies_their_difference_and_mcnemar_follow_by_hand() -> None:
-    rows = accuracy.table3_rows(material({arm(): pair_scores([1] * 9 + [0], [0] * 7 + [1, 1, 1])}))
+    rows = accuracy.TABLE3.rows(material({arm(): pair_scores([1] * 9 + [0], [0] * 7 + [1, 1, 1])}))
     row = of(rows)
     assert (row.n, row.n_scored, row.images) == (10, 10, 10)
     assert (row.original, row.counterfactual, row.difference) == (0.9, 0.3, -0.6)
@@ -35,8 +35,8 @@ def test_accuracies_their_difference_and_mcnemar_follow_by_hand() -> None:
 def test_images_are_drawn_as_a_whole() -> None:
     images = [f"i{i // 5}" for i in range(20)]
     right = [i // 5 % 2 for i in range(20)]
-    single = of(accuracy.table3_rows(material({arm(): pair_scores(right, [0] * 20)})))
-    clustered = of(accuracy.table3_rows(material({arm(): pair_scores(right, [0] * 20, images=images)})))
+    single = of(accuracy.TABLE3.rows(material({arm(): pair_scores(right, [0] * 20)})))
+    clustered = of(accuracy.TABLE3.rows(material({arm(): pair_scores(right, [0] * 20, images=images)})))
     assert clustered.images == 4
     assert clustered.ci.startswith("clustered")
     assert clustered.original_hi - clustered.original_lo > single.original_hi - single.original_lo  # type: ignore[operator]
@@ -46,7 +46,7 @@ def test_images_are_drawn_as_a_whole() -> None:
 def test_missing_scores_are_no_zeros_and_show_as_bounds() -> None:
     scores = pair_scores([1, 1, 0], [1, 0, 0])
     scores += [score("x", "original", "1", "1"), failed("x", "counterfactual", Status.TRANSPORT_ERROR)]
-    row = of(accuracy.table3_rows(material({arm(): scores})))
+    row = of(accuracy.TABLE3.rows(material({arm(): scores})))
     assert (row.n, row.n_scored, row.missing) == (4, 3, "transport_error 1")
     assert (row.original, row.original_min, row.original_max) == (0.6667, 0.75, 0.75)
     assert (row.counterfactual, row.counterfactual_min, row.counterfactual_max) == (0.3333, 0.25, 0.5)
@@ -54,15 +54,15 @@ def test_missing_scores_are_no_zeros_and_show_as_bounds() -> None:
 
 
 def test_an_answerer_without_any_score_has_a_row_without_figures() -> None:
-    rows = accuracy.table3_rows(material({arm(): [failed("x", "original"), failed("x", "counterfactual")]}))
+    rows = accuracy.TABLE3.rows(material({arm(): [failed("x", "original"), failed("x", "counterfactual")]}))
     row = of(rows)
     assert (row.n, row.n_scored, row.original, row.p, row.missing) == (1, 0, None, None, "refused 2")
-    assert "0 of 1" in markdown(accuracy.table3_sheet(rows))
+    assert "0 of 1" in markdown(accuracy.TABLE3.sheet(rows))
 
 
 def test_both_readers_have_a_row_and_holm_counts_each_alone() -> None:
     scores = [score(f"p{i}", side, None, "1", robust="1") for i in range(4) for side in ("original", "counterfactual")]
-    rows = accuracy.table3_rows(material({arm(): scores, arm("n"): pair_scores([1] * 8, [0] * 8)}))
+    rows = accuracy.TABLE3.rows(material({arm(): scores, arm("n"): pair_scores([1] * 8, [0] * 8)}))
     assert (of(rows).original, of(rows, reader="robust").original) == (0, 1)
     assert of(rows, "n").p == pytest.approx(2 / 2**8, abs=1e-4)
     assert of(rows, "n").p_holm == pytest.approx(2 * 2 / 2**8, abs=1e-4)  # two tests a reader
@@ -76,7 +76,7 @@ def test_baselines_follow_from_the_right_answers() -> None:
         for i, both in enumerate(kinds)
         for side, answer in zip(("original", "counterfactual"), both, strict=True)
     ]
-    rows = accuracy.table3_rows(material({arm(): scores}))
+    rows = accuracy.TABLE3.rows(material({arm(): scores}))
     majority, negate = of(rows, "majority", "boolean", ""), of(rows, "negate", "boolean", "")
     assert (majority.original, majority.counterfactual, majority.p) == (0.8333, 0.6667, None)
     assert (negate.original, negate.counterfactual, negate.kind) == (None, 0.8333, "baseline")
@@ -86,10 +86,10 @@ def test_figures_of_the_paper_stand_beside_the_answerer_that_it_names() -> None:
     published = read_csv(PUBLISHED, PublishedAnswer)
     facts = {"m": AnswererFacts(paper="llava-1.5-13b vicuna-13b"), "n": AnswererFacts(paper="nothing")}
     scores = {arm(name): pair_scores([1, 0], [0, 0]) for name in facts}
-    rows = accuracy.table3_rows(material(scores, answerers=facts, published=published))
+    rows = accuracy.TABLE3.rows(material(scores, answerers=facts, published=published))
     assert (of(rows).paper_original, of(rows).paper_counterfactual, of(rows).paper_difference) == (0.62, 0.41, -0.21)
     assert of(rows, "n").paper_original is None
-    assert "0.6200 → 0.4100" in markdown(accuracy.table3_sheet(rows))
+    assert "0.6200 → 0.4100" in markdown(accuracy.TABLE3.sheet(rows))
 
 
 def test_every_cell_of_the_paper_is_there_and_adds_up() -> None:
@@ -109,18 +109,18 @@ def test_the_table_of_programs_goes_by_their_language_model() -> None:
         "chat": AnswererFacts(),
     }
     found = material({arm(): pair_scores([1], [0]), arm("chat"): pair_scores([1], [0])}, answerers=facts)
-    rows = accuracy.table6_rows(material({arm(): pair_scores([1], [0])}, answerers=facts, published=published))
-    assert {row.answerer for row in accuracy.table6_rows(found)} == {"m"}
+    rows = accuracy.TABLE6.rows(material({arm(): pair_scores([1], [0])}, answerers=facts, published=published))
+    assert {row.answerer for row in accuracy.TABLE6.rows(found)} == {"m"}
     assert (of(rows).paper_original, of(rows).llm) == (0.78, "codellama-7b-instruct")
-    assert "codellama-7b-instruct" in markdown(accuracy.table6_sheet(rows))
+    assert "codellama-7b-instruct" in markdown(accuracy.TABLE6.sheet(rows))
 
 
 def test_drawn_parts_of_sets_stand_in_a_table_of_their_own() -> None:
     scores = {arm(of="real"): pair_scores([1], [0]), arm(of="tenth"): pair_scores([1], [0])}
     found = material(scores, sets={"tenth": SetFacts(subset=True)})
-    assert {row.set for row in accuracy.table3_rows(found)} == {"real"}
-    assert {row.set for row in accuracy.table5_rows(found)} == {"tenth"}
-    assert "not to be compared" in markdown(accuracy.table5_sheet(accuracy.table5_rows(found)))
+    assert {row.set for row in accuracy.TABLE3.rows(found)} == {"real"}
+    assert {row.set for row in accuracy.TABLE5.rows(found)} == {"tenth"}
+    assert "not to be compared" in markdown(accuracy.TABLE5.sheet(accuracy.TABLE5.rows(found)))
 
 
 def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
@@ -137,7 +137,7 @@ def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
     assert reference.p_counterfactual == pytest.approx(2 / 2**5)
     assert reference.p_counterfactual_holm == pytest.approx(4 / 2**5)
     assert robust.change_counterfactual == 0.7143
-    assert {row.answerer for row in accuracy.table3_rows(found)} == {"m", "majority"}
+    assert {row.answerer for row in accuracy.TABLE3.rows(found)} == {"m", "majority"}
 
 
 def test_chain_of_thought_without_its_twin_has_no_change() -> None:
@@ -157,20 +157,20 @@ def puzzles(kind: str, letters: str, orders: tuple[str, ...] = ("",)) -> list:
 
 def test_puzzles_are_shown_by_template_and_over_all_with_chance() -> None:
     scores = [*puzzles("abs_counting_1", "AB"), *puzzles("abs_counting_6", "AAAA")]
-    rows = accuracy.table7_rows(material({arm(of="synthetic"): scores}))
+    rows = accuracy.TABLE7.rows(material({arm(of="synthetic"): scores}))
     assert [row.type for row in rows if row.reader == "reference"] == ["abs_counting_1", "abs_counting_6", "all"]
     assert of(rows, kind="all").original == pytest.approx(5 / 6, abs=1e-4)
     assert of(rows, "chance", "all", "").counterfactual == 0.25
-    assert accuracy.table3_rows(material({arm(of="synthetic"): scores})) == []
+    assert accuracy.TABLE3.rows(material({arm(of="synthetic"): scores})) == []
 
 
 def test_options_as_they_stand_count_and_else_the_mean_over_orders() -> None:
     standing = puzzles("abs_counting_1", "A") + puzzles("abs_counting_1", "B", ("BCDA", "CDAB"))
-    row = of(accuracy.table7_rows(material({arm(): standing})), kind="abs_counting_1")
+    row = of(accuracy.TABLE7.rows(material({arm(): standing})), kind="abs_counting_1")
     assert (row.n, row.original) == (1, 1)
     half = [score("q", side, "A" if order == "BCDA" else "C", "A", kind="abs_counting_1", order=order)
             for side in ("original", "counterfactual") for order in ("BCDA", "CDAB")]  # fmt: skip
-    row = of(accuracy.table7_rows(material({arm(): half})), kind="abs_counting_1")
+    row = of(accuracy.TABLE7.rows(material({arm(): half})), kind="abs_counting_1")
     assert (row.original, row.test) == (0.5, "bootstrap")
 
 
@@ -181,7 +181,7 @@ def test_a_score_that_comes_twice_is_refused() -> None:
 
 def test_the_order_of_scores_does_not_matter() -> None:
     scores = pair_scores([1, 0, 1, 1], [0, 0, 1, 0])
-    forward, backward = (accuracy.table3_rows(material({arm(): some})) for some in (scores, scores[::-1]))
+    forward, backward = (accuracy.TABLE3.rows(material({arm(): some})) for some in (scores, scores[::-1]))
     assert forward == backward
 
 
@@ -195,8 +195,8 @@ def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
 
 def test_answerers_of_the_test_world_are_marked_and_every_format_is_written() -> None:
     found = material({arm(): pair_scores([1, 0], [0, 0])}, answerers={"m": AnswererFacts(test_world=True)})
-    rows = accuracy.table3_rows(found)
-    sheet = accuracy.table3_sheet(rows)
+    rows = accuracy.TABLE3.rows(found)
+    sheet = accuracy.TABLE3.sheet(rows)
     assert "| m † |" in markdown(sheet)
     assert "stands for no real model" in markdown(sheet)
     assert latex(sheet).startswith(r"\begin{table}")

@@ -24,7 +24,7 @@ def shown(name: str, letter: str | None, gold: str = "A", order: str = "", side:
 
 def test_a_set_has_a_row_a_type_and_one_of_all() -> None:
     pairs, published = real_pairs()
-    rows = {row.type: row for row in question_statistics.rows(material({}, pairs={"real": pairs}))}
+    rows = {row.type: row for row in question_statistics.statistics_rows(material({}, pairs={"real": pairs}))}
     assert list(rows) == ["direct", "indirect", "boolean", "all"]
     boolean = rows["boolean"]
     if published:
@@ -224,7 +224,9 @@ def test_every_sheet_has_as_many_cells_as_headings() -> None:
         bias.sheet(bias.rows(material(real, genders={5: "male"}))),
         programs.sheet(programs.rows(material({}, said={arm(): [said("a")]}))),
         builds.sheet(builds.rows(material({}, built={"mine": [fate("a")]}))),
-        question_statistics.sheet(question_statistics.rows(material({}, pairs={"real": real_pairs()[0]}))),
+        question_statistics.statistics_sheet(
+            question_statistics.statistics_rows(material({}, pairs={"real": real_pairs()[0]}))
+        ),
         question_statistics.answers_sheet(
             question_statistics.answers_rows(material({}, pairs={"real": real_pairs()[0]}))
         ),

@@ -1,7 +1,4 @@
-"""Original and counterfactual questions: how accuracy moves, by answerer and type (C-VQA, Tables 3 and 7).
-
-Original and counterfactual puzzles: how accuracy moves, by answerer and template (C-VQA, Table 7).
-"""
+"""How accuracy moves from original to counterfactual questions, by answerer and type (C-VQA, Tables 3 and 7)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -64,6 +61,11 @@ def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
     _legend(figure, grid.flat[0], rows)
     figure.supxlabel(_below(shown), fontsize=8.5)
     return figure
+
+
+def draw_puzzles(rows: Sequence[AccuracyRow]) -> Figure:
+    """The same of synthetic puzzles; of several templates also all together."""
+    return draw(rows, TABLE7_EMPTY)
 
 
 def _lines(name: str, rows: Sequence[AccuracyRow]) -> list[list[tuple[str, str]]]:
@@ -140,8 +142,3 @@ def _legend(figure: Figure, axes: Axes, rows: Sequence[AccuracyRow]) -> None:
     if any(row.paper_original is not None for row in rows):
         axes.plot([], [], "*", **_star(MUTED), label="published")
     figure.legend(loc="outside upper center", ncols=4, handletextpad=0.5, columnspacing=1.4)
-
-
-def draw_puzzles(rows: Sequence[AccuracyRow]) -> Figure:
-    """As `figure_cvqa_accuracy`; of several templates also all together."""
-    return draw(rows, TABLE7_EMPTY)

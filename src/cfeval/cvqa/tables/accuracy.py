@@ -1,18 +1,9 @@
-"""Accuracy on original and counterfactual questions, for the tables that show it: their rows, and how they look.
+"""Accuracy on original and counterfactual questions (C-VQA, Tables 3, 5, 6 and 7): the rows, and how they look."""
 
-C-VQA, Table 3: accuracy on original and counterfactual questions of the real set, by group.
-
-C-VQA, Table 5: accuracy on a drawn part of a set, which stands in no column with the whole set's.
-
-C-VQA, Table 6: the same programs' surface and vision, written for by other language models.
-
-C-VQA, Table 7: accuracy on synthetic puzzles, by template and over all.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaArm, ReaderName
+from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaArm, PairType, ReaderName
 from cfeval.cvqa.tables.baselines import baselines
 from cfeval.cvqa.tables.items import accuracies, both_sides, in_short, items, kinds, missing, of_kind
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaMaterial, ReadRow
@@ -142,84 +133,82 @@ def _figures(row: AccuracyRow, robust: AccuracyRow | None) -> list[str]:
     ]
 
 
+def _table(
+    name: str,
+    title: str,
+    empty: str,
+    wanted: Callable[[CvqaMaterial, CvqaArm, PairType], bool],
+    shown: Callable[[Sequence[AccuracyRow]], Sequence[AccuracyRow]] = list,
+    of_sets: bool = True,
+    first: str = "answerer",
+    more: Sequence[str] = (),
+) -> Table[[CvqaMaterial], AccuracyRow]:
+    """A table of the paper.
+
+    Args:
+        name: such as `table3`.
+        title: what stands behind `Table 3:`.
+        empty: what is said where there is no row.
+        wanted: which arms, by the type of their first reply.
+        shown: the rows that readers see.
+        of_sets: whether baselines stand below the answerers of their set.
+        first: see `accuracy_sheet`.
+        more: see there.
+    """
+
+    def rows(material: CvqaMaterial) -> list[AccuracyRow]:
+        arms = [arm for arm, of in material.scores.items() if of and wanted(material, arm, of[0].type)]
+        return [row for row in rows_of(material, name, arms) if of_sets or row.kind != "baseline"]
+
+    def sheet(of: Sequence[AccuracyRow]) -> Sheet:
+        heading = f"C-VQA, Table {name.removeprefix('table')}: {title}"
+        return accuracy_sheet(f"cvqa_{name}", heading, shown(of), empty, first, more)
+
+    return Table(row=AccuracyRow, rows=rows, sheet=sheet)
+
+
+def _direct(material: CvqaMaterial, arm: CvqaArm) -> bool:
+    """Whether it answers without chain of thought."""
+    return not material.facts(arm.answerer).cot
+
+
 TABLE3_EMPTY = "Empty: nobody answered a whole set of questions of these types without chain of thought."
-
-
-def table3_rows(material: CvqaMaterial) -> list[AccuracyRow]:
-    """Answerers without chain of thought on whole sets; baselines below those of their set."""
-    arms = [arm for arm, of in material.scores.items() if of and of[0].type in REAL]
-    arms = [arm for arm in arms if not material.is_subset(arm.set) and not material.facts(arm.answerer).cot]
-    return rows_of(material, "table3", arms)
-
-
-def table3_sheet(of: Sequence[AccuracyRow]) -> Sheet:
-    """The table for readers."""
-    return accuracy_sheet(
-        "cvqa_table3", "C-VQA, Table 3: original and counterfactual questions, by group", of, TABLE3_EMPTY
-    )
-
-
-TABLE3 = Table(row=AccuracyRow, rows=table3_rows, sheet=table3_sheet)
-
-
-TABLE5_EMPTY = "Empty: nobody answered a set that is a drawn part of another."
-TABLE5_NOTE = "A drawn part of the set: not to be compared with figures of the whole (C-VQA, Table 5)."
-
-
-def table5_rows(material: CvqaMaterial) -> list[AccuracyRow]:
-    """Answerers without chain of thought on drawn parts of sets, with their baselines."""
-    arms = [arm for arm, of in material.scores.items() if of and of[0].type in REAL]
-    arms = [arm for arm in arms if material.is_subset(arm.set) and not material.facts(arm.answerer).cot]
-    return rows_of(material, "table5", arms)
-
-
-def table5_sheet(of: Sequence[AccuracyRow]) -> Sheet:
-    """The table for readers."""
-    return accuracy_sheet(
-        "cvqa_table5", "C-VQA, Table 5: on a drawn part of the questions", of, TABLE5_EMPTY, more=[TABLE5_NOTE]
-    )
-
-
-TABLE5 = Table(row=AccuracyRow, rows=table5_rows, sheet=table5_sheet)
-
-
-TABLE6_EMPTY = "Empty: no answerer writes programs."
-
-
-def table6_rows(material: CvqaMaterial) -> list[AccuracyRow]:
-    """Answerers that write programs, on whole sets; no baselines."""
-    arms = [arm for arm, of in material.scores.items() if of and material.facts(arm.answerer).kind == "program"]
-    arms = [arm for arm in arms if not material.is_subset(arm.set)]
-    return [row for row in rows_of(material, "table6", arms) if row.kind != "baseline"]
-
-
-def table6_sheet(of: Sequence[AccuracyRow]) -> Sheet:
-    """The table for readers, by language model."""
-    title = "C-VQA, Table 6: programs by the language model that writes them"
-    return accuracy_sheet("cvqa_table6", title, in_short(of), TABLE6_EMPTY, first="llm")
-
-
-TABLE6 = Table(row=AccuracyRow, rows=table6_rows, sheet=table6_sheet)
-
-
+TABLE3 = _table(
+    "table3",
+    "original and counterfactual questions, by group",
+    TABLE3_EMPTY,
+    lambda material, arm, kind: kind in REAL and not material.is_subset(arm.set) and _direct(material, arm),
+)
+"""Whole sets of real questions, by group."""
+TABLE5 = _table(
+    "table5",
+    "on a drawn part of the questions",
+    "Empty: nobody answered a set that is a drawn part of another.",
+    lambda material, arm, kind: kind in REAL and material.is_subset(arm.set) and _direct(material, arm),
+    more=["A drawn part of the set: not to be compared with figures of the whole (C-VQA, Table 5)."],
+)
+"""Drawn parts of sets, which stand in no column with whole ones."""
+TABLE6 = _table(
+    "table6",
+    "programs by the language model that writes them",
+    "Empty: no answerer writes programs.",
+    lambda material, arm, _: material.facts(arm.answerer).kind == "program" and not material.is_subset(arm.set),
+    shown=in_short,
+    of_sets=False,
+    first="llm",
+)
+"""The same programs' surface and vision, written for by other language models."""
 TABLE7_EMPTY = "Empty: nobody answered synthetic puzzles without chain of thought."
 TABLE7_NOTE = (
     "The paper has no rule that reads letters; here `reference` is the first letter that stands alone, else "
     "the only option whose value is named."
 )
-
-
-def table7_rows(material: CvqaMaterial) -> list[AccuracyRow]:
-    """Answerers without chain of thought; baselines below those of their set."""
-    arms = [arm for arm, of in material.scores.items() if of and of[0].type in SYNTHETIC]
-    arms = [arm for arm in arms if not material.facts(arm.answerer).cot]
-    return rows_of(material, "table7", arms)
-
-
-def table7_sheet(of: Sequence[AccuracyRow]) -> Sheet:
-    """The table for readers; baselines over all templates only."""
-    shown = [row for row in of if row.kind != "baseline" or row in in_short(of)]
-    return accuracy_sheet("cvqa_table7", "C-VQA, Table 7: synthetic puzzles", shown, TABLE7_EMPTY, more=[TABLE7_NOTE])
-
-
-TABLE7 = Table(row=AccuracyRow, rows=table7_rows, sheet=table7_sheet)
+TABLE7 = _table(
+    "table7",
+    "synthetic puzzles",
+    TABLE7_EMPTY,
+    lambda material, arm, kind: kind in SYNTHETIC and _direct(material, arm),
+    shown=lambda of: [row for row in of if row.kind != "baseline" or row in in_short(of)],
+    more=[TABLE7_NOTE],
+)
+"""Synthetic puzzles, by template and over all; of baselines readers see the latter."""

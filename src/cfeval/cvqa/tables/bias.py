@@ -1,8 +1,6 @@
 """C-VQA, Section 4.3 and Figure 5: does a counterfactual cost more accuracy on images of women than on images of men?
 
 Women's and men's images are two independent samples; each is resampled by image.
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
 """
 
 from collections.abc import Sequence

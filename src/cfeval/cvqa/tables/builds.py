@@ -1,7 +1,4 @@
-"""How a built set came about: what became of every draft, and who verified what entered (C-VQA, Section 3.2).
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
-"""
+"""How a built set came about: what became of every draft, and who verified what entered (C-VQA, Section 3.2)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

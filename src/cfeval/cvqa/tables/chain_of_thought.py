@@ -1,7 +1,4 @@
-"""C-VQA, Table 4: chain of thought beside the same answerer without.
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
-"""
+"""C-VQA, Table 4: chain of thought beside the same answerer without."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""The released rules and the better reader on the same replies.
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
-"""
+"""The released rules and the better reader on the same replies."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """Does an answerer go by where an option stands? (C-VQA, Section 4.2: some models name one letter for most questions.)
 
 Asked in several orders, an answer may follow the option's value, wherever it stands, or its position.
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
 """
 
 from collections import Counter

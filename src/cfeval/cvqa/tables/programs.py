@@ -1,7 +1,4 @@
-"""Programs that answered questions: how many ran, why others did not, what they cost (C-VQA, Section 4.1).
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
-"""
+"""Programs that answered questions: how many ran, why others did not, what they cost (C-VQA, Section 4.1)."""
 
 import re
 from collections import Counter

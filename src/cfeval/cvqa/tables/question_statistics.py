@@ -1,8 +1,6 @@
-"""How often each answer is right (C-VQA, Figure 3).
+"""Sets of questions in figures: sizes, lengths, what can be scored without looking at an image (C-VQA, Section 3.4).
 
-A set in figures (C-VQA, Section 3.4), and what can be scored without looking at an image.
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+And how often each answer is right (C-VQA, Figure 3).
 """
 
 from collections.abc import Sequence
@@ -15,6 +13,14 @@ from cfeval.cvqa.tables.accuracy import arrow
 from cfeval.cvqa.tables.replies import CvqaMaterial
 from cfeval.report.tables import Figure, Figures, Sheet, Table, cell
 from cfeval.stats.intervals import rounded
+
+EMPTY = "Empty: there is no set."
+NOTE = (
+    "Original → counterfactual. Majority: the share of the commonest right answer, which always saying it would score; "
+    "negate: the share of counterfactual answers that are the opposite of the original one."
+)
+_SHOWN = 6
+"""Answers a group that the sheet shows; the CSV has them all."""
 
 
 class StatisticsRow(Record):
@@ -57,70 +63,12 @@ class StatisticsRow(Record):
     d_counterfactual: Figure = None
 
 
-class AnswersRow(Record):
-    """How often an answer is right in a group (cvqa_answers; C-VQA, Figure 3)."""
-
-    set: str
-    type: str
-    side: str
-    answer: str
-    count: int
-    share: float
-    """Of the group's questions on that side."""
-
-
-NO_ANSWERS = "Empty: there is no set."
-_SHOWN = 6
-"""Answers a group that the sheet shows; the CSV has them all."""
-
-
-def answers_rows(material: CvqaMaterial) -> list[AnswersRow]:
-    """A row for each set, type, side and answer: numbers ascending, else the alphabet."""
-    return [
-        AnswersRow(set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.n) or 0.0)
-        for name, pairs in material.pairs.items()
-        for kind, of in count(pairs).items()
-        if kind != "all"
-        for side in SIDES
-        for answer, n in sorted(of.answers[side].items(), key=lambda found: _rank(found[0]))
-    ]
-
-
-def answers_sheet(of: Sequence[AnswersRow]) -> Sheet:
-    """The table for readers: the commonest answers of each group."""
-    groups: dict[tuple[str, str, str], list[AnswersRow]] = {}
-    for row in of:
-        groups.setdefault((row.set, row.type, row.side), []).append(row)
-    body = tuple((*names, _commonest(some)) for names, some in groups.items())
-    note = f"The {_SHOWN} commonest answers of each group; the CSV has them all." if of else NO_ANSWERS
-    return Sheet("cvqa_answers", "Right answers", ("Set", "Type", "Side", "Answers and their shares"), body, (note,))
-
-
-def _commonest(of: Sequence[AnswersRow]) -> str:
-    ordered = sorted(of, key=lambda row: (-row.count, _rank(row.answer)))
-    return ", ".join(f"{row.answer} ({cell(row.share)})" for row in ordered[:_SHOWN])
-
-
-def _rank(answer: str) -> tuple[int, str]:
-    return (int(answer), "") if answer.isdigit() else (-1, answer)
-
-
-ANSWERS = Table(row=AnswersRow, rows=answers_rows, sheet=answers_sheet)
-
-
-EMPTY = "Empty: there is no set."
-NOTE = (
-    "Original → counterfactual. Majority: the share of the commonest right answer, which always saying it would score; "
-    "negate: the share of counterfactual answers that are the opposite of the original one."
-)
-
-
-def rows(material: CvqaMaterial) -> list[StatisticsRow]:
+def statistics_rows(material: CvqaMaterial) -> list[StatisticsRow]:
     """A row for each set and type, then `all` its types."""
     return [_row(name, kind, of) for name, pairs in material.pairs.items() for kind, of in count(pairs).items() if of.n]
 
 
-def sheet(of: Sequence[StatisticsRow]) -> Sheet:
+def statistics_sheet(of: Sequence[StatisticsRow]) -> Sheet:
     """The table for readers."""
     headings = ("Set", "Type", "Pairs", "Images", "Words", "Unchanged", "Majority", "Negate", "Yes", "A B C D")
     return Sheet("cvqa_statistics", "Sets of questions", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
@@ -157,4 +105,48 @@ def _cells(row: StatisticsRow) -> tuple[str, ...]:
     )
 
 
-STATISTICS = Table(row=StatisticsRow, rows=rows, sheet=sheet)
+class AnswersRow(Record):
+    """How often an answer is right in a group (cvqa_answers; C-VQA, Figure 3)."""
+
+    set: str
+    type: str
+    side: str
+    answer: str
+    count: int
+    share: float
+    """Of the group's questions on that side."""
+
+
+def answers_rows(material: CvqaMaterial) -> list[AnswersRow]:
+    """A row for each set, type, side and answer: numbers ascending, else the alphabet."""
+    return [
+        AnswersRow(set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.n) or 0.0)
+        for name, pairs in material.pairs.items()
+        for kind, of in count(pairs).items()
+        if kind != "all"
+        for side in SIDES
+        for answer, n in sorted(of.answers[side].items(), key=lambda found: _rank(found[0]))
+    ]
+
+
+def answers_sheet(of: Sequence[AnswersRow]) -> Sheet:
+    """The table for readers: the commonest answers of each group."""
+    groups: dict[tuple[str, str, str], list[AnswersRow]] = {}
+    for row in of:
+        groups.setdefault((row.set, row.type, row.side), []).append(row)
+    body = tuple((*names, _commonest(some)) for names, some in groups.items())
+    note = f"The {_SHOWN} commonest answers of each group; the CSV has them all." if of else EMPTY
+    return Sheet("cvqa_answers", "Right answers", ("Set", "Type", "Side", "Answers and their shares"), body, (note,))
+
+
+def _commonest(of: Sequence[AnswersRow]) -> str:
+    ordered = sorted(of, key=lambda row: (-row.count, _rank(row.answer)))
+    return ", ".join(f"{row.answer} ({cell(row.share)})" for row in ordered[:_SHOWN])
+
+
+def _rank(answer: str) -> tuple[int, str]:
+    return (int(answer), "") if answer.isdigit() else (-1, answer)
+
+
+STATISTICS = Table(row=StatisticsRow, rows=statistics_rows, sheet=statistics_sheet)
+ANSWERS = Table(row=AnswersRow, rows=answers_rows, sheet=answers_sheet)

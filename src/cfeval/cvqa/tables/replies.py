@@ -1,6 +1,6 @@
 """What the cvqa study's tables are made from: scores of arms in little memory, and what is known beside them.
 
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
+In the rows of all tables figures are plain numbers; an empty cell: there is no such figure.
 """
 
 import re
