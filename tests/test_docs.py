@@ -117,7 +117,7 @@ def test_every_field_of_every_file_is_in_the_readme(start: str, kind: type[Recor
 
 @pytest.mark.parametrize("name", ["samples", "files", "okvqa"])
 def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None:
-    options = set(importlib.import_module(f"cfeval.datasets.{name}").Options.model_fields)
+    options = set(importlib.import_module(f"cfeval.datasets.{name}").Plugin.model_fields)
     assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |").split("|")[3]))
 
 
@@ -233,7 +233,7 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
 
 @pytest.mark.parametrize("backend", ["openai", "transformers"])
 def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
-    options = importlib.import_module(f"cfeval.inference.models.{backend}").Options.model_fields
+    options = importlib.import_module(f"cfeval.inference.models.{backend}").Plugin.model_fields
     assert not [name for name in options if f"`{name}`" not in PAGES["docs/real-models.md"]]
 
 

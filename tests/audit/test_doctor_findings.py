@@ -194,10 +194,10 @@ def test_parameter_files_are_merged_in_order(examined: Any, server: Loopback, tm
 def test_a_defect_of_an_examination_is_a_finding_that_shows_no_secret(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def examine(options: openai.Options) -> Iterator[registry.Diagnostic]:
+    def examine(self: openai.Plugin) -> Iterator[registry.Diagnostic]:
         raise KeyError(CANARY)
 
-    monkeypatch.setattr(openai, "examine", examine)
+    monkeypatch.setattr(openai.Plugin, "diagnose", examine)
     status, lines, err = examined(params(tmp_path, server.openai))
     assert status == 2
     assert "the check itself broke (KeyError in test_doctor_findings.py" in about(lines, "edct.vlms.m")
@@ -209,11 +209,11 @@ def test_an_examination_that_never_ends_is_left_behind(
 ) -> None:
     never = threading.Event()
 
-    def examine(options: chat.Options) -> Iterator[registry.Diagnostic]:
+    def examine(self: chat.Plugin) -> Iterator[registry.Diagnostic]:
         never.wait(60)
         yield registry.Diagnostic(True, "late")
 
-    monkeypatch.setattr(chat, "examine", examine, raising=False)
+    monkeypatch.setattr(chat.Plugin, "diagnose", examine)
     content = params(tmp_path, server.openai)
     content["edct"]["vlms"] = {name: {"backend": "scripted"} for name in ("m", "n", "o")}
     content["edct"]["tables"]["table1"] = [BLOCK | {"vlm": ["m", "n", "o"]}]
@@ -278,7 +278,7 @@ def test_the_gpu_is_looked_at_where_a_backend_needs_one(
     content = params(tmp_path, server.openai)
     assert not any(line.startswith("ok   gpu") for line in examined(content)[1])
     content["edct"]["vlms"]["m"] = {"backend": "scripted"}
-    monkeypatch.setattr(chat, "needs", lambda options: registry.Resources(gpu=1), raising=False)
+    monkeypatch.setattr(chat.Plugin, "resources", lambda self: registry.Resources(gpu=1))
     status, lines, _ = examined(content)
     assert status == 0
     said = about(lines, "gpu")

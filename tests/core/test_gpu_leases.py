@@ -129,8 +129,8 @@ def test_a_backend_that_needs_a_gpu_leases_it_before_torch_looks(
     judge = {"backend": "chat", "model": {"backend": "transformers", "model": "m", "device": device}}
     source = (
         "import os, sys; from cfeval.core import registry\n"
-        "leased = lambda options: print('torch' in sys.modules, os.environ['CUDA_VISIBLE_DEVICES'])\n"
-        "registry.import_module('cfeval.inference.models.transformers').build = leased\n"
+        "leased = lambda self: print('torch' in sys.modules, os.environ['CUDA_VISIBLE_DEVICES'])\n"
+        "registry.import_module('cfeval.inference.models.transformers').Plugin.build = leased\n"
         f"registry.build('judges', {judge})"
     )
     where = os.environ | {"CUDA_VISIBLE_DEVICES": "0,1", "TMPDIR": str(tmp_path)}

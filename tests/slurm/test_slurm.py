@@ -37,64 +37,62 @@ def pause(what):
 DATASET = '''"""The data set of the built-in world, which a test can hold."""
 
 from cfeval.testbed import held
-from cfeval.testbed.plugins import datasets_world as world
-from cfeval.testbed.plugins.datasets_world import Options
+from cfeval.testbed.plugins import datasets_world
 
 
-def build(options: Options):
-    held.pause("samples")
-    return world.build(options)
+class Plugin(datasets_world.Plugin):
+    def build(self):
+        held.pause("samples")
+        return super().build()
 '''
 TARGET = '''"""The target of the built-in world, which a test can hold."""
 
 from cfeval.testbed import held
-from cfeval.testbed.plugins import chat_world as world
-from cfeval.testbed.plugins.chat_world import Options, files
+from cfeval.testbed.plugins import chat_world
 
 
-def build(options: Options):
-    held.pause("baseline")
-    return world.build(options)
+class Plugin(chat_world.Plugin):
+    def build(self):
+        held.pause("baseline")
+        return super().build()
 '''
 NEEDY = '''"""The target of the built-in world, which says that it needs a GPU and tells which one it sees."""
 
 import os
 import sys
 
-from cfeval.testbed import held
-from cfeval.testbed.plugins import chat_world as world
-from cfeval.testbed.plugins.chat_world import Options, files
 from cfeval.core.registry import Resources
+from cfeval.testbed import held
+from cfeval.testbed.plugins import chat_world
 
 
-def needs(options: Options) -> Resources:
-    return Resources(gpu=1)
+class Plugin(chat_world.Plugin):
+    def resources(self) -> Resources:
+        return Resources(gpu=1)
 
-
-def build(options: Options):
-    held.pause("baseline")
-    print("GPU", os.environ.get("CUDA_VISIBLE_DEVICES"), file=sys.stderr)
-    return world.build(options)
+    def build(self):
+        held.pause("baseline")
+        print("GPU", os.environ.get("CUDA_VISIBLE_DEVICES"), file=sys.stderr)
+        return super().build()
 '''
 CALLING = '''"""A scripted target, which says that it calls a provider and notes when it begins and ends."""
 
 import atexit
 import time
 
-from cfeval.testbed.mocks import chat as scripted
-from cfeval.testbed.mocks.chat import Options
 from cfeval.core.registry import Resources
+from cfeval.testbed.mocks import chat
 
 
-def needs(options: Options) -> Resources:
-    return Resources(api=True)
+class Plugin(chat.Plugin):
+    def resources(self) -> Resources:
+        return Resources(api=True)
 
-
-def build(options: Options):
-    note("begins")
-    atexit.register(note, "ends")
-    time.sleep(5)
-    return scripted.build(options)
+    def build(self):
+        note("begins")
+        atexit.register(note, "ends")
+        time.sleep(5)
+        return super().build()
 
 
 def note(what: str) -> None:

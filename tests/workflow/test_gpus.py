@@ -13,20 +13,19 @@ import atexit
 import os
 import time
 
-from cfeval.testbed.mocks import chat as scripted
-from cfeval.testbed.mocks.chat import Options
 from cfeval.core.registry import Resources
+from cfeval.testbed.mocks import chat
 
 
-def needs(options: Options) -> Resources:
-    return Resources(gpu=1)
+class Plugin(chat.Plugin):
+    def resources(self) -> Resources:
+        return Resources(gpu=1)
 
-
-def build(options: Options):
-    note("begins")
-    atexit.register(note, "ends")
-    time.sleep(2)
-    return scripted.build(options)
+    def build(self):
+        note("begins")
+        atexit.register(note, "ends")
+        time.sleep(2)
+        return super().build()
 
 
 def note(what: str) -> None:

@@ -19,8 +19,13 @@ def component(family: str, default: Any = ..., **more: Any) -> Any:
 
 
 def file(default: Any = ..., **more: Any) -> Any:
-    """A field that names a file on which the results depend; empty: none. A folder's name ends with a slash."""
-    return Field(default, json_schema_extra={"file": True}, **more)
+    """A field that names a file on which the results depend; empty: none."""
+    return Field(default, json_schema_extra={"file": ""}, **more)
+
+
+def folder(default: Any = ..., **more: Any) -> Any:
+    """A field that names a folder of such files; empty: none."""
+    return Field(default, json_schema_extra={"file": "/"}, **more)
 
 
 class Plugin(PluginOptions):
@@ -45,8 +50,9 @@ class Plugin(PluginOptions):
         return Resources()
 
     def dependencies(self) -> tuple[str, ...]:
-        """The files that its results depend on, its components' left out: its fields of `file`."""
-        return tuple(str(path) for _, path in self._marked("file") if path)
+        """The files that its results depend on, without its components': its fields of `file` and `folder`."""
+        named = ((end, str(path)) for end, path in self._marked("file") if path)
+        return tuple(path.rstrip(end) + end if end else path for end, path in named)
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """What `cfeval doctor` should say before anything is spent: nothing."""

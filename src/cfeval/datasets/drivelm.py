@@ -24,9 +24,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
@@ -42,7 +43,7 @@ _OBJECT = re.compile(r"<c[0-9]+, *CAM_FRONT, *(-?[0-9]+(?:\.[0-9]+)?), *-?[0-9.]
 _LEFT_OUT = re.compile(r"\b(?:back|behind|rear|front[ -](?:left|right)|bounding box(?:es)?)\b", re.IGNORECASE)
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the files are, and which questions."""
 
     questions: str
@@ -55,6 +56,20 @@ class Options(PluginOptions):
     """What is put before every question; empty: nothing."""
     ids: str | None = None
     """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The questions, the list of ids, and the folder of images."""
+        folder = next((path for path in _folders(self.images) if path.is_dir()), self.images.rstrip("/"))
+        return (*(path for path in (self.questions, self.ids) if path), f"{folder}/")
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the images are where they should be."""
+        there = any(folder.is_dir() for folder in _folders(self.images))
+        yield Diagnostic(there, f"{self.images}: " + ("images" if there else "no folder CAM_FRONT; unpack the images"))
+
+    def build(self) -> Dataset:
+        """The data set."""
+        return DriveLM(self)
 
 
 class _Pair(BaseModel):
@@ -88,27 +103,10 @@ class _Item(NamedTuple):
     """The name of the front camera's file."""
 
 
-def files(options: Options) -> tuple[str, ...]:
-    """The questions, the list of ids, and the folder of images."""
-    folder = next((path for path in _folders(options.images) if path.is_dir()), options.images.rstrip("/"))
-    return (*(path for path in (options.questions, options.ids) if path), f"{folder}/")
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether the images are where they should be."""
-    there = any(folder.is_dir() for folder in _folders(options.images))
-    yield Diagnostic(there, f"{options.images}: " + ("images" if there else "no folder CAM_FRONT; unpack the images"))
-
-
-def build(options: Options) -> Dataset:
-    """The data set."""
-    return DriveLM(options)
-
-
 class DriveLM:
     """Reads the file once, images as they come."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:

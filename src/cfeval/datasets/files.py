@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import import_image
 from cfeval.core.jsonl import read_lines
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen, listed
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
@@ -140,7 +141,7 @@ def _check_columns(place: str, row: dict[str, Any]) -> None:
             raise InputError(f"{place}: {column} must be text, but got {value!r}")
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the images and questions are."""
 
     path: str
@@ -150,36 +151,32 @@ class Options(PluginOptions):
     ids: str | None = None
     """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The CSV or JSONL file and the images that it names, or the folder of images; the list of ids."""
+        ids = (self.ids,) if self.ids else ()
+        if Path(self.path).is_dir():
+            return (f"{self.path.rstrip('/')}/", *ids)
+        return (self.path, *self._images(), *ids)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The CSV or JSONL file and the images that it names, or the folder of images; the list of ids."""
-    ids = (options.ids,) if options.ids else ()
-    if Path(options.path).is_dir():
-        return (f"{options.path.rstrip('/')}/", *ids)
-    return (options.path, *_images(options), *ids)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether rows and ids can be read; images are read when they are taken."""
+        if all(Path(file).exists() for file in (self.path, self.ids) if file):  # a missing file is told as such
+            yield Diagnostic(True, f"items: {len(Files(self).known())}")
 
+    def build(self) -> Dataset:
+        """The data set."""
+        return Files(self)
 
-def _images(options: Options) -> Iterator[str]:
-    """The images of all rows; of a file that cannot be read none: it is told as such."""
-    with contextlib.suppress(InputError):
-        yield from dict.fromkeys(str(row.image) for row in read_rows(Path(options.path), options.question))
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether rows and ids can be read; images are read when they are taken."""
-    if all(Path(file).exists() for file in (options.path, options.ids) if file):  # a missing file is told as such
-        yield Diagnostic(True, f"items: {len(Files(options).known())}")
-
-
-def build(options: Options) -> Dataset:
-    """The data set."""
-    return Files(options)
+    def _images(self) -> Iterator[str]:
+        """The images of all rows; of a file that cannot be read none: it is told as such."""
+        with contextlib.suppress(InputError):
+            yield from dict.fromkeys(str(row.image) for row in read_rows(Path(self.path), self.question))
 
 
 class Files:
     """Reads all rows, then the images of those that are taken."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:

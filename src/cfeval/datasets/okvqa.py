@@ -4,12 +4,10 @@ Files of its test split, which is drawn from COCO's val2014: OpenEnded_mscoco_va
 mscoco_val2014_annotations.json.
 """
 
-from cfeval.datasets.sample import Dataset
-from cfeval.datasets.vqa_format import Vqa, VqaOptions, examine_vqa, vqa_files
-
-Options, files, examine = VqaOptions, vqa_files, examine_vqa
+from cfeval.datasets.vqa_format import VqaPlugin
 
 
-def build(options: VqaOptions) -> Dataset:
-    """The data set."""
-    return Vqa(options, "okvqa")
+class Plugin(VqaPlugin):
+    """See `VqaPlugin`."""
+
+    scoring = "okvqa"

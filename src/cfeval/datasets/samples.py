@@ -4,15 +4,16 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from cfeval.core import plugin
 from cfeval.core.archives import archive_of
 from cfeval.core.images import folder_of, in_archive, load
 from cfeval.core.jsonl import read_jsonl
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import listed
 from cfeval.datasets.sample import RawSample, Sample, as_frozen
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the samples are."""
 
     path: str
@@ -20,23 +21,20 @@ class Options(PluginOptions):
     ids: str | None = None
     """A list of ids, plain or frozen: exactly those, in that order. Without it the file's first."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The record file, the folder or archive of its pictures, and the list of ids."""
+        folder = folder_of(Path(self.path))
+        pictures = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
+        return (self.path, pictures, *((self.ids,) if self.ids else ()))
 
-def files(options: Options) -> tuple[str, ...]:
-    """The record file, the folder or archive of its pictures, and the list of ids."""
-    folder = folder_of(Path(options.path))
-    pictures = str(archive_of(folder)) if in_archive(folder) else f"{folder}/"
-    return (options.path, pictures, *((options.ids,) if options.ids else ()))
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether records and ids can be read."""
+        if all(Path(file).is_file() for file in (self.path, self.ids) if file):  # a missing file is told as such
+            yield Diagnostic(True, f"items: {sum(1 for _ in self.build().known())}")
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether records and ids can be read."""
-    if all(Path(file).is_file() for file in (options.path, options.ids) if file):  # a missing file is told as such
-        yield Diagnostic(True, f"items: {sum(1 for _ in build(options).known())}")
-
-
-def build(options: Options) -> "Filed":
-    """The data set in a record file."""
-    return Filed(Path(options.path), Path(options.ids) if options.ids else None)
+    def build(self) -> "Filed":
+        """The data set in a record file."""
+        return Filed(Path(self.path), Path(self.ids) if self.ids else None)
 
 
 class Filed:

@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.images import Picture, import_encoded, import_image
 from cfeval.core.jsonl import read_lines
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
@@ -34,15 +35,27 @@ LETTERS = "ABCD"
 COLUMNS = ("question", *LETTERS, "answer", "category")
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the files are."""
 
-    path: str
+    path: str = plugin.file()
     """The table of questions (.tsv or .csv)."""
-    images: str | None = None
+    images: str | None = plugin.folder(None)
     """The folder of images, where the table has only their addresses."""
-    ids: str | None = None
+    ids: str | None = plugin.file(None)
     """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the images are where they should be."""
+        if self.images:
+            there = Path(self.images).is_dir()
+            yield Diagnostic(
+                there, f"{self.images}: " + ("images" if there else "no such folder; unpack the images there")
+            )
+
+    def build(self) -> Dataset:
+        """The data set."""
+        return ThreeDSRBench(self)
 
 
 class _Item(NamedTuple):
@@ -53,30 +66,10 @@ class _Item(NamedTuple):
     """The last part of the image's address, where the table has one."""
 
 
-def files(options: Options) -> tuple[str, ...]:
-    """The table, the list of ids, and the folder of images."""
-    images = (f"{options.images.rstrip('/')}/",) if options.images else ()
-    return (*(path for path in (options.path, options.ids) if path), *images)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether the images are where they should be."""
-    if options.images:
-        there = Path(options.images).is_dir()
-        yield Diagnostic(
-            there, f"{options.images}: " + ("images" if there else "no such folder; unpack the images there")
-        )
-
-
-def build(options: Options) -> Dataset:
-    """The data set."""
-    return ThreeDSRBench(options)
-
-
 class ThreeDSRBench:
     """Reads the table twice, so that only the images that are taken are held."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:

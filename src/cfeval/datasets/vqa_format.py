@@ -14,13 +14,14 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
+from cfeval.core import plugin
 from cfeval.core.errors import InputError
 from cfeval.core.images import import_image
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
-from cfeval.datasets.sample import RawSample, as_frozen
+from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
 
 def image_path(folder: Path, split: str, image: int) -> Path:
@@ -211,38 +212,38 @@ def _whose(found: dict[str, Any]) -> str:
     return f" (question_id {found['question_id']!r:.40})" if "question_id" in found else ""
 
 
-class VqaOptions(PluginOptions):
+class VqaPlugin(plugin.Plugin):
     """Where the released files are; get them from the data set's own site."""
 
-    questions: str
+    scoring: ClassVar[Literal["vqa", "okvqa"]]
+    """How its answers are compared."""
+
+    questions: str = plugin.file()
     """The questions file, as released (JSON)."""
-    images: str
+    images: str = plugin.folder()
     """COCO's folder of images: COCO_val2014_000000000042.jpg and so on, directly or in a folder such as val2014/."""
-    annotations: str | None = None
+    annotations: str | None = plugin.file(None)
     """The annotations file, as released (JSON); without it, as for a test split, no right answer is known."""
-    ids: str | None = None
+    ids: str | None = plugin.file(None)
     """A list of question ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
 
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the images are where they should be."""
+        there = Path(self.images).is_dir()
+        yield Diagnostic(
+            there, f"{self.images}: " + ("images" if there else "no such folder; unpack COCO's images there")
+        )
 
-def vqa_files(options: VqaOptions) -> tuple[str, ...]:
-    """The JSON files, the list of ids, and the folder of images."""
-    named = (options.questions, options.annotations, options.ids)
-    return (*(path for path in named if path), f"{options.images.rstrip('/')}/")
-
-
-def examine_vqa(options: VqaOptions) -> Iterator[Diagnostic]:
-    """Whether the images are where they should be."""
-    there = Path(options.images).is_dir()
-    yield Diagnostic(
-        there, f"{options.images}: " + ("images" if there else "no such folder; unpack COCO's images there")
-    )
+    def build(self) -> Dataset:
+        """The data set."""
+        return Vqa(self)
 
 
 class Vqa:
     """A data set in VQA's layout."""
 
-    def __init__(self, options: VqaOptions, scoring: Literal["vqa", "okvqa"]) -> None:
-        self.options, self.scoring = options, scoring
+    def __init__(self, options: VqaPlugin) -> None:
+        self.options = options
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
         """At most `items` questions, each with its image; the files are read once, images as they come.
@@ -266,7 +267,7 @@ class Vqa:
         path = Path(self.options.annotations)
         found = read_annotations(path, questions, dict.fromkeys(wanted))
         for item in found.values():
-            if bool(item.raw) != (self.scoring == "okvqa"):
+            if bool(item.raw) != (self.options.scoring == "okvqa"):
                 release, backend = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
                 raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use backend {backend}")
         return found
@@ -278,6 +279,6 @@ class Vqa:
             question=question.text,
             reference=known.reference if known else "",
             answers=known.answers if known else (),
-            scoring=self.scoring,
+            scoring=self.options.scoring,
             kind=known.kind if known else "",
         )

@@ -4,12 +4,10 @@ Files of its validation split: v2_OpenEnded_mscoco_val2014_questions.json and v2
 test splits only questions are public. Other releases in the same layout can be read as well.
 """
 
-from cfeval.datasets.sample import Dataset
-from cfeval.datasets.vqa_format import Vqa, VqaOptions, examine_vqa, vqa_files
-
-Options, files, examine = VqaOptions, vqa_files, examine_vqa
+from cfeval.datasets.vqa_format import VqaPlugin
 
 
-def build(options: VqaOptions) -> Dataset:
-    """The data set."""
-    return Vqa(options, "vqa")
+class Plugin(VqaPlugin):
+    """See `VqaPlugin`."""
+
+    scoring = "vqa"

@@ -15,7 +15,7 @@ from cfeval.edct.plugins.judges import chat
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
-from cfeval.inference.models.openai import OpenAIChat, Options, _shrunk
+from cfeval.inference.models.openai import OpenAIChat, Plugin, _shrunk
 from tests.edct.plugins.judging import BAR, RAMP, graded, inside, judge_of, judged, lines, request
 from tests.fake_chat import FakeChat
 
@@ -42,7 +42,7 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
     model = FakeChat("no")
     plain = request("j", changes=(Change("Make a ramp."),), seed=6)
     judge_of(model, samples=3).judge([request(), plain])
-    server = OpenAIChat(Options(model="lab/m", provider="openrouter"))
+    server = OpenAIChat(Plugin(model="lab/m", provider="openrouter"))
     keys = [server._call(asked, _shrunk(asked.turns, None)).key for asked in model.seen]
     assert [key[:16] for key in keys[:4]] == [
         "f15d0e0adf847ea7",

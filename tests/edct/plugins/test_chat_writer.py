@@ -15,7 +15,7 @@ from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT, RULES
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.models.openai import OpenAIChat, _shrunk
-from cfeval.inference.models.openai import Options as ServerOptions
+from cfeval.inference.models.openai import Plugin as Server
 from tests.fake_chat import FakeChat
 from tests.pictures import picture
 
@@ -119,7 +119,7 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
     """The keys of the first release: whoever has paid for these calls finds them in the store."""
     model = FakeChat("no")
     write(model)
-    server = OpenAIChat(ServerOptions(model="lab/m", provider="openrouter"))
+    server = OpenAIChat(Server(model="lab/m", provider="openrouter"))
     keys = [server._call(asked, _shrunk(asked.turns, None)).key[:16] for asked in model.seen]
     assert keys == ["86a6be140210e616", "8692a11e9da87917"]
 

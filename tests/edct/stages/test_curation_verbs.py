@@ -205,4 +205,4 @@ def test_the_example_of_the_page_works_and_prints_what_it_shows(
 @pytest.mark.parametrize(("name", "plugin"), [("drivelm", drivelm), ("threedsrbench", threedsrbench)])
 def test_every_option_of_an_importer_is_on_the_page(name: str, plugin: Any) -> None:
     [line] = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
-    assert set(plugin.Options.model_fields) == set(re.findall(r"`(\w+)`", line.split("|")[2]))
+    assert set(plugin.Plugin.model_fields) == set(re.findall(r"`(\w+)`", line.split("|")[2]))

@@ -12,9 +12,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
+from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic, PluginOptions, Resources
+from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.inference.chat import ChatReply, ChatRequest, Dialogue, Turn, hold_one, one_request
 from cfeval.inference.concurrency import side_by_side
 from cfeval.inference.remote.client import Attempts, Caller
@@ -42,7 +43,7 @@ TOKENS_PER_IMAGE = 1500
 """What an image is taken to cost at most, where a budget has to set something aside."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How to reach and ask the model."""
 
     model: str = Field(min_length=1)
@@ -71,7 +72,7 @@ class Options(PluginOptions):
     """Further fields of the request, such as {reasoning: {effort: low}}; joined with those of the provider's rules."""
 
     @model_validator(mode="after")
-    def _reachable(self) -> "Options":
+    def _reachable(self) -> "Plugin":
         if not self.base_url and not PROVIDERS[self.provider].base_url:
             raise ValueError(f"provider '{self.provider}' needs base_url, such as http://localhost:8000/v1")
         return self
@@ -91,27 +92,22 @@ class Options(PluginOptions):
         """The environment variable that holds the key; empty where none is needed."""
         return self.key_env or self.rules.key_env
 
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
 
-def needs(options: Options) -> Resources:
-    """A slot among the jobs that call a provider."""
-    del options
-    return Resources(api=True)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Key, address and model, asked of the server itself."""
+        address, key, rules = self.address, self.key_variable, self.rules
+        yield Diagnostic(*about_model(address, key, self.model, self.accept_models, lists=rules.lists))
 
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One a request."""
+        return (CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens),)
 
-def calls(options: Options) -> tuple[CallEstimate, ...]:
-    """One a request."""
-    return (CallEstimate(options.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=options.max_tokens),)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Key, address and model, asked of the server itself."""
-    address, key, rules = options.address, options.key_variable, options.rules
-    yield Diagnostic(*about_model(address, key, options.model, options.accept_models, lists=rules.lists))
-
-
-def build(options: Options) -> "OpenAIChat":
-    """The model behind the server; offline no key is needed."""
-    return OpenAIChat(options)
+    def build(self) -> "OpenAIChat":
+        """The model behind the server; offline no key is needed."""
+        return OpenAIChat(self)
 
 
 class OpenAIChat:
@@ -119,7 +115,7 @@ class OpenAIChat:
 
     side_by_side = staticmethod(side_by_side)
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:

@@ -20,7 +20,7 @@ from cfeval.inference.local.chat_inputs import Limits, obeyed
 from cfeval.inference.local.weights import weights_size
 
 
-class Options(chat_loading.LoadingOptions):
+class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
     """Which model, how it is run and how it speaks."""
 
     batch: int = Field(8, ge=1, le=1024)
@@ -39,7 +39,7 @@ class Options(chat_loading.LoadingOptions):
     """Most pixels of an image, width × height; a larger one is made smaller."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Options":
+    def _consistent(self) -> "Plugin":
         if self.top_p < 1 and self.temperature == 0:
             raise ValueError("top_p has no effect at temperature 0; set a temperature or leave top_p out")
         if self.min_pixels and self.max_pixels and self.min_pixels > self.max_pixels:
@@ -55,47 +55,39 @@ class Options(chat_loading.LoadingOptions):
         """On the pixels of an image."""
         return Limits(self.min_pixels, self.max_pixels)
 
+    def resources(self) -> Resources:
+        """GPUs, unless the processor is asked for."""
+        return Resources(gpu=0 if self.device == "cpu" else self.gpus)
 
-def needs(options: Options) -> Resources:
-    """GPUs, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else options.gpus)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether packages, device, checkpoint and memory will do; loads no weights."""
 
+        def room() -> pretrained.Room:
+            device = devices.chosen(self.device)
+            if self.device_map:
+                return pretrained.Room(device, "the whole machine", devices.memory_together(), chat_loading.SMALLER)
+            return pretrained.Room(device, device, devices.memory(device), chat_loading.SMALLER)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoint's files where it is a folder here; a model of the hub has none."""
-    return tuple(map(str, chat_loading.checkpoint_of(options).files()))
+        def size(folder: Path) -> int:
+            return weights_size(folder, self.dtype)
 
+        checkpoint = chat_loading.checkpoint_of(self)
+        fine = yield from pretrained.findings(checkpoint, chat_loading.packages(self), room, size)
+        if fine and self.limits:
+            sees = chat_loading.sees(checkpoint.content())
+            kept = f"{self.limits}, by its processor if it can, else by resizing beforehand"
+            yield Diagnostic(sees, kept if sees else _reads_text_only(checkpoint.name()))
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether packages, device, checkpoint and memory will do; loads no weights."""
+    def build(self) -> ChatModel:
+        """Load the model."""
+        from cfeval.inference.local.chat_inputs import Conversations
+        from cfeval.inference.local.chat_model import LocalChat, Sampling
 
-    def room() -> pretrained.Room:
-        device = devices.chosen(options.device)
-        if options.device_map:
-            return pretrained.Room(device, "the whole machine", devices.memory_together(), chat_loading.SMALLER)
-        return pretrained.Room(device, device, devices.memory(device), chat_loading.SMALLER)
-
-    def size(folder: Path) -> int:
-        return weights_size(folder, options.dtype)
-
-    checkpoint = chat_loading.checkpoint_of(options)
-    fine = yield from pretrained.findings(checkpoint, chat_loading.packages(options), room, size)
-    if fine and options.limits:
-        sees = chat_loading.sees(checkpoint.content())
-        kept = f"{options.limits}, by its processor if it can, else by resizing beforehand"
-        yield Diagnostic(sees, kept if sees else _reads_text_only(checkpoint.name()))
-
-
-def build(options: Options) -> ChatModel:
-    """Load the model."""
-    from cfeval.inference.local.chat_inputs import Conversations
-    from cfeval.inference.local.chat_model import LocalChat, Sampling
-
-    loaded = chat_loading.load(options)
-    limits = _own_limits(loaded, options.limits)
-    sampling = Sampling(options.max_tokens, options.temperature, options.top_p, options.repetition_penalty)
-    conversations = Conversations(loaded.tokenizer, loaded.processor, limits, options.template)
-    return LocalChat(loaded, conversations, sampling, options.batch)
+        loaded = chat_loading.load(self)
+        limits = _own_limits(loaded, self.limits)
+        sampling = Sampling(self.max_tokens, self.temperature, self.top_p, self.repetition_penalty)
+        conversations = Conversations(loaded.tokenizer, loaded.processor, limits, self.template)
+        return LocalChat(loaded, conversations, sampling, self.batch)
 
 
 def _own_limits(loaded: chat_loading.Loaded, limits: Limits) -> Limits:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What to say. Templates may name {question}, {image} (six digits of the image's hash) and {turn}."""
 
     replies: tuple[str, ...] = Field(("answer {image}", "because of {image}"), min_length=1)
@@ -21,16 +21,15 @@ class Options(PluginOptions):
     crash_on: tuple[str, ...] = ()
     """Items whose request breaks the whole job, as a crash would."""
 
-
-def build(options: Options) -> ChatModel:
-    """The scripted model."""
-    return Scripted(options)
+    def build(self) -> ChatModel:
+        """The scripted model."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Replies from templates; see `Options`."""
+    """Replies from templates; see `Plugin`."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:

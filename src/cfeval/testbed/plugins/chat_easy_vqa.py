@@ -3,37 +3,26 @@
 A test world, like `world`.
 """
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
-from cfeval.core.registry import Diagnostic, PluginOptions
 from cfeval.inference.chat import ChatModel
 from cfeval.testbed.plugins.chat_world import SmallChat
-from cfeval.testbed.weights import examine_weights, models_dir
+from cfeval.testbed.weights import WorldPlugin, models_dir
 
 
-class Options(PluginOptions):
+class Plugin(WorldPlugin):
     """How it speaks."""
 
     temperature: float = Field(0.5, ge=0, le=2)
     """Of sampling; 0 is greedy."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights."""
+        return (str(models_dir() / "easy-vqa.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The weights."""
-    del options
-    return (str(models_dir() / "easy-vqa.safetensors"),)
+    def build(self) -> ChatModel:
+        """The target."""
+        from cfeval.testbed.agents.small_vlm import SmallTalker
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
-
-
-def build(options: Options) -> ChatModel:
-    """The target."""
-    from cfeval.testbed.agents.small_vlm import SmallTalker
-
-    talker = SmallTalker("easy-vqa", "grounded")
-    return SmallChat("cfeval-easy-vqa", lambda _: talker, options.temperature)
+        talker = SmallTalker("easy-vqa", "grounded")
+        return SmallChat("cfeval-easy-vqa", lambda _: talker, self.temperature)

@@ -5,13 +5,12 @@ saw a counterfactual one. It mostly answers those as if nothing were supposed. O
 wherever it stands, so that no letter is preferred. It does not sample: seeds change nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cfeval.core.records import Status
-from cfeval.core.registry import Diagnostic, PluginOptions
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn
-from cfeval.testbed.weights import examine_weights, models_dir
+from cfeval.testbed.weights import WorldPlugin, models_dir
 
 if TYPE_CHECKING:
     from cfeval.testbed.puzzles.counter import PuzzleCounter
@@ -24,27 +23,18 @@ _NO_PICTURE = ChatReply(
 )
 
 
-class Options(PluginOptions):
-    """None: there is one such model, and it does not sample."""
+class Plugin(WorldPlugin):
+    """Without options: there is one such model, and it does not sample."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights."""
+        return (str(models_dir() / "puzzles.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The weights."""
-    del options
-    return (str(models_dir() / "puzzles.safetensors"),)
+    def build(self) -> ChatModel:
+        """The target."""
+        from cfeval.testbed.puzzles.counter import PuzzleCounter
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
-
-
-def build(options: Options) -> ChatModel:
-    """The target."""
-    from cfeval.testbed.puzzles.counter import PuzzleCounter
-
-    del options
-    return CountingChat(PuzzleCounter())
+        return CountingChat(PuzzleCounter())
 
 
 class CountingChat:

@@ -4,23 +4,22 @@ A test world: these targets calibrate the instrument and never stand in for a re
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.core.registry import Diagnostic, PluginOptions
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.testbed.language.questions import Persona
-from cfeval.testbed.weights import examine_weights, models_dir
+from cfeval.testbed.weights import WorldPlugin, models_dir
 
 SIDE = 64
 """Width and height of the pictures the small models see."""
 
 
-class Options(PluginOptions):
+class Plugin(WorldPlugin):
     """Which behaviour."""
 
     persona: Persona = "grounded"
@@ -33,34 +32,26 @@ class Options(PluginOptions):
     """Of sampling; 0 is greedy."""
 
     @model_validator(mode="after")
-    def _share_of_something(self) -> "Options":
+    def _share_of_something(self) -> "Plugin":
         if self.share > 0 and self.unfaithful is None:
             raise ValueError("a share needs 'unfaithful', the behaviour on it")
         return self
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The weights."""
+        return (str(models_dir() / "vlm.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The weights."""
-    del options
-    return (str(models_dir() / "vlm.safetensors"),)
+    def build(self) -> ChatModel:
+        """The target with this behaviour."""
+        from cfeval.testbed.agents.small_vlm import SmallTalker
 
+        usual = SmallTalker("vlm", self.persona)
+        unfaithful = usual.speaking_as(self.unfaithful) if self.unfaithful else usual
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
+        def talker_for(item: str) -> Any:
+            return unfaithful if draw(item) < self.share else usual
 
-
-def build(options: Options) -> ChatModel:
-    """The target with this behaviour."""
-    from cfeval.testbed.agents.small_vlm import SmallTalker
-
-    usual = SmallTalker("vlm", options.persona)
-    unfaithful = usual.speaking_as(options.unfaithful) if options.unfaithful else usual
-
-    def talker_for(item: str) -> Any:
-        return unfaithful if draw(item) < options.share else usual
-
-    return SmallChat("cfeval-world", talker_for, options.temperature)
+        return SmallChat("cfeval-world", talker_for, self.temperature)
 
 
 def draw(item: str) -> float:

@@ -3,20 +3,18 @@
 import random
 from collections.abc import Iterator
 
+from cfeval.core import plugin
 from cfeval.core.images import import_image
-from cfeval.core.registry import PluginOptions
 from cfeval.datasets.sample import Dataset, RawSample
 from cfeval.testbed.easy_vqa import image_paths, rows_of
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Dataset:
-    """The data set."""
-    del options
-    return EasyVqa()
+    def build(self) -> Dataset:
+        """The data set."""
+        return EasyVqa()
 
 
 class EasyVqa:

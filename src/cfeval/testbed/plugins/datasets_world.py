@@ -5,8 +5,8 @@ The background hints at the right answer, so that a model that takes the hint is
 
 from collections.abc import Iterator
 
+from cfeval.core import plugin
 from cfeval.core.images import Picture
-from cfeval.core.registry import PluginOptions
 from cfeval.datasets.sample import Dataset, RawSample
 from cfeval.testbed.items import EDITABLE_KINDS, generate_items
 from cfeval.testbed.language.questions import QuestionKind
@@ -14,7 +14,7 @@ from cfeval.testbed.render import render
 from cfeval.testbed.scenes import as_metadata
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Which questions."""
 
     kinds: tuple[QuestionKind, ...] = EDITABLE_KINDS
@@ -22,16 +22,15 @@ class Options(PluginOptions):
     correlated: bool = True
     """Whether the background hints at the right answer."""
 
-
-def build(options: Options) -> Dataset:
-    """The data set."""
-    return World(options)
+    def build(self) -> Dataset:
+        """The data set."""
+        return World(self)
 
 
 class World:
     """Draws as many items as are wanted."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def samples(self, items: int, seed: int) -> Iterator[RawSample]:
