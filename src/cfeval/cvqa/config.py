@@ -1,7 +1,4 @@
-"""The section `cvqa`: which questions are asked, who answers them, and which new questions are built.
-
-The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
-"""
+"""The section `cvqa`: which questions are asked, who answers them, and which new questions are built."""
 
 from itertools import product
 from typing import Any, Literal

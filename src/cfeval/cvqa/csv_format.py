@@ -5,9 +5,8 @@
 into quotes that needs none, so a row remembers which of its cells those are. What stands there with `;` between cells
 is read too, and written with commas.
 
-Multiple choice inside a question, in C-VQA-Synthetic's format: `… Select the correct answer:A:16  B:17  C:12  D:13`.
-
-No space stands after `answer:`, two stand between options (measured on all 6,000 published questions).
+C-VQA-Synthetic has multiple choice inside a question: `… Select the correct answer:A:16  B:17  C:12  D:13`. No space
+stands after `answer:`, two stand between options (measured on all 6,000 published questions).
 """
 
 import re
@@ -20,11 +19,20 @@ from cfeval.core.csv_files import NEEDS_QUOTES, CsvFile, Row, RowError
 from cfeval.core.files import growing_text
 from cfeval.cvqa.records import Form, PairType, Question, form_of
 
+COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
+RESPONSES = ("response", "new_response")
+TYPES: tuple[PairType, ...] = get_args(PairType)
 LETTERS = "ABCD"
 MARK = " Select the correct answer:"
 _OPTIONS = re.compile(
     r"^(?P<stem>.*\S)\s*Select the correct answer:\s*A:\s*(\S+)\s+B:\s*(\S+)\s+C:\s*(\S+)\s+D:\s*(\S+)\s*$", re.DOTALL
 )
+ANSWERS: dict[Form, tuple[str, str]] = {
+    "number": ("[0-9]+", "decimal digits"),
+    "boolean": ("yes|no", "yes or no"),
+    "choice": ("[ABCD]", "one of the letters A, B, C, D"),
+}
+"""What an answer may be: a pattern, and in words."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +66,6 @@ def read_choices(question: str) -> Choices | None:
         return None
     stem, first, second, third, fourth = found.groups()
     return Choices(stem, (first, second, third, fourth))
-
-
-COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
-RESPONSES = ("response", "new_response")
-TYPES: tuple[PairType, ...] = get_args(PairType)
-ANSWERS: dict[Form, tuple[str, str]] = {
-    "number": ("[0-9]+", "decimal digits"),
-    "boolean": ("yes|no", "yes or no"),
-    "choice": ("[ABCD]", "one of the letters A, B, C, D"),
-}
-"""What an answer may be: a pattern, and in words."""
 
 
 @dataclass(frozen=True)

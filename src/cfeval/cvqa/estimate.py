@@ -1,6 +1,6 @@
-"""What the cvqa study asks of providers: one call a question and side, one a draft, one a review.
+"""What the parameters of the cvqa study tell beforehand: calls to providers, and what its tables say of who answers.
 
-What the tables of the cvqa study say of its answerers, told from their specifications.
+A call a question and side, one a draft, one a review.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +15,19 @@ from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEA
 
 QUESTION, ANSWER, REASONING, PROGRAM, DRAFT, VERDICT = 30, 10, 180, 200, 120, 40
 """Typical lengths in tokens; with chain of thought an answer is as long as an explanation."""
+_BUILT_IN = {
+    ("chat", "world"),
+    ("chat", "puzzles"),
+    ("chat", "easy_vqa"),
+    ("chat", "scripted"),
+    ("programmers", "grammar"),
+    ("programmers", "scripted"),
+    ("vision", "puzzle"),
+    ("vision", "world"),
+    ("vision", "scripted"),
+    ("answerers", "random"),
+}
+"""Plug-ins that stand for no real model."""
 
 
 class Pairs(NamedTuple):
@@ -80,22 +93,6 @@ def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: 
     return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0)
 
 
-_BUILT_IN = {
-    ("chat", "world"),
-    ("chat", "puzzles"),
-    ("chat", "easy_vqa"),
-    ("chat", "scripted"),
-    ("programmers", "grammar"),
-    ("programmers", "scripted"),
-    ("vision", "puzzle"),
-    ("vision", "world"),
-    ("vision", "scripted"),
-    ("answerers", "random"),
-}
-"""Plug-ins that stand for no real model."""
-_KINDS = {"program": "program", "random": "random"}
-
-
 def answerer_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.cvqa.tables.replies.AnswererFacts`, by answerer."""
     return {name: _facts(name, study.answerers) for name in study.answerers}
@@ -126,7 +123,7 @@ def _kind(told: Answerer) -> str:
     """What answers; recorded responses are programs' where params.yaml names the language model behind them."""
     if told.backend == "responses" and told.llm:
         return "program"
-    return _KINDS.get(told.backend, "chat")
+    return told.backend if told.backend in ("program", "random") else "chat"
 
 
 def _twin(name: str, answerers: Mapping[str, Answerer]) -> str:

@@ -1,10 +1,7 @@
-"""Records of the cvqa study: pairs of questions, answers, scores; drafts of new questions and what was decided.
-
-Records of programs that answered a question: what was written, what ran, what came of it.
-"""
+"""Records of the cvqa study: pairs of questions, answers, programs, scores; drafts of questions and their fate."""
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -12,40 +9,6 @@ from cfeval.core.records import ImageRef, ItemId, Metadata, Outcome, Record, Sha
 
 Language = Literal["vipergpt", "visprog"]
 """Whose surface a program is written for (specs: ViperGPT, ICCV 2023; VisProg, CVPR 2023)."""
-
-
-class TraceStep(Record):
-    """One call of a program: the line it stands in (from 1), what was called, its arguments and result, as text.
-
-    Texts are cut to a length that a reader can take in.
-    """
-
-    line: int = Field(ge=0)
-    call: str
-    arguments: str
-    result: str
-
-
-class ProgramRun(Record):
-    """A program and how it ran.
-
-    `result` is what it returned, normalised to text (ViperGPT's rules: the first of a list, or `no`; yes and no for
-    booleans; lower case). Where it failed, `fault` says why in one line, and `fallback` that the answer came from the
-    question put to the whole image instead, as in ViperGPT.
-    """
-
-    language: Language
-    code: str
-    result: str = ""
-    fault: str = ""
-    fallback: bool = False
-    steps: int = Field(0, ge=0)
-    """Interpreter steps taken."""
-    calls: int = Field(0, ge=0)
-    """Calls of vision operations."""
-    trace: tuple[TraceStep, ...] = ()
-
-
 Side = Literal["original", "counterfactual"]
 SIDES: tuple[Side, Side] = ("original", "counterfactual")
 PairType = Literal[
@@ -60,19 +23,30 @@ PairType = Literal[
     "abs_counting_6",
 ]
 """Groups of C-VQA-Real (numerical direct, numerical indirect, boolean) and templates of C-VQA-Synthetic (Section 3)."""
-REAL: tuple[PairType, ...] = ("direct", "indirect", "boolean")
-SYNTHETIC: tuple[PairType, ...] = (
-    "abs_counting_1",
-    "abs_counting_2",
-    "abs_counting_3",
-    "abs_counting_4",
-    "abs_counting_5",
-    "abs_counting_6",
-)
+REAL: tuple[PairType, ...] = get_args(PairType)[:3]
+SYNTHETIC: tuple[PairType, ...] = get_args(PairType)[3:]
 Form = Literal["number", "boolean", "choice"]
 """What an answer is: decimal digits, `yes` or `no`, or the letter of an option."""
 ReaderName = Literal["reference", "robust"]
 READERS: tuple[ReaderName, ReaderName] = ("reference", "robust")
+Fate = Literal[
+    "accepted",
+    "not written",
+    "rejected",
+    "wrong sum",
+    "no sum",
+    "inconsistent",
+    "not reviewed",
+    "not related",
+    "not reasonable",
+    "undecided",
+]
+"""What becomes of a draft: it enters the set, or why not; of several reasons the first.
+
+rejected: a person said no. no sum: a number was worked out in words alone, so that nobody can recompute it.
+inconsistent: its steps name other numbers, or another answer, than the question. undecided: a person must accept it and
+has not.
+"""
 
 
 def form_of(kind: PairType) -> Form:
@@ -122,6 +96,38 @@ class Pair(Record):
     def side(self, side: Side) -> Question:
         """The question of a side."""
         return self.original if side == "original" else self.counterfactual
+
+
+class TraceStep(Record):
+    """One call of a program: the line it stands in (from 1), what was called, its arguments and result, as text.
+
+    Texts are cut to a length that a reader can take in.
+    """
+
+    line: int = Field(ge=0)
+    call: str
+    arguments: str
+    result: str
+
+
+class ProgramRun(Record):
+    """A program and how it ran.
+
+    `result` is what it returned, normalised to text (ViperGPT's rules: the first of a list, or `no`; yes and no for
+    booleans; lower case). Where it failed, `fault` says why in one line, and `fallback` that the answer came from the
+    question put to the whole image instead, as in ViperGPT.
+    """
+
+    language: Language
+    code: str
+    result: str = ""
+    fault: str = ""
+    fallback: bool = False
+    steps: int = Field(0, ge=0)
+    """Interpreter steps taken."""
+    calls: int = Field(0, ge=0)
+    """Calls of vision operations."""
+    trace: tuple[TraceStep, ...] = ()
 
 
 class Said(Outcome):
@@ -208,26 +214,6 @@ class Decision(Record):
     question: str = ""
     answer: str = ""
     comment: str = ""
-
-
-Fate = Literal[
-    "accepted",
-    "not written",
-    "rejected",
-    "wrong sum",
-    "no sum",
-    "inconsistent",
-    "not reviewed",
-    "not related",
-    "not reasonable",
-    "undecided",
-]
-"""What becomes of a draft: it enters the set, or why not; of several reasons the first.
-
-rejected: a person said no. no sum: a number was worked out in words alone, so that nobody can recompute it.
-inconsistent: its steps name other numbers, or another answer, than the question. undecided: a person must accept it and
-has not.
-"""
 
 
 class CvqaBuild(Record):

@@ -3,10 +3,6 @@
 It knows numbers over ten, thousands, decimals that are whole, `none` and `no cats`, sums, sentences with an if-clause,
 reasoning that ends in an answer, letters and options by value. Refusals, ranges (`3 or 4`), bounds (`at least 3`),
 approximations by `or so`, contradictions and mere echoes are unread. It does not look at the right answer.
-
-Yes and no in free replies; see `cfeval.cvqa.extraction.robust`.
-
-Options in free replies; see `cfeval.cvqa.extraction.robust`.
 """
 
 import re
@@ -64,6 +60,38 @@ _EMPTY = frozenset(
     }
 )
 """Words that tell nothing of what a sentence is about."""
+_END = r"(?=\s*(?:$|[.,:;!)\]\"'=]|-\s|\d|\b(?:because|since|as|is|would|with|which)\b))"
+_BRACKETED = re.compile(r"[(\[]\s*([a-d])\s*[)\]]", re.IGNORECASE)
+_MARKED = re.compile(
+    r"\b(?:option|choice|letter|answer)(?:\s+(?:is|would be|will be|should be|must be))?"
+    rf"\s*[:=]?\s*[\"'(\[]*([a-d])\b{_END}",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"^\W*([a-d])\s*(?:$|[).:,\]\"'=-]+(?=\s|\d|$)|\s(?=\d))", re.IGNORECASE)
+_CHOSEN = re.compile(
+    r"\b(?i:is|it's|be|choose|chose|pick|select|go with|going with|think|say|therefore|so|thus|hence)"
+    rf"\s+[\"']*([A-D])\b{_END}"
+)
+_RIGHT = re.compile(r"\b([A-D])\b(?= (?:is|would be|must be) (?:the )?(?:correct|right|answer|best))")
+_ALONE = re.compile(r"\b(?:A(?!\w)(?!\s+[a-z])|[B-D])\b(?!')")
+_REJECTED = re.compile(
+    r"\b(?:not|cannot|never|neither|nor|wrong|incorrect|maybe|perhaps|possibly|either|or)\b|n't\b", re.IGNORECASE
+)
+
+
+def read(reply: str, form: Form, choices: Choices | None = None, question: str = "") -> str | None:
+    """What a reply says: digits, `yes`, `no`, or a letter as shown; None where it does not say it clearly.
+
+    Args:
+        choices: the options as they were shown, where the form is `choice`.
+        question: what was asked; whole sentences are only taken for yes or no where they repeat its words.
+    """
+    said = stated(reply)
+    if said is None:
+        return None
+    if form == "number":
+        return number(said)
+    return boolean(said, question) if form == "boolean" else choice(said, choices)
 
 
 def boolean(said: Stated, question: str = "") -> str | None:
@@ -148,25 +176,6 @@ def _content(text: str) -> set[str]:
     return set(re.findall(r"\w+(?:'\w+)?", text.lower())) - _EMPTY
 
 
-_END = r"(?=\s*(?:$|[.,:;!)\]\"'=]|-\s|\d|\b(?:because|since|as|is|would|with|which)\b))"
-_BRACKETED = re.compile(r"[(\[]\s*([a-d])\s*[)\]]", re.IGNORECASE)
-_MARKED = re.compile(
-    r"\b(?:option|choice|letter|answer)(?:\s+(?:is|would be|will be|should be|must be))?"
-    rf"\s*[:=]?\s*[\"'(\[]*([a-d])\b{_END}",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(r"^\W*([a-d])\s*(?:$|[).:,\]\"'=-]+(?=\s|\d|$)|\s(?=\d))", re.IGNORECASE)
-_CHOSEN = re.compile(
-    r"\b(?i:is|it's|be|choose|chose|pick|select|go with|going with|think|say|therefore|so|thus|hence)"
-    rf"\s+[\"']*([A-D])\b{_END}"
-)
-_RIGHT = re.compile(r"\b([A-D])\b(?= (?:is|would be|must be) (?:the )?(?:correct|right|answer|best))")
-_ALONE = re.compile(r"\b(?:A(?!\w)(?!\s+[a-z])|[B-D])\b(?!')")
-_REJECTED = re.compile(
-    r"\b(?:not|cannot|never|neither|nor|wrong|incorrect|maybe|perhaps|possibly|either|or)\b|n't\b", re.IGNORECASE
-)
-
-
 def choice(said: Stated, choices: Choices | None) -> str | None:
     """The letter, as shown, that a reply comes down to."""
     text = said.text if said.final is None else said.final
@@ -201,18 +210,3 @@ def _by_value(text: str, choices: Choices | None) -> str | None:
         value = number(Stated(without, None))
     named = [letter for letter, one in zip(LETTERS, choices.values, strict=True) if one == value]
     return named[0] if len(named) == 1 else None
-
-
-def read(reply: str, form: Form, choices: Choices | None = None, question: str = "") -> str | None:
-    """What a reply says: digits, `yes`, `no`, or a letter as shown; None where it does not say it clearly.
-
-    Args:
-        choices: the options as they were shown, where the form is `choice`.
-        question: what was asked; whole sentences are only taken for yes or no where they repeat its words.
-    """
-    said = stated(reply)
-    if said is None:
-        return None
-    if form == "number":
-        return number(said)
-    return boolean(said, question) if form == "boolean" else choice(said, choices)

@@ -1,6 +1,6 @@
-"""How a free reply is taken apart: what it finally states, what it only supposes, and whether it declines to answer.
+"""How a free reply is taken apart: what it finally states, what it only supposes, whether it declines; its numbers.
 
-Numbers in English text, in digits and in words; what is no plain whole number is told apart from what is none.
+Numbers stand in digits or in words; what is no plain whole number is told apart from what is none.
 """
 
 import re
@@ -49,6 +49,20 @@ _SUPPOSED = re.compile(
 _OPENING = re.compile(
     r"^\W*(?:with|by|adding|removing|taking|starting|from|subtracting|doubling|out of|of)\b.*?,(?!\d)", re.IGNORECASE
 )
+_UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+SMALL = {word: number for number, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
+_LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
+_TOO_MUCH = 10**15
+WORDS = frozenset({*SMALL, *_LARGE})
+"""Words that are numbers or parts of them."""
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[a-z]+(?:'[a-z]+)?|[^\s\w]|\w+")
+_WHOLE = re.compile(r"(\d+|\d{1,3}(?:,\d{3})+)(?:\.0+)?")
+_POINTS_OF_THOUSANDS = re.compile(r"\d{1,3}(?:\.000)+")
+_SIGNS = ("-", "−", "–", "—")
 
 
 @dataclass(frozen=True)
@@ -99,22 +113,6 @@ def _final(text: str) -> str | None:
             tail = sentence[match.end() :].strip()
             found = "?" if doubted or re.match(r"(?:not|n't|neither)\b", tail, re.IGNORECASE) else tail
     return found or None
-
-
-_UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-SMALL = {word: number for number, word in enumerate(_UNITS)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
-_LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
-_TOO_MUCH = 10**15
-WORDS = frozenset({*SMALL, *_LARGE})
-"""Words that are numbers or parts of them."""
-_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[a-z]+(?:'[a-z]+)?|[^\s\w]|\w+")
-_WHOLE = re.compile(r"(\d+|\d{1,3}(?:,\d{3})+)(?:\.0+)?")
-_POINTS_OF_THOUSANDS = re.compile(r"\d{1,3}(?:\.000)+")
-_SIGNS = ("-", "−", "–", "—")
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
-"""Numbers in the answers of models, as ViperGPT's `coerce_to_numeric` reads them, with its faults mended.
+"""What ViperGPT makes of values: a number of a text, and an answer's text of what a program returned.
 
-As there: digits or number words, a leading minus, the first of a range (`10-15`), a year beside the name of a month;
-an integer unless there is a point; a text without a number comes back unchanged. Unlike there: the year of a date is
-found (it never is); the first number of a text is taken (all digits of the text were run together: `2 of 5` gave 25); a
-number is given back as it is.
+Numbers are read as by its `coerce_to_numeric`: digits or number words, a leading minus, the first of a range (`10-15`),
+a year beside the name of a month; an integer unless there is a point; a text without a number comes back unchanged. Its
+faults are mended: the year of a date is found (it never is), and the first number of a text is taken (all digits of the
+text were run together: `2 of 5` gave 25).
 
-What a program returned, as the text of an answer (ViperGPT's last step).
-
-The first of a list, or `no` where it is empty; `no` for nothing; yes and no for booleans and for the texts `true` and
-`false`; lower case. Beyond ViperGPT, a whole number that came out as a float is written without its `.0`.
+An answer is the first of a list, or `no` where it is empty; `no` for nothing; yes and no for booleans and for the texts
+`true` and `false`; lower case. Beyond ViperGPT, a whole number that came out as a float is written without its `.0`.
 """
 
 import re
@@ -35,6 +33,9 @@ _NUMBER = re.compile(
 _READ = 2_000
 """Characters in which a number is looked for."""
 _DIGITS = 300
+_TRUTH = {"true": "yes", "false": "no"}
+_LONGEST = 4_000
+"""Characters of an answer that are kept."""
 
 
 def coerce(text: str) -> int | float | str:
@@ -63,11 +64,6 @@ def words_to_number(text: str) -> int:
         elif word in _SCALES:
             total, part = total + max(part, 1) * _SCALES[word], 0
     return total + part
-
-
-_TRUTH = {"true": "yes", "false": "no"}
-_LONGEST = 4_000
-"""Characters of an answer that are kept."""
 
 
 def normalise(value: object) -> str:

@@ -12,9 +12,7 @@ left, …)` stops at the image's edges. `llm_query` works as a method and as a f
 `patch.inside(other)` is an EXTENSION of this project: whether what was found in one patch lies within the OUTLINE, not
 the box, of what was found in the other.
 
-ViperGPT's functions, beside the methods of `ImagePatch`; departures are listed in `cfeval.cvqa.programs.image_patch`.
-
-Which other attributes an attribute is told from, where a model compares descriptions of a part.
+The attributes that `alternatives` lists are those from which a model that compares descriptions tells another.
 """
 
 # ruff: noqa: ARG001
@@ -26,6 +24,12 @@ from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.values import NUMBERS, Image, ImagePatch, Machine, Native, collect, kind
 from cfeval.cvqa.programs.vision import Found
 
+MARGIN = 10
+"""Pixels by which a crop is grown on each side."""
+VERIFIED = 0.6
+"""The score above which an attribute is taken to be there."""
+DEFAULT_QUESTION = "What is this?"
+_NEUTRAL = "something else"
 _FAMILIES = (
     ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray"),
     ("wooden", "metal", "plastic", "glass", "stone", "leather", "paper"),
@@ -45,13 +49,6 @@ def alternatives(attribute: str) -> tuple[str, ...]:
     name = _SAME.get(name, name)
     family = next((family for family in _FAMILIES if name in family), ())
     return tuple(other for other in family if other != name)
-
-
-MARGIN = 10
-"""Pixels by which a crop is grown on each side."""
-VERIFIED = 0.6
-"""The score above which an attribute is taken to be there."""
-DEFAULT_QUESTION = "What is this?"
 
 
 def patch_of(image: Image) -> ImagePatch:
@@ -153,12 +150,12 @@ def _best_text_match(machine: Machine, self: ImagePatch, /, option_list: object,
     return options[max(range(len(options)), key=scores.__getitem__)]
 
 
-def _simple_query(machine: Machine, self: ImagePatch, /, question: object = None) -> str:
+def _patch_simple_query(machine: Machine, self: ImagePatch, /, question: object = None) -> str:
     return machine.eyes.ask(self.view(), DEFAULT_QUESTION if question is None else question)
 
 
-def _llm_query(machine: Machine, self: ImagePatch, /, question: object, long_answer: object = True) -> str:
-    return machine.eyes.tell(question, bool(long_answer))
+def _patch_llm_query(machine: Machine, self: ImagePatch, /, question: object, long_answer: object = True) -> str:
+    return _llm_query(machine, question, long_answer)
 
 
 def _compute_depth(machine: Machine, self: ImagePatch, /) -> float:
@@ -188,8 +185,8 @@ METHODS: dict[str, Callable[..., object]] = {
     "exists": _exists,
     "verify_property": _verify_property,
     "best_text_match": _best_text_match,
-    "simple_query": _simple_query,
-    "llm_query": _llm_query,
+    "simple_query": _patch_simple_query,
+    "llm_query": _patch_llm_query,
     "compute_depth": _compute_depth,
     "crop": _crop,
     "overlaps_with": _overlaps_with,
@@ -198,10 +195,7 @@ METHODS: dict[str, Callable[..., object]] = {
 """Of a patch; names and parameters are ViperGPT's."""
 
 
-_NEUTRAL = "something else"
-
-
-def _image_patch(
+def _whole_or_part(
     machine: Machine,
     /,
     image: object,
@@ -236,10 +230,10 @@ def _best_image_match(
     return best if return_index else patches[best]
 
 
-def _apart(machine: Machine, one: object, other: object, /) -> object:
+def _distance(machine: Machine, one: object, other: object, /) -> object:
     if isinstance(one, NUMBERS) and isinstance(other, NUMBERS):
         return abs(one - other)
-    return _between(a_patch(one, "distance"), a_patch(other, "distance"))
+    return _gap(a_patch(one, "distance"), a_patch(other, "distance"))
 
 
 def _bool_to_yesno(machine: Machine, /, bool_answer: object) -> str:
@@ -254,15 +248,15 @@ def _coerce_to_numeric(machine: Machine, /, string: object) -> object:
     return coerce(string)
 
 
-def _call_llm_query(machine: Machine, /, question: object, long_answer: object = True) -> str:
+def _llm_query(machine: Machine, /, question: object, long_answer: object = True) -> str:
     return machine.eyes.tell(question, bool(long_answer))
 
 
-def _call_simple_query(machine: Machine, /, question: object = None) -> str:
+def _simple_query(machine: Machine, /, question: object = None) -> str:
     return machine.eyes.ask(machine.eyes.root, DEFAULT_QUESTION if question is None else question)
 
 
-def _between(one: ImagePatch, other: ImagePatch) -> float:
+def _gap(one: ImagePatch, other: ImagePatch) -> float:
     """Between the nearest edges, in pixels; minus the IoU where the boxes overlap."""
     across = max(0, one.left - other.right, other.left - one.right)
     along = max(0, one.lower - other.upper, other.lower - one.upper)
@@ -280,14 +274,14 @@ def _area(patch: ImagePatch) -> int:
 
 _OFFERED: dict[str, Callable[..., object]] = {
     "best_image_match": _best_image_match,
-    "distance": _apart,
+    "distance": _distance,
     "bool_to_yesno": _bool_to_yesno,
     "coerce_to_numeric": _coerce_to_numeric,
-    "llm_query": _call_llm_query,
-    "simple_query": _call_simple_query,
+    "llm_query": _llm_query,
+    "simple_query": _simple_query,
 }
 SURFACE: dict[str, object] = {
     **{name: Native(name, run, traced=True) for name, run in _OFFERED.items()},
-    "ImagePatch": Native("ImagePatch", _image_patch, traced=True, type=(ImagePatch,)),
+    "ImagePatch": Native("ImagePatch", _whole_or_part, traced=True, type=(ImagePatch,)),
 }
 """By name; `ImagePatch` is also a type for `isinstance`."""

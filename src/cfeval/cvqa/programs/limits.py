@@ -1,10 +1,6 @@
-"""What a program may use, and the meter that counts it and stops the program when it is used up.
+"""What a program may use and the meter that stops it, why it failed, and what it did.
 
 The caps on single values also bound what a single operation costs, so that the clock is looked at often enough.
-
-Why a program failed: one clear line that says where, what, and what is allowed.
-
-What a program did: each call of the offered surface with its line, arguments and result, as short text.
 """
 
 import time
@@ -17,10 +13,15 @@ from cfeval.cvqa.records import TraceStep
 
 _LONGEST = 300
 """Characters of a reason; what a program names in it can be long."""
-
-
 PYTHON_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RuntimeError, MemoryError)
 """What an operation on a program's own values can raise; `RecursionError` is a `RuntimeError`."""
+_T = TypeVar("_T")
+_LOOK = 64
+"""Steps between two looks at the clock."""
+SHOWN = 160
+"""Characters of the arguments, and of the result, of a call."""
+KEPT = 1_000
+"""Calls that are kept; a last entry says that there were more."""
 
 
 class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cfeval
@@ -65,13 +66,6 @@ def from_python(error: Exception, line: int) -> ProgramFault:
     if isinstance(error, KeyError):
         return ProgramFault(f"there is no key {error}", line, kind)
     return ProgramFault(f"{kind}: {error}", line, kind)
-
-
-_T = TypeVar("_T")
-
-
-_LOOK = 64
-"""Steps between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -176,12 +170,6 @@ def _shown(count: int) -> str:
     return str(count) if count < 10**15 else "very many"
 
 
-SHOWN = 160
-"""Characters of the arguments, and of the result, of a call."""
-KEPT = 1_000
-"""Calls that are kept; a last entry says that there were more."""
-
-
 class Trace:
     """The calls of one run."""
 
@@ -199,6 +187,22 @@ class Trace:
     def steps(self) -> Sequence[TraceStep]:
         """The calls so far, in order."""
         return self._steps
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer's text, or why there is none; what was used and called either way."""
+
+    result: str
+    fault: str
+    steps: int
+    calls: int
+    trace: Sequence[TraceStep]
+
+
+def outcome(result: str, fault: str, meter: Meter, trace: Trace) -> Outcome:
+    """With what was used and called."""
+    return Outcome(result, fault, meter.steps, meter.calls, tuple(trace.steps))
 
 
 def cut(text: str) -> str:

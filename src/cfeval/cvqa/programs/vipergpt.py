@@ -1,43 +1,21 @@
 """Running ViperGPT's programs (ICCV 2023): `def execute_command(image)` and what it may use.
 
 A subset of Python, walked as a syntax tree: nothing is compiled or executed, and no name leads anywhere but to the
-functions in `cfeval.cvqa.programs.builtins`, `mathematics`, `surface` and the methods in `methods`.
-
-How a program ended, before its result is made into an answer.
+functions in `builtins`, `math_module` and `image_patch` of this package and to the methods in `methods`.
 """
 
 import ast
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cfeval.cvqa.programs.builtins import FUNCTIONS
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.image_patch import SURFACE
-from cfeval.cvqa.programs.limits import Broken, Budget, Meter, ProgramFault, Trace
+from cfeval.cvqa.programs.limits import Broken, Budget, Meter, Outcome, ProgramFault, Trace, outcome
 from cfeval.cvqa.programs.math_module import MATH
 from cfeval.cvqa.programs.parser import parse
 from cfeval.cvqa.programs.statements import run_statement
 from cfeval.cvqa.programs.values import Frame, Function, Image, Machine
 from cfeval.cvqa.programs.vision import Eyes, View, Vision
-from cfeval.cvqa.records import TraceStep
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The answer's text, or why there is none; what was used and called either way."""
-
-    result: str
-    fault: str
-    steps: int
-    calls: int
-    trace: Sequence[TraceStep]
-
-
-def outcome(result: str, fault: str, meter: Meter, trace: Trace) -> Outcome:
-    """With what was used and called."""
-    return Outcome(result, fault, meter.steps, meter.calls, tuple(trace.steps))
-
 
 ENTRY = "execute_command"
 _TOP = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)

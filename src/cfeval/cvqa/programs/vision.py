@@ -1,8 +1,7 @@
 """What a program may ask of an image, injected from outside: find, ask, match, depth, inside; and a language model.
 
-An implementation that lacks an operation raises `VisionError`; the program then fails with that reason.
-
-The one way from a program to the vision: every operation is counted, and what comes back is checked.
+An implementation that lacks an operation raises `VisionError`; the program then fails with that reason. A program
+reaches it by `Eyes` alone, where every operation is counted, and what comes back is checked.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from cfeval.cvqa.programs.limits import Broken, Meter, ProgramFault, clean
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the whole image; y points down, right and bottom are exclusive."""
+_T = TypeVar("_T")
 
 
 class VisionError(Exception):
@@ -78,9 +78,6 @@ class Vision(Protocol):
     def tell(self, question: str, long: bool) -> str:
         """What a language model replies to a text; short where `long` is false."""
         ...
-
-
-_T = TypeVar("_T")
 
 
 class Eyes:

@@ -9,11 +9,20 @@ from dataclasses import dataclass
 
 from cfeval.core.errors import nearest
 from cfeval.cvqa.programs.coercion import normalise
-from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Broken, Budget, Meter, ProgramFault, Trace, from_python
+from cfeval.cvqa.programs.limits import (
+    PYTHON_ERRORS,
+    Broken,
+    Budget,
+    Meter,
+    Outcome,
+    ProgramFault,
+    Trace,
+    from_python,
+    outcome,
+)
 from cfeval.cvqa.programs.parser import parsed
 from cfeval.cvqa.programs.text import glimpse
 from cfeval.cvqa.programs.values import Frame, Machine
-from cfeval.cvqa.programs.vipergpt import Outcome, outcome
 from cfeval.cvqa.programs.vision import Eyes, View, Vision, VisionError
 from cfeval.cvqa.programs.visprog_steps import STEPS, Step
 

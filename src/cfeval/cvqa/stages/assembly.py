@@ -23,6 +23,9 @@ from cfeval.cvqa.decisions_file import read_decisions, write_decisions
 from cfeval.cvqa.files import DraftsFiles, ReviewsFiles
 from cfeval.cvqa.records import CvqaBuild, Decision, Draft, Fate, Pair, Question, Review
 
+_Left = tuple[Fate, str]
+"""Why a draft is left out, and the reason in words."""
+
 
 @dataclass(frozen=True)
 class Assembly:
@@ -30,10 +33,6 @@ class Assembly:
 
     build: CvqaBuild
     pair: Pair | None = None
-
-
-_Left = tuple[Fate, str]
-"""Why a draft is left out, and the reason in words."""
 
 
 def assembled(
@@ -77,31 +76,17 @@ def _left_out(draft: Draft, review: Review | None, decision: Decision, people: b
         return "not written", f"{draft.status}: {draft.reason}"
     if decision.accept == "no":
         return "rejected", decision.comment
-    sums = _sum_fault(draft)
+    sums = check_sum(draft.step2, draft.original.answer, draft.answer) if draft.type == "direct" else None
     if decision.accept == "yes":
         corrected = bool(decision.question or decision.answer)
-        return ("wrong sum", sums) if sums and not corrected else None
-    if sums:
-        return "wrong sum", sums
-    if _without_sum(draft):
+        return ("wrong sum", sums.reason) if sums and sums.reason and not corrected else None
+    if sums and sums.reason:
+        return "wrong sum", sums.reason
+    if sums and sums.verdict == "no sum":
         return "no sum", "step 2 states no sum that could be recomputed; a person can accept the draft"
     if fault := _step_fault(draft):
         return "inconsistent", fault
     return _unreviewed(review) or (("undecided", "") if people else None)
-
-
-def _sum_fault(draft: Draft) -> str:
-    """What is wrong with the sum of a direct draft; empty where it agrees or there is none."""
-    if draft.type != "direct":
-        return ""
-    return check_sum(draft.step2, draft.original.answer, draft.answer).reason
-
-
-def _without_sum(draft: Draft) -> bool:
-    """Whether a number was worked out in a way that nobody can recompute."""
-    if draft.type != "direct":
-        return False
-    return check_sum(draft.step2, draft.original.answer, draft.answer).verdict == "no sum"
 
 
 def _step_fault(draft: Draft) -> str:

@@ -27,8 +27,11 @@ BATCH = 256
 STAGE = "drafts"
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _ANSWERS: dict[Wanted, str] = {"direct": "0|[1-9][0-9]{0,8}", "boolean": "yes|no"}
+_OF_COCO = ("vqav2", "okvqa")
+"""Data sets in VQA's layout, whose image ids are COCO's."""
 NameOf = Callable[[Sample], tuple[str, int | None]]
 """The name that a published set would give a sample's image, and its number in COCO."""
+_Source = tuple[Sample, Question, Wanted]
 
 
 class Skipped:
@@ -91,9 +94,6 @@ def source(sample: Sample) -> tuple[Question, Wanted] | None:
     return None
 
 
-_Source = tuple[Sample, Question, Wanted]
-
-
 def _sources(samples: Iterable[Sample], skipped: Skipped) -> Iterator[_Source]:
     for sample in samples:
         found = source(sample)
@@ -149,10 +149,6 @@ def _draft(sample: Sample, original: Question, kind: Wanted, reply: BuildReply, 
 
 def _by_id(sample: Sample) -> tuple[str, None]:
     return f"{sample.id}.png", None
-
-
-_OF_COCO = ("vqav2", "okvqa")
-"""Data sets in VQA's layout, whose image ids are COCO's."""
 
 
 def run(

@@ -1,7 +1,4 @@
-"""File the pairs of a set of questions with their pictures, cut into shards by a hash of the id.
-
-Write pairs of questions as the published CSV, for other tools.
-"""
+"""The pairs of a set of questions: filed with their pictures, and written as the published CSV for other tools."""
 
 from itertools import chain
 from pathlib import Path
@@ -49,9 +46,5 @@ def run_export(
     --shards 1.
     """
     files = whole_or_shards_of_all(questions)
-    pairs = chain.from_iterable(read_jsonl(file, Pair) for file in files)
-    write_questions(out, (_row(number, pair) for number, pair in enumerate(pairs, start=1)))
-
-
-def _row(number: int, pair: Pair) -> CvqaRow:
-    return CvqaRow(number, pair.img_path, pair.original, pair.counterfactual, pair.type)
+    pairs = enumerate(chain.from_iterable(read_jsonl(file, Pair) for file in files), start=1)
+    write_questions(out, (CvqaRow(n, one.img_path, one.original, one.counterfactual, one.type) for n, one in pairs))

@@ -1,11 +1,7 @@
-"""Lays out the puzzles about dots (types 4 to 6): two rows of three circles, with dots in them.
-
-Lays out the puzzles about flowers (types 1 to 3): two polygons, and flowers in the four regions that they make.
-
-Polygons and packed discs, the same on every CPU.
+"""Lays puzzles out: two polygons with flowers (types 1 to 3), or two rows of three circles with dots (types 4 to 6).
 
 Only correctly rounded operations (+ − × ÷ and comparisons, float64) decide anything; sines and cosines are rounded
-before they are used. Points are arrays of x and y.
+before they are used: so polygons and packed discs are the same on every CPU. Points are arrays of x and y.
 """
 
 import math
@@ -39,117 +35,7 @@ from cfeval.cvqa.synthetic.records import (
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-
-def star(rng: random.Random, centre: Point, radii: Point, corners: int) -> tuple[Point, ...]:
-    """A random polygon that can be seen whole from its centre, its vertices on whole pixels.
-
-    Args:
-        rng: draws the angles between neighbouring vertices and the distances from the centre.
-        centre: x and y, pixels.
-        radii: half its width and height, about; a vertex is nearer or farther by 18 % at most.
-        corners: the number of vertices, four at least: so no two neighbours are half a turn apart, and no sides cross.
-    """
-    gaps = [rng.uniform(0.7, 1.3) for _ in range(corners)]
-    angle = rng.uniform(0, 2 * math.pi)
-    vertices = []
-    for gap in gaps:
-        far = rng.uniform(0.82, 1.18)
-        x = centre[0] + radii[0] * far * round(math.cos(angle), 9)
-        y = centre[1] + radii[1] * far * round(math.sin(angle), 9)
-        vertices.append((float(round(x)), float(round(y))))
-        angle += 2 * math.pi * gap / sum(gaps)
-    return tuple(vertices)
-
-
-def clearance(vertices: Sequence[Point], x: Floats, y: Floats) -> tuple[Bools, Floats]:
-    """Whether points lie in a polygon (even-odd rule), and the square of their distance from its edges."""
-    inside = np.zeros(x.shape, dtype=bool)
-    squared = np.full(x.shape, np.inf)
-    for (x1, y1), (x2, y2) in zip(vertices, (*vertices[1:], vertices[0]), strict=True):
-        dx, dy = x2 - x1, y2 - y1
-        along = ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy)
-        along = np.minimum(np.maximum(along, 0), 1)
-        off_x, off_y = x - x1 - along * dx, y - y1 - along * dy
-        squared = np.minimum(squared, off_x * off_x + off_y * off_y)
-        if dy:
-            inside ^= ((y1 <= y) != (y2 <= y)) & (x < x1 + (y - y1) * (dx / dy))
-    return inside, squared
-
-
-def packed(rng: random.Random, x: Floats, y: Floats, count: int, apart: float) -> list[tuple[int, int]] | None:
-    """So many of the points, each drawn uniformly among those at least `apart` from all drawn before.
-
-    None where they run out. The points are on whole pixels.
-    """
-    taken: list[tuple[int, int]] = []
-    while len(taken) < count and len(x):
-        pick = rng.randrange(len(x))
-        here_x, here_y = x[pick], y[pick]
-        taken.append((int(here_x), int(here_y)))
-        free = (x - here_x) ** 2 + (y - here_y) ** 2 >= apart * apart
-        x, y = x[free], y[free]
-    return taken if len(taken) == count else None
-
-
-CIRCLES = 6
-MAXIMA = (4, 8)
-"""The least and the greatest number of dots in the circle that holds the most.
-
-In the published type 6 this maximum is uniform, and every other circle holds a uniform number below it. That gives the
-observed ranges and means of all three types, and differences between the two largest of 1 to 5 in 344, 113, 33, 8 and 2
-of 500 questions, where 343, 118, 27, 8 and 4 are observed.
-"""
-_ROWS, _COLUMNS = 2, 3
-_SWAY = 5, 28
-"""How far a circle is off the middle of its place at most, across and down: less than would make the order unclear."""
-
-
-def draw_dot_counts(rng: random.Random) -> tuple[int, ...]:
-    """How many dots each circle holds; one circle holds more than any other."""
-    most = rng.randint(*MAXIMA)
-    largest = rng.randrange(CIRCLES)
-    return tuple(most if place == largest else rng.randint(1, most - 1) for place in range(CIRCLES))
-
-
-def lay_out_dots(rng: random.Random, counts: Sequence[int], size: int) -> DotScene:
-    """Draw circles, each in a place of its own, and dots in them."""
-    first, second, third, fourth, fifth, sixth = (
-        _circle(rng, place, count, size) for place, count in enumerate(counts)
-    )
-    return DotScene(circles=(first, second, third, fourth, fifth, sixth))
-
-
-def _circle(rng: random.Random, place: int, dots: int, size: int) -> Circle:
-    row, column = divmod(place, _COLUMNS)
-    radius = rng.randint(*CIRCLE_RADII)
-    x = SIZE * (2 * column + 1) // (2 * _COLUMNS) + rng.randint(-_SWAY[0], _SWAY[0])
-    y = SIZE * (2 * row + 1) // (2 * _ROWS) + rng.randint(-_SWAY[1], _SWAY[1])
-    scale = size / SIZE
-    small = scaled(DOT_RADIUS, size)
-    middle_x, middle_y = round(x * scale), round(y * scale)
-    return Circle(
-        x=middle_x,
-        y=middle_y,
-        radius=round(radius * scale),
-        dots=tuple(
-            Dot(x=middle_x + round(dx * scale), y=middle_y + round(dy * scale), radius=small)
-            for dx, dy in _offsets(rng, radius, dots)
-        ),
-    )
-
-
-def _offsets(rng: random.Random, radius: int, dots: int) -> list[tuple[int, int]]:
-    """Places of dots from the centre of a circle: off its line, and off each other."""
-    reach = radius - CIRCLE_LINE - GAP - DOT_RADIUS
-    line = np.arange(-reach, reach + 1, dtype=np.float64)
-    x, y = (axis.ravel() for axis in np.meshgrid(line, line))
-    near = x * x + y * y <= reach * reach
-    while (found := packed(rng, x[near], y[near], dots, 2 * DOT_RADIUS + GAP)) is None:
-        pass
-    return found
-
-
+Places = dict[RegionName, list[tuple[int, int]]]
 MOST = 12
 """Flowers in a region at most."""
 ROOM = {6: 5, 7: 7, 8: 9, 9: 10, 10: 12, 11: 10, 12: 47}
@@ -164,9 +50,17 @@ _HALF_WIDTHS = (106.0, 142.0)
 _OFFSETS = (36.0, 68.0)
 _CORNERS = (4, 5, 6, 7)
 _TRIES = 3
+CIRCLES = 6
+MAXIMA = (4, 8)
+"""The least and the greatest number of dots in the circle that holds the most.
 
-
-Places = dict[RegionName, list[tuple[int, int]]]
+In the published type 6 this maximum is uniform, and every other circle holds a uniform number below it. That gives the
+observed ranges and means of all three types, and differences between the two largest of 1 to 5 in 344, 113, 33, 8 and 2
+of 500 questions, where 343, 118, 27, 8 and 4 are observed.
+"""
+_ROWS, _COLUMNS = 2, 3
+_SWAY = 5, 28
+"""How far a circle is off the middle of its place at most, across and down: less than would make the order unclear."""
 
 
 def draw_flower_counts(rng: random.Random) -> dict[RegionName, int]:
@@ -252,3 +146,99 @@ def _places(rng: random.Random, outlines: tuple[tuple[Point, ...], tuple[Point, 
             return None
         places[region] = found
     return places
+
+
+def draw_dot_counts(rng: random.Random) -> tuple[int, ...]:
+    """How many dots each circle holds; one circle holds more than any other."""
+    most = rng.randint(*MAXIMA)
+    largest = rng.randrange(CIRCLES)
+    return tuple(most if place == largest else rng.randint(1, most - 1) for place in range(CIRCLES))
+
+
+def lay_out_dots(rng: random.Random, counts: Sequence[int], size: int) -> DotScene:
+    """Draw circles, each in a place of its own, and dots in them."""
+    first, second, third, fourth, fifth, sixth = (
+        _circle(rng, place, count, size) for place, count in enumerate(counts)
+    )
+    return DotScene(circles=(first, second, third, fourth, fifth, sixth))
+
+
+def _circle(rng: random.Random, place: int, dots: int, size: int) -> Circle:
+    row, column = divmod(place, _COLUMNS)
+    radius = rng.randint(*CIRCLE_RADII)
+    x = SIZE * (2 * column + 1) // (2 * _COLUMNS) + rng.randint(-_SWAY[0], _SWAY[0])
+    y = SIZE * (2 * row + 1) // (2 * _ROWS) + rng.randint(-_SWAY[1], _SWAY[1])
+    scale = size / SIZE
+    small = scaled(DOT_RADIUS, size)
+    middle_x, middle_y = round(x * scale), round(y * scale)
+    return Circle(
+        x=middle_x,
+        y=middle_y,
+        radius=round(radius * scale),
+        dots=tuple(
+            Dot(x=middle_x + round(dx * scale), y=middle_y + round(dy * scale), radius=small)
+            for dx, dy in _offsets(rng, radius, dots)
+        ),
+    )
+
+
+def _offsets(rng: random.Random, radius: int, dots: int) -> list[tuple[int, int]]:
+    """Places of dots from the centre of a circle: off its line, and off each other."""
+    reach = radius - CIRCLE_LINE - GAP - DOT_RADIUS
+    line = np.arange(-reach, reach + 1, dtype=np.float64)
+    x, y = (axis.ravel() for axis in np.meshgrid(line, line))
+    near = x * x + y * y <= reach * reach
+    while (found := packed(rng, x[near], y[near], dots, 2 * DOT_RADIUS + GAP)) is None:
+        pass
+    return found
+
+
+def star(rng: random.Random, centre: Point, radii: Point, corners: int) -> tuple[Point, ...]:
+    """A random polygon that can be seen whole from its centre, its vertices on whole pixels.
+
+    Args:
+        rng: draws the angles between neighbouring vertices and the distances from the centre.
+        centre: x and y, pixels.
+        radii: half its width and height, about; a vertex is nearer or farther by 18 % at most.
+        corners: the number of vertices, four at least: so no two neighbours are half a turn apart, and no sides cross.
+    """
+    gaps = [rng.uniform(0.7, 1.3) for _ in range(corners)]
+    angle = rng.uniform(0, 2 * math.pi)
+    vertices = []
+    for gap in gaps:
+        far = rng.uniform(0.82, 1.18)
+        x = centre[0] + radii[0] * far * round(math.cos(angle), 9)
+        y = centre[1] + radii[1] * far * round(math.sin(angle), 9)
+        vertices.append((float(round(x)), float(round(y))))
+        angle += 2 * math.pi * gap / sum(gaps)
+    return tuple(vertices)
+
+
+def clearance(vertices: Sequence[Point], x: Floats, y: Floats) -> tuple[Bools, Floats]:
+    """Whether points lie in a polygon (even-odd rule), and the square of their distance from its edges."""
+    inside = np.zeros(x.shape, dtype=bool)
+    squared = np.full(x.shape, np.inf)
+    for (x1, y1), (x2, y2) in zip(vertices, (*vertices[1:], vertices[0]), strict=True):
+        dx, dy = x2 - x1, y2 - y1
+        along = ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy)
+        along = np.minimum(np.maximum(along, 0), 1)
+        off_x, off_y = x - x1 - along * dx, y - y1 - along * dy
+        squared = np.minimum(squared, off_x * off_x + off_y * off_y)
+        if dy:
+            inside ^= ((y1 <= y) != (y2 <= y)) & (x < x1 + (y - y1) * (dx / dy))
+    return inside, squared
+
+
+def packed(rng: random.Random, x: Floats, y: Floats, count: int, apart: float) -> list[tuple[int, int]] | None:
+    """So many of the points, each drawn uniformly among those at least `apart` from all drawn before.
+
+    None where they run out. The points are on whole pixels.
+    """
+    taken: list[tuple[int, int]] = []
+    while len(taken) < count and len(x):
+        pick = rng.randrange(len(x))
+        here_x, here_y = x[pick], y[pick]
+        taken.append((int(here_x), int(here_y)))
+        free = (x - here_x) ** 2 + (y - here_y) ** 2 >= apart * apart
+        x, y = x[free], y[free]
+    return taken if len(taken) == count else None

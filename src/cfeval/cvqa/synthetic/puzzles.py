@@ -1,8 +1,7 @@
 """Makes puzzles: everything follows from a seed and the puzzle's number.
 
-The options of a question (recovered from the published 6,000 lists; the paper says only that they are random).
-
-The six templates, byte for byte as the published CSV writes them, slips of grammar included (C-VQA, Table 2).
+The six templates stand here byte for byte as the published CSV writes them, slips of grammar included (C-VQA, Table 2).
+How options are drawn is recovered from the published 6,000 lists; the paper says only that they are random.
 """
 
 import random
@@ -16,26 +15,35 @@ from cfeval.cvqa.synthetic.icons import DESIGNS
 from cfeval.cvqa.synthetic.records import FLOWER_TYPES, SIZE, Puzzle, PuzzleType, RegionName
 
 Four = tuple[int, int, int, int]
-
-
 BELOW, ABOVE = 5, 6
 """A wrong option is at most so much below and above the right answer, and never negative."""
-
-
-def wrong_values(right: int) -> list[int]:
-    """All that can be a wrong option beside this answer."""
-    return [value for value in range(max(0, right - BELOW), right + ABOVE + 1) if value != right]
-
-
-def draw_options(rng: random.Random, right: int) -> Four:
-    """The answer and three different wrong ones, shuffled."""
-    first, second, third, fourth = rng.sample([right, *rng.sample(wrong_values(right), 3)], 4)
-    return first, second, third, fourth
-
-
-def letter_of(options: Sequence[int], right: int) -> str:
-    """The letter that the right answer has among the options."""
-    return LETTERS[options.index(right)]
+ORIGINAL: dict[PuzzleType, str] = {
+    "abs_counting_1": "How many flowers are outside the {first} polygons?",
+    "abs_counting_2": "How many flowers are inside the {first} polygons?",
+    "abs_counting_3": "How many flowers are inside the {first} polygons?",
+    "abs_counting_4": "How many dots are there in all the circles together?",
+    "abs_counting_5": "How many dots are there in the top three circles together?",
+    "abs_counting_6": "How many dots do a circle contain at most?",
+}
+COUNTERFACTUAL: dict[PuzzleType, str] = {
+    "abs_counting_1": "How many flowers would be outside the {first} polygons if all polygons were {first}?",
+    "abs_counting_2": (
+        "How many flowers would be inside {first} polygons if we removed {removed} flowers in {first} polygons?"
+    ),
+    "abs_counting_3": (
+        "How many flowers would be inside {first} polygons if all flowers in {second} polygons were removed?"
+    ),
+    "abs_counting_4": (
+        "How many dots would there be in all the circles together if {removed} dots were removed from the circles?"
+    ),
+    "abs_counting_5": (
+        "How many dots would there be in the top three circles together "
+        "if the two rightmost circles and dots in them were removed from the circles?"
+    ),
+    "abs_counting_6": (
+        "How many dots would a circle contain at most if one of the circles with most dots were removed?"
+    ),
+}
 
 
 def make_puzzle(
@@ -112,33 +120,20 @@ def dot_answer(kind: PuzzleType, counts: Sequence[int], changed: bool = False) -
     return sorted(counts)[-2 if changed else -1]
 
 
-ORIGINAL: dict[PuzzleType, str] = {
-    "abs_counting_1": "How many flowers are outside the {first} polygons?",
-    "abs_counting_2": "How many flowers are inside the {first} polygons?",
-    "abs_counting_3": "How many flowers are inside the {first} polygons?",
-    "abs_counting_4": "How many dots are there in all the circles together?",
-    "abs_counting_5": "How many dots are there in the top three circles together?",
-    "abs_counting_6": "How many dots do a circle contain at most?",
-}
-COUNTERFACTUAL: dict[PuzzleType, str] = {
-    "abs_counting_1": "How many flowers would be outside the {first} polygons if all polygons were {first}?",
-    "abs_counting_2": (
-        "How many flowers would be inside {first} polygons if we removed {removed} flowers in {first} polygons?"
-    ),
-    "abs_counting_3": (
-        "How many flowers would be inside {first} polygons if all flowers in {second} polygons were removed?"
-    ),
-    "abs_counting_4": (
-        "How many dots would there be in all the circles together if {removed} dots were removed from the circles?"
-    ),
-    "abs_counting_5": (
-        "How many dots would there be in the top three circles together "
-        "if the two rightmost circles and dots in them were removed from the circles?"
-    ),
-    "abs_counting_6": (
-        "How many dots would a circle contain at most if one of the circles with most dots were removed?"
-    ),
-}
+def draw_options(rng: random.Random, right: int) -> Four:
+    """The answer and three different wrong ones, shuffled."""
+    first, second, third, fourth = rng.sample([right, *rng.sample(wrong_values(right), 3)], 4)
+    return first, second, third, fourth
+
+
+def wrong_values(right: int) -> list[int]:
+    """All that can be a wrong option beside this answer."""
+    return [value for value in range(max(0, right - BELOW), right + ABOVE + 1) if value != right]
+
+
+def letter_of(options: Sequence[int], right: int) -> str:
+    """The letter that the right answer has among the options."""
+    return LETTERS[options.index(right)]
 
 
 def original_of(puzzle: Puzzle) -> Question:
