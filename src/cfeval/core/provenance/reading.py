@@ -11,7 +11,7 @@ from pathlib import Path
 from cfeval.core.provenance.plans import MEMORY
 from cfeval.core.provenance.sources import PACKAGE, ROOT
 
-OUTSIDE = (str(ROOT / PACKAGE / "calls" / "prices.yaml"),)
+OUTSIDE = (str(ROOT / PACKAGE / "inference" / "remote" / "prices.yaml"),)
 """Files of the package on which no result rests."""
 COPIES = ".snakemake/storage"
 """Where Snakemake puts its copies of what a storage provider keeps."""
