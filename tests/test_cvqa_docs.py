@@ -89,7 +89,7 @@ def test_every_plug_in_of_cvqa_is_in_the_guide_with_its_options(family: str, nam
     page, heading = PLUGINS[family]
     lines = table(f"`backend` of `{heading}`", page).splitlines()
     [line] = [line for line in lines if line.startswith(f"| `{name}` |")]
-    options = set(offered(family, name).Options.model_fields)
+    options = set(offered(family, name).Plugin.model_fields)
     named = set(re.findall(r"`(\w+)`", line.split("|")[3]))
     assert options <= named <= options | VALUES
     assert bool(named) == (line.split("|")[3].strip() != "none")
@@ -170,7 +170,7 @@ def test_the_example_of_a_vision_works(tmp_path: Path) -> None:
     module = loaded(tmp_path / "bright.py", source)
     pixels = np.zeros((8, 12, 3), np.uint8)
     pixels[1:3, 1:4] = pixels[5:7, 8:11] = 255
-    view, vision = View(Picture.from_pixels(pixels), (0, 0, 12, 8)), module.build(module.Options())
+    view, vision = View(Picture.from_pixels(pixels), (0, 0, 12, 8)), module.Plugin().build()
     count = "def execute_command(image):\n    return len(ImagePatch(image).find({!r}))"
     assert [one.box for one in vision.find(view, "bright thing")] == [(1, 1, 4, 3), (8, 5, 11, 7)]
     assert run_program("vipergpt", count.format("bright thing"), view, vision).result == "2"

@@ -1,14 +1,8 @@
-"""What everyone offers who answers questions about images: a model that is asked, a program, chance.
+"""What the families of plug-ins of this study offer, and what their requests and replies hold.
 
-What everyone offers who turns a question into a counterfactual one, in the paper's steps (C-VQA, Appendix B).
-
-What everyone offers who checks a drafted question against its image (C-VQA, Section 3.2).
-
-What everyone offers who writes a program that answers a question. It sees the question, not the image.
-
-What every set of question pairs offers.
-
-Vision operations for programs; the protocol and its types stand in `cfeval.cvqa.programs.vision`.
+Answerers answer questions about images, builders turn a question into a counterfactual one in the paper's steps (C-VQA,
+Appendix B), checkers check such a draft against its image (Section 3.2), programmers write a program from a question
+alone, and question sets give pairs of questions. For the family vision see `cfeval.cvqa.programs.vision`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +11,6 @@ from typing import Literal, Protocol
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Metadata, Status
-from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
 from cfeval.cvqa.records import Language, PairType, ProgramRun, Question, Side
 
 
@@ -193,6 +186,3 @@ class QuestionSet(Protocol):
     def skipped(self) -> tuple[str, ...]:
         """One line for each row that `pairs` left out, after it is exhausted."""
         ...
-
-
-__all__ = ["Box", "Found", "View", "Vision", "VisionError"]

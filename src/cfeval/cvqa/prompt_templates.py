@@ -1,20 +1,20 @@
-"""How a question is put to each family of models (C-VQA, Section 4.1): the phrases they were trained on.
+"""How a question is put to each family of models (C-VQA, Section 4.1), and where the study's own templates lie.
 
-From the authors' scripts (github.com/Letian2003/C-VQA, `scripts/run_eval_*.py`, November 2023); that for options stands
-there as a comment. Chain of thought: the phrase of Table 4 after the question, inside the family's template, as the
-paper says no more of it than that it is "post-pended to the questions".
-
-Where the templates of the cvqa study lie: `cfeval/cvqa/prompts/FORM/`, or a folder of the user's own.
+The phrases are those the models were trained on, from the authors' scripts (github.com/Letian2003/C-VQA,
+`scripts/run_eval_*.py`, November 2023); that for options stands there as a comment. Chain of thought: the phrase of
+Table 4 after the question, inside the family's template, as the paper says no more of it than that it is "post-pended
+to the questions".
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+
+from pydantic import Field, field_validator
 
 from cfeval.cvqa.csv_format import LETTERS, read_choices
-from cfeval.inference.prompts import AskingOptions
+from cfeval.inference.prompts import ChatPlugin
 
 COT = "Let's think step by step:"
 
@@ -81,10 +81,13 @@ def _thinking(question: str, cot: bool) -> str:
     return f"{question} {COT}" if cot else question
 
 
-Options = TypeVar("Options", bound=AskingOptions)
+class CvqaChatPlugin(ChatPlugin):
+    """One that asks a chat model, by the templates of this study where the user names no folder."""
 
+    prompts: str = Field("", validate_default=True)
+    """Folder with own templates; empty: the package's."""
 
-def with_templates(options: Options) -> Options:
-    """The options with the package's templates of this study where the user names no folder."""
-    shipped = Path(str(resources.files("cfeval.cvqa"))) / "prompts"
-    return options if options.prompts else options.model_copy(update={"prompts": str(shipped)})
+    @field_validator("prompts")
+    @classmethod
+    def _shipped(cls, folder: str) -> str:
+        return folder or str(Path(str(resources.files("cfeval.cvqa"))) / "prompts")

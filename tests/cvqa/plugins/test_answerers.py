@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import BackendError, InputError, ParamsError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
-from cfeval.cvqa.plugins.answerers.chat import Chat, Options
+from cfeval.cvqa.plugins.answerers.chat import Chat, Plugin
 from cfeval.cvqa.prompt_templates import COT
 from cfeval.cvqa.records import PairType
 from cfeval.inference.chat import ChatReply
@@ -31,7 +31,7 @@ def request(
 
 def asked_of(model: FakeChat, *questions: str, **options: Any) -> list[AnswerReply]:
     """Replies of a model that is asked directly."""
-    who = Chat(model, Options(model=SCRIPTED, **options))
+    who = Chat(model, Plugin(model=SCRIPTED, **options))
     return who.answer([request(text, f"i{n}", n) for n, text in enumerate(questions)])
 
 

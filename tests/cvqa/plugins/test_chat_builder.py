@@ -11,8 +11,7 @@ from cfeval.cvqa.building.arithmetic import check_sum
 from cfeval.cvqa.building.steps import Steps, numbers_fault, read_steps, turn_fault, write_steps
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, CheckReply, CheckRequest, Wanted
 from cfeval.cvqa.plugins.builders import chat as builders
-from cfeval.cvqa.plugins.checkers.chat import FORM, Chat, Options
-from cfeval.cvqa.prompt_templates import with_templates
+from cfeval.cvqa.plugins.checkers.chat import FORM, Chat, Plugin
 from cfeval.cvqa.records import Question
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import fill_marked, question
@@ -29,14 +28,14 @@ SPEC: dict[str, Any] = {"model": {"backend": "scripted"}}
 
 def built(*said: str | ChatReply, kind: Wanted = "direct") -> tuple[BuildReply, FakeChat]:
     model = FakeChat(*said)
-    builder = builders.Chat(model, with_templates(builders.Options(**SPEC)))
+    builder = builders.Chat(model, builders.Plugin(**SPEC))
     answer = "3" if kind == "direct" else "yes"
     return builder.build([BuildRequest("i", QUESTION, answer, kind, 1)])[0], model
 
 
 def checked(*said: str) -> tuple[CheckReply, FakeChat]:
     model = FakeChat(*said)
-    checker = Chat(model, question(with_templates(Options(**SPEC)), FORM))
+    checker = Chat(model, question(Plugin(**SPEC), FORM))
     request = CheckRequest(
         "i",
         picture(),

@@ -9,7 +9,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
-from cfeval.cvqa.plugins.programmers.chat import Chat, Options, cut_program
+from cfeval.cvqa.plugins.programmers.chat import Chat, Plugin, cut_program
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.records import Language
@@ -80,7 +80,7 @@ def test_a_reply_without_a_program_is_unparsable(text: str, language: Language) 
 
 
 def write(model: FakeChat, language: Language = "vipergpt", **options: Any) -> ProgramReply:
-    writer = Chat(model, Options(model=SPEC, **options))
+    writer = Chat(model, Plugin(model=SPEC, **options))
     [reply] = writer.write([ProgramRequest("i", "How many {dots} are there?", "direct", language, 7)])
     return reply
 

@@ -15,7 +15,7 @@ from cfeval.cvqa.stages.assembly import Assembly, assembled
 from cfeval.cvqa.stages.drafts import Skipped, drafts, in_coco, source
 from cfeval.cvqa.stages.reviews import reviews
 from cfeval.datasets.sample import Sample, Scoring
-from cfeval.testbed.plugins.builders_grammar import Grammar, Options
+from cfeval.testbed.plugins.builders_grammar import Grammar, Plugin
 from cfeval.testbed.render import render
 from tests.testbed.recount import recount
 from tests.testbed.scenes import recorded
@@ -52,7 +52,7 @@ def fault(builder: Grammar, draft: Draft) -> str:
 
 @pytest.mark.parametrize("err", [0.0, 0.3, 1.0])
 def test_every_wrong_draft_is_caught_and_no_right_one_is_dropped(err: float, samples: list[Sample]) -> None:
-    builder = Grammar(Options(err=err))
+    builder = Grammar(Plugin(err=err))
     skipped = Skipped()
     written = list(drafts(samples, builder, SEED, skipped))
     said = reviews(written, picture_of, registry.build("checkers", {"backend": "scene"}), SEED)
@@ -74,20 +74,20 @@ def test_every_wrong_draft_is_caught_and_no_right_one_is_dropped(err: float, sam
 
 
 def test_without_the_second_model_nothing_enters(samples: list[Sample]) -> None:
-    written = list(drafts(samples, Grammar(Options()), SEED, Skipped()))
+    written = list(drafts(samples, Grammar(Plugin()), SEED, Skipped()))
     results = assembled(written, {}, {}, people=False)
     assert {result.build.fate for result in results} == {"not reviewed"}
 
 
 def test_drafts_are_the_same_for_the_same_seed(samples: list[Sample]) -> None:
     def made(seed: int) -> list[Draft]:
-        return list(drafts(samples[:20], Grammar(Options(err=0.3)), seed, Skipped()))
+        return list(drafts(samples[:20], Grammar(Plugin(err=0.3)), seed, Skipped()))
 
     assert made(1) == made(1) != made(2)
 
 
 def test_a_draft_holds_the_number_that_its_sum_gives(samples: list[Sample]) -> None:
-    for draft in drafts(samples[:20], Grammar(Options()), SEED, Skipped()):
+    for draft in drafts(samples[:20], Grammar(Plugin()), SEED, Skipped()):
         assert draft.arithmetic == (int(draft.answer) if draft.type == "direct" else None)
         assert (draft.img_path, draft.coco) == (f"{draft.id}.png", None)
 

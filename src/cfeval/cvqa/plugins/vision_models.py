@@ -8,8 +8,9 @@ from typing import Any
 from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
+from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
-from cfeval.core.registry import Component, Diagnostic, PluginOptions
+from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive
 from cfeval.cvqa.programs.vision import Box, View, VisionError
 from cfeval.inference.chat import ChatModel, ChatRequest, Turn, hold, one_request
@@ -20,20 +21,73 @@ TEMPLATES = ("ask", "tell", "tell_short")
 """The prompts: a question about a part of an image; a text for a language model, answered at length or shortly."""
 
 
-class LlmOptions(PluginOptions):
-    """Which language model answers, and with which prompts."""
+class TellingPlugin(Plugin):
+    """A vision whose operation `tell` a language model does, where one is named: which, and with which prompts."""
 
     llm: dict[str, Any] | None = None
     """The chat model that `tell` puts its text to: its backend and options."""
     prompts: str = ""
     """Folder with own templates, ask.md, tell.md and tell_short.md, which name {question}; empty: the package's."""
 
+    def chats(self) -> dict[str, dict[str, Any]]:
+        """The specifications of the chat models, by the option that names them."""
+        return {"llm": self.llm} if self.llm is not None else {}
 
-class TalkOptions(LlmOptions):
-    """Which chat models answer, and with which prompts."""
+    def components(self) -> tuple[Component, ...]:
+        """The chat models."""
+        return tuple(("chat", spec) for spec in self.chats().values())
 
-    vqa: dict[str, Any] | None = None
-    """The chat model that `ask` puts its question to, with the part of the image: its backend and options."""
+    def dependencies(self) -> tuple[str, ...]:
+        """The templates, where something is asked."""
+        names = TEMPLATES if self.chats() else ()
+        return tuple(str(prompt_file(name, protocol=_FOLDER, study="cvqa", folder=self._own)) for name in names)
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Templates that cannot be filled."""
+        for name in TEMPLATES if self.chats() else ():
+            try:
+                fill(self.template(name), question="")
+            except InputError as error:
+                yield Diagnostic(False, f"{name}.md: {error}")
+
+    def template(self, name: str) -> str:
+        """The template of that name."""
+        return load_prompt(name, protocol=_FOLDER, study="cvqa", folder=self._own)
+
+    @property
+    def _own(self) -> Path | None:
+        return Path(self.prompts) if self.prompts else None
+
+
+class Talk:
+    """The chat models of a vision, where they are named; `backend` is what errors call the vision."""
+
+    def __init__(self, options: TellingPlugin, backend: str) -> None:
+        self._backend = backend
+        self._models: dict[str, ChatModel] = {
+            name: registry.build("chat", spec) for name, spec in options.chats().items()
+        }
+        self._templates = {name: options.template(name) for name in TEMPLATES} if self._models else {}
+
+    def ask(self, view: View, question: str) -> str:
+        """What the model says to a question about the part."""
+        seed = derive(view.seed, "ask", *map(str, view.box), question)
+        return self._say("vqa", "ask", Turn("user", question, part(view)), view.item, seed)
+
+    def tell(self, question: str, long: bool) -> str:
+        """What the model says to a text. The seed hangs on the text alone: the same text has the same reply."""
+        name = "tell" if long else "tell_short"
+        return self._say("llm", name, Turn("user", question), "tell", derive(0, name, question))
+
+    def _say(self, option: str, template: str, turn: Turn, item: str, seed: int) -> str:
+        if option not in self._models:
+            what = "no answers to questions" if option == "vqa" else "no language model"
+            raise VisionError(f"vision '{self._backend}' offers {what}; set its option '{option}' to a chat backend")
+        worded = Turn("user", fill(self._templates[template], question=turn.text), turn.picture)
+        [reply] = hold(self._models[option], [one_request(ChatRequest(item, (worded,), seed))])
+        if reply.status != Status.OK:
+            raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
+        return reply.text.strip()
 
 
 def whole(view: View) -> tuple[int, int, int, int]:
@@ -60,68 +114,3 @@ def center_in(inner: Box, outer: Box) -> bool:
     """Whether the middle of a box lies in another."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x < outer[2] and outer[1] <= y < outer[3]
-
-
-def talk_parts(options: LlmOptions) -> tuple[Component, ...]:
-    """The chat models, as parts."""
-    return tuple(("chat", spec) for spec in _models(options).values())
-
-
-def talk_files(options: LlmOptions) -> tuple[str, ...]:
-    """The templates, where something is asked."""
-    if not talk_parts(options):
-        return ()
-    return tuple(str(prompt_file(name, protocol=_FOLDER, study="cvqa", folder=_own(options))) for name in TEMPLATES)
-
-
-def talk_faults(options: LlmOptions) -> Iterator[Diagnostic]:
-    """What is wrong with the templates."""
-    for name in TEMPLATES if talk_parts(options) else ():
-        try:
-            fill(_template(options, name), question="")
-        except InputError as error:
-            yield Diagnostic(False, f"{name}.md: {error}")
-
-
-class Talk:
-    """The chat models of a vision, where they are named; `backend` is what errors call the vision."""
-
-    def __init__(self, options: LlmOptions, backend: str) -> None:
-        self._backend = backend
-        self._models: dict[str, ChatModel] = {
-            name: registry.build("chat", spec) for name, spec in _models(options).items()
-        }
-        self._templates = {name: _template(options, name) for name in TEMPLATES} if talk_parts(options) else {}
-
-    def ask(self, view: View, question: str) -> str:
-        """What the model says to a question about the part."""
-        seed = derive(view.seed, "ask", *map(str, view.box), question)
-        return self._say("vqa", "ask", Turn("user", question, part(view)), view.item, seed)
-
-    def tell(self, question: str, long: bool) -> str:
-        """What the model says to a text. The seed hangs on the text alone: the same text has the same reply."""
-        name = "tell" if long else "tell_short"
-        return self._say("llm", name, Turn("user", question), "tell", derive(0, name, question))
-
-    def _say(self, option: str, template: str, turn: Turn, item: str, seed: int) -> str:
-        if option not in self._models:
-            what = "no answers to questions" if option == "vqa" else "no language model"
-            raise VisionError(f"vision '{self._backend}' offers {what}; set its option '{option}' to a chat backend")
-        worded = Turn("user", fill(self._templates[template], question=turn.text), turn.picture)
-        [reply] = hold(self._models[option], [one_request(ChatRequest(item, (worded,), seed))])
-        if reply.status != Status.OK:
-            raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
-        return reply.text.strip()
-
-
-def _models(options: LlmOptions) -> dict[str, dict[str, Any]]:
-    """The specifications of the chat models, by the option that names them."""
-    return {name: spec for name in ("vqa", "llm") if (spec := getattr(options, name, None)) is not None}
-
-
-def _own(options: LlmOptions) -> Path | None:
-    return Path(options.prompts) if options.prompts else None
-
-
-def _template(options: LlmOptions, name: str) -> str:
-    return load_prompt(name, protocol=_FOLDER, study="cvqa", folder=_own(options))

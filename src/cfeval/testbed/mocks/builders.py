@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What to say; texts may name {question} and {answer}."""
 
     step1: str = "Add none."
@@ -20,16 +20,15 @@ class Options(PluginOptions):
     crash_on: tuple[str, ...] = ()
     """Items that break the whole job, as a crash would."""
 
-
-def build(options: Options) -> Builder:
-    """The scripted builder."""
-    return Scripted(options)
+    def build(self) -> Builder:
+        """The scripted builder."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Drafts from templates; see `Options`."""
+    """Drafts from templates; see `Plugin`."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:

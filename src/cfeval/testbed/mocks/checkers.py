@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
 
 Bit = Literal[0, 1]
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What to say of every draft, and of some."""
 
     related: Bit = 1
@@ -23,16 +23,15 @@ class Options(PluginOptions):
     crash_on: tuple[str, ...] = ()
     """Items that break the whole job, as a crash would."""
 
-
-def build(options: Options) -> Checker:
-    """The scripted checker."""
-    return Scripted(options)
+    def build(self) -> Checker:
+        """The scripted checker."""
+        return Scripted(self)
 
 
 class Scripted:
     """Verdicts from its options."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:

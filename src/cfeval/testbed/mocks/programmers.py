@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.cvqa.interfaces import Programmer, ProgramReply, ProgramRequest
 from cfeval.cvqa.records import Language
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What to write; in a program {question} becomes the question as a text in quotes."""
 
     programs: dict[Language, str] = {
@@ -24,16 +24,15 @@ class Options(PluginOptions):
     crash_on: tuple[str, ...] = ()
     """Items whose request breaks the whole job, as a crash would."""
 
-
-def build(options: Options) -> Programmer:
-    """The scripted program writer."""
-    return Scripted(options)
+    def build(self) -> Programmer:
+        """The scripted program writer."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Programs from templates; see `Options`."""
+    """Programs from templates; see `Plugin`."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.cvqa.plugins.vision_models import center_in
 from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What there is to see, and what is answered."""
 
     found: dict[str, tuple[Box, ...]] = {}
@@ -29,16 +29,15 @@ class Options(PluginOptions):
     crash_on: tuple[str, ...] = ()
     """Items whose operations break the whole job, as a crash would."""
 
-
-def build(options: Options) -> Vision:
-    """The scripted vision."""
-    return Scripted(options)
+    def build(self) -> Vision:
+        """The scripted vision."""
+        return Scripted(self)
 
 
 class Scripted:
-    """Answers from the options; see `Options`."""
+    """Answers from the options; see `Plugin`."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def find(self, view: View, name: str) -> list[Found]:

@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.core.sampling import derive
 from cfeval.cvqa.building.steps import Steps, write_steps
 from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest
@@ -46,7 +46,7 @@ class UnbuildableError(ValueError):
     """There is no question to build, and why."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How often it errs."""
 
     err: float = Field(0.0, ge=0, le=1)
@@ -54,16 +54,15 @@ class Options(PluginOptions):
     seed: int = 0
     """Of the errors; another one errs on other items."""
 
-
-def build(options: Options) -> Builder:
-    """The grammar-based builder."""
-    return Grammar(options)
+    def build(self) -> Builder:
+        """The grammar-based builder."""
+        return Grammar(self)
 
 
 class Grammar:
     """Question and answer → what is supposed → the new answer → the draft."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from cfeval.core import plugin
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
 from cfeval.testbed.counterfactual_questions.language import parse
 from cfeval.testbed.counterfactual_questions.meaning import Meaning, answer
@@ -11,14 +11,12 @@ from cfeval.testbed.records import Scene
 from cfeval.testbed.scenes import scene_in
 
 
-class Options(PluginOptions):
-    """It has none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Checker:
-    """The checker."""
-    del options
-    return SceneChecker()
+    def build(self) -> Checker:
+        """The checker."""
+        return SceneChecker()
 
 
 class SceneChecker:

@@ -6,8 +6,8 @@ reads the answer.
 
 from collections.abc import Sequence
 
+from cfeval.core import plugin
 from cfeval.core.records import Status
-from cfeval.core.registry import PluginOptions
 from cfeval.cvqa.csv_format import read_choices
 from cfeval.cvqa.interfaces import Programmer, ProgramReply, ProgramRequest
 from cfeval.testbed.counterfactual_questions import programs
@@ -15,17 +15,16 @@ from cfeval.testbed.counterfactual_questions.language import parse
 from cfeval.testbed.puzzles import programs as puzzles
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """How it reads."""
 
     heed: bool = True
     """Whether a program heeds what the question supposes; if not, it answers about the picture as it is, which is what
     the programs of ChatGPT often did (C-VQA, Appendix D)."""
 
-
-def build(options: Options) -> Programmer:
-    """The grammar-based program writer."""
-    return Grammar(options.heed)
+    def build(self) -> Programmer:
+        """The grammar-based program writer."""
+        return Grammar(self.heed)
 
 
 class Grammar:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.images import Picture
-from cfeval.core.registry import PluginOptions
 from cfeval.core.sampling import derive
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.records import Question
@@ -18,7 +18,7 @@ from cfeval.testbed.render import render
 from cfeval.testbed.scenes import as_metadata
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Which questions."""
 
     groups: tuple[Group, ...] = Field(GROUPS, min_length=1)
@@ -30,10 +30,9 @@ class Options(PluginOptions):
     items: int = Field(300, ge=1)
     """How many pairs there are where all of them are wanted."""
 
-
-def build(options: Options) -> QuestionSet:
-    """The set."""
-    return World(options)
+    def build(self) -> QuestionSet:
+        """The set."""
+        return World(self)
 
 
 class World:
@@ -41,7 +40,7 @@ class World:
 
     skipped: tuple[str, ...] = ()
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
 
     def count(self, items: int | None) -> int:

@@ -6,13 +6,12 @@ of the middle); an extreme, with a number (`two rightmost circles`); a place in 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cfeval.core.images import Picture
-from cfeval.core.registry import Component, Diagnostic
-from cfeval.cvqa.plugins.vision_models import LlmOptions, Talk, center_in, talk_faults, talk_files, talk_parts, whole
+from cfeval.cvqa.plugins.vision_models import Talk, TellingPlugin, center_in, whole
 from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
 from cfeval.cvqa.synthetic.records import POLYGON_COLORS
 
@@ -46,28 +45,12 @@ OFFERED = "dots, circles, flowers and polygons (of a color, as in 'red polygon')
 QUESTIONS = "'How many dots are there?', 'Is there a red polygon?' and 'What color is this polygon?'"
 
 
-class Options(LlmOptions):
+class Plugin(TellingPlugin):
     """Which language model the operation `tell` asks; there is no other choice."""
 
-
-def files(options: Options) -> tuple[str, ...]:
-    """The templates of the language model."""
-    return talk_files(options)
-
-
-def parts(options: Options) -> tuple[Component, ...]:
-    """The language model."""
-    return talk_parts(options)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Templates that cannot be filled."""
-    yield from talk_faults(options)
-
-
-def build(options: Options) -> Vision:
-    """The operations."""
-    return Puzzle(options)
+    def build(self) -> Vision:
+        """The operations."""
+        return Puzzle(self)
 
 
 @lru_cache(maxsize=32)
@@ -81,7 +64,7 @@ def _seen(picture: Picture) -> "Sight":
 class Puzzle:
     """The operations; see the module."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self._talk = Talk(options, "puzzle")
 
     def find(self, view: View, name: str) -> list[Found]:

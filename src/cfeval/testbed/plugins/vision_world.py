@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cfeval.core.images import Picture
-from cfeval.core.registry import Component, Diagnostic
-from cfeval.cvqa.plugins.vision_models import LlmOptions, Talk, center_in, talk_faults, talk_files, talk_parts
+from cfeval.core.registry import Diagnostic
+from cfeval.cvqa.plugins.vision_models import Talk, TellingPlugin, center_in
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
 from cfeval.testbed.language.questions import Question, parse_question
 from cfeval.testbed.records import ACTION_OF_SIGNAL, COLORS, NOWHERE, NUMBERS, POSITIONS, SHAPES, SIZES
@@ -34,35 +34,27 @@ _IS = re.compile(r"is (?:this|that|it) (?P<name>.+)")
 OFFERED = "objects by size, color and shape, such as 'large blue star', 'red object', 'circle in the top half'"
 
 
-class Options(LlmOptions):
+class Plugin(TellingPlugin):
     """Which language model the operation `tell` asks; there is no other choice."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The reader's weights, and the templates of the language model."""
+        return (_weights(), *super().dependencies())
 
-def files(options: Options) -> tuple[str, ...]:
-    """The reader's weights, and the templates of the language model."""
-    return (_weights(), *talk_files(options))
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Weights that are not there, and templates that cannot be filled."""
+        yield from examine_weights([_weights()])
+        yield from super().diagnose()
 
+    def build(self) -> Vision:
+        """The operations."""
+        from cfeval.testbed.agents.scene_reader import Observer
 
-def parts(options: Options) -> tuple[Component, ...]:
-    """The language model."""
-    return talk_parts(options)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Weights that are not there, and templates that cannot be filled."""
-    yield from examine_weights([_weights()])
-    yield from talk_faults(options)
+        return World(Observer(), Talk(self, "world"))
 
 
 def _weights() -> str:
     return str(Path(models_dir()) / "reader-b.safetensors")
-
-
-def build(options: Options) -> Vision:
-    """The operations."""
-    from cfeval.testbed.agents.scene_reader import Observer
-
-    return World(Observer(), Talk(options, "world"))
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import model_validator
 
-from cfeval.core import registry
+from cfeval.core import plugin, registry
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
 from cfeval.cvqa.prompt_templates import FAMILIES, put
@@ -26,10 +26,10 @@ TYPICAL_QUESTION = 60
 """Characters of a question, for estimates; with options about twice as many."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Which model is asked, and how."""
 
-    model: dict[str, Any]
+    model: dict[str, Any] = plugin.component("chat")
     """The chat model: its backend and options."""
     family: str = "plain"
     """Whose template: see `cfeval.cvqa.prompt_templates`."""
@@ -39,63 +39,49 @@ class Options(PluginOptions):
     """Folder with an own template, answer.md, that names {question}; it takes the place of the family's."""
 
     @model_validator(mode="after")
-    def _family_is_known(self) -> "Options":
+    def _family_is_known(self) -> "Plugin":
         if self.family not in FAMILIES:
             raise ValueError(f"no template of family '{self.family}'; {nearest(self.family, FAMILIES)}")
         return self
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The own template."""
+        return (str(Path(self.prompts) / f"{OWN_NAME}.md"),) if self.prompts else ()
 
-def parts(options: Options) -> tuple[Component, ...]:
-    """The chat model."""
-    return (("chat", options.model),)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """A template of one's own that cannot be filled."""
+        try:
+            self.asked("?")
+        except InputError as error:
+            yield Diagnostic(False, str(error))
 
+    def build(self) -> Answerer:
+        """The answerer."""
+        return Chat(registry.build("chat", self.model), self)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The own template."""
-    return (str(Path(options.prompts) / f"{OWN_NAME}.md"),) if options.prompts else ()
+    def asked(self, question: str) -> str:
+        """The question as it is put.
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """A template of one's own that cannot be filled."""
-    try:
-        asked(options, "?")
-    except InputError as error:
-        yield Diagnostic(False, str(error))
-
-
-def calls(options: Options) -> tuple[CallEstimate, ...]:
-    """One for each question."""
-    return registry.estimate_calls("chat", options.model)
-
-
-def build(options: Options) -> Answerer:
-    """The answerer."""
-    return Chat(registry.build("chat", options.model), options)
-
-
-def asked(options: Options, question: str) -> str:
-    """The question as it is put.
-
-    Raises:
-        InputError: the own template is missing, empty, or names something else than {question}.
-    """
-    if not options.prompts:
-        return put(question, options.family, options.cot)
-    template = load_prompt(OWN_NAME, protocol="answer", study="cvqa", folder=Path(options.prompts))
-    return fill(template, question=put(question, "plain", options.cot))
+        Raises:
+            InputError: the own template is missing, empty, or names something else than {question}.
+        """
+        if not self.prompts:
+            return put(question, self.family, self.cot)
+        template = load_prompt(OWN_NAME, protocol="answer", study="cvqa", folder=Path(self.prompts))
+        return fill(template, question=put(question, "plain", self.cot))
 
 
 class Chat:
     """Asks a chat model."""
 
-    def __init__(self, model: ChatModel, options: Options) -> None:
+    def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
         self.side_by_side = together(model)
         self.options = options
 
     def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
         """Put every question to the model."""
-        texts = [asked(self.options, request.question) for request in requests]
+        texts = [self.options.asked(request.question) for request in requests]
         pairs = zip(requests, texts, strict=True)
         replies = hold(self.model, [one_request(_request(request, text)) for request, text in pairs])
         return [_reply(text, reply) for text, reply in zip(texts, replies, strict=True)]

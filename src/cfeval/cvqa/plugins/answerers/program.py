@@ -10,9 +10,8 @@ from typing import Any
 
 from pydantic import Field
 
-from cfeval.core import registry
+from cfeval.core import plugin, registry
 from cfeval.core.records import Status
-from cfeval.core.registry import Component, PluginOptions
 from cfeval.core.sampling import derive
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest, Programmer, ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.limits import Budget
@@ -21,12 +20,12 @@ from cfeval.cvqa.programs.vision import View, Vision, VisionError
 from cfeval.cvqa.records import Language
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Who writes, in which language, and what the programs run on."""
 
-    programmer: dict[str, Any]
+    programmer: dict[str, Any] = plugin.component("programmers")
     """Who writes the programs: its backend and options (family `programmers`)."""
-    vision: dict[str, Any]
+    vision: dict[str, Any] = plugin.component("vision")
     """What their operations are: its backend and options (family `vision`)."""
     language: Language = "vipergpt"
     """Whose surface the programs are written for."""
@@ -37,22 +36,15 @@ class Options(PluginOptions):
     seconds: float = Field(10, gt=0)
     """How long one program may compute; waiting for a vision operation is not its time."""
 
-
-def parts(options: Options) -> tuple[Component, ...]:
-    """Programmer and vision."""
-    return ("programmers", options.programmer), ("vision", options.vision)
-
-
-def build(options: Options) -> Answerer:
-    """The answerer."""
-    programmer = registry.build("programmers", options.programmer)
-    return Program(programmer, registry.build("vision", options.vision), options)
+    def build(self) -> Answerer:
+        """The answerer."""
+        return Program(registry.build("programmers", self.programmer), registry.build("vision", self.vision), self)
 
 
 class Program:
     """Has programs written, and runs them."""
 
-    def __init__(self, programmer: Programmer, vision: Vision, options: Options) -> None:
+    def __init__(self, programmer: Programmer, vision: Vision, options: Plugin) -> None:
         self.programmer = programmer
         self.vision = vision
         self.options = options

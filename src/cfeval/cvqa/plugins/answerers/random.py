@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from cfeval.core.registry import PluginOptions
+from cfeval.core import plugin
 from cfeval.cvqa.csv_format import LETTERS
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
 from cfeval.cvqa.records import Form, form_of
@@ -15,14 +15,12 @@ _SAYS: dict[Form, tuple[str, ...]] = {
 }
 
 
-class Options(PluginOptions):
-    """None."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> Answerer:
-    """The answerer."""
-    del options
-    return Random()
+    def build(self) -> Answerer:
+        """The answerer."""
+        return Random()
 
 
 class Random:

@@ -7,58 +7,52 @@ other people's results stand in the tables beside one's own, read and scored in 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cfeval.core import plugin
 from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import CfevalError
 from cfeval.core.records import Status
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.streams import Window
 from cfeval.cvqa.csv_format import CvqaResult, read_results
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
 from cfeval.cvqa.plugins.question_sets.csv import id_of
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the responses are, and whose they are."""
 
-    path: str
+    path: str = plugin.file()
     """The CSV file: the questions' columns, `response` and `new_response`."""
     model: str = ""
     """Who responded; by default the name of the file without its ending."""
 
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """How many rows can be used."""
+        if not Path(self.path).is_file():  # a missing file is told as such
+            return
+        try:
+            found = read_results(Path(self.path))
+            count = sum(1 for _ in found)
+        except CfevalError as error:
+            yield Diagnostic(False, str(error))
+            return
+        yield Diagnostic(
+            not found.faults, f"{self.path}: {count} responses, and {len(found.faults)} rows cannot be used"
+        )
 
-def files(options: Options) -> tuple[str, ...]:
-    """The file of results."""
-    return (options.path,)
+    def build(self) -> Answerer:
+        """The answerer.
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """How many rows can be used."""
-    if not Path(options.path).is_file():  # a missing file is told as such
-        return
-    try:
-        found = read_results(Path(options.path))
-        count = sum(1 for _ in found)
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-        return
-    yield Diagnostic(
-        not found.faults, f"{options.path}: {count} responses, and {len(found.faults)} rows cannot be used"
-    )
-
-
-def build(options: Options) -> Answerer:
-    """The answerer.
-
-    Raises:
-        InputError: the file cannot be read or is no such CSV.
-    """
-    return Responses(options, read_results(Path(options.path)))
+        Raises:
+            InputError: the file cannot be read or is no such CSV.
+        """
+        return Responses(self, read_results(Path(self.path)))
 
 
 class Responses:
     """Gives to each question what was responded to it."""
 
-    def __init__(self, options: Options, results: CsvFile[CvqaResult]) -> None:
+    def __init__(self, options: Plugin, results: CsvFile[CvqaResult]) -> None:
         self.options = options
         self.model = options.model or Path(options.path).stem
         self._known = frozenset(map(_id, results))

@@ -1,74 +1,58 @@
 """A builder that is any language model: it reads a question and its answer and replies in the paper's step format."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from cfeval.core import registry
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Component, Diagnostic
+from cfeval.core.registry import CallEstimate
 from cfeval.cvqa.building.steps import Steps, StepsError, read_steps
 from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest, Wanted
-from cfeval.cvqa.prompt_templates import with_templates
+from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, hold
-from cfeval.inference.prompts import (
-    AskingOptions,
-    Form,
-    Heard,
-    ask,
-    expected,
-    model_of,
-    question,
-    template_faults,
-    template_files,
-)
-
-PLACEHOLDERS = ("question", "answer")
-GROUPS: tuple[Wanted, ...] = ("direct", "boolean")
+from cfeval.inference.prompts import Form, Heard, ask, expected, question
 
 
-class Options(AskingOptions):
+def _unread(text: str) -> None:
+    """A reply is read with its request at hand, which a form does not have."""
+    del text
+
+
+FORMS: dict[Wanted, Form[Steps]] = {
+    group: Form("build", group, ("question", "answer"), {}, _unread) for group in ("direct", "boolean")
+}
+"""By group; without a schema: the paper's steps are lines of text."""
+
+
+class Plugin(CvqaChatPlugin):
     """Which model, and how it is asked.
 
     Templates in an own folder: direct.md, direct_repair.md, boolean.md, boolean_repair.md.
     """
 
+    def forms(self, protocol: str = "") -> tuple[Form[Steps], ...]:
+        """The question of each group."""
+        del protocol
+        return tuple(FORMS.values())
 
-def files(options: Options) -> tuple[str, ...]:
-    """The templates."""
-    return template_files(with_templates(options), *_FORMS.values())
+    def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
+        """One a request, and one where the reply must be repaired; the longer template stands for both groups."""
+        return expected(self, max(self.forms(protocol), key=lambda form: len(question(self, form).opening)))
 
-
-def parts(options: Options) -> tuple[Component, ...]:
-    """The language model."""
-    return model_of(options)
-
-
-def calls(options: Options) -> tuple[CallEstimate, ...]:
-    """One a request, and one where the reply must be repaired; the longer template stands for both groups."""
-    given = with_templates(options)
-    longest = max(GROUPS, key=lambda group: len(question(given, _FORMS[group]).opening))
-    return expected(given, _FORMS[longest])
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Templates that cannot be filled."""
-    yield from template_faults(with_templates(options), *_FORMS.values())
-
-
-def build(options: Options) -> Builder:
-    """The builder."""
-    return Chat(registry.build("chat", options.model), with_templates(options))
+    def build(self) -> Builder:
+        """The builder."""
+        return Chat(registry.build("chat", self.model), self)
 
 
 class Chat:
     """Asks a chat model; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, options: AskingOptions) -> None:
+    def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
         self.side_by_side = together(model)
-        self.asked = {group: question(options, form) for group, form in _FORMS.items()}
+        self.asked = {group: question(options, form) for group, form in FORMS.items()}
 
     def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
         """Have a question built for every request."""
@@ -86,15 +70,6 @@ def _read(request: BuildRequest, text: str) -> Steps | None:
         return read_steps(text, request.question, request.answer, request.type)
     except StepsError:
         return None
-
-
-def _unread(text: str) -> None:
-    """A reply is read with its request at hand, which a form does not have."""
-    del text
-
-
-_FORMS: dict[Wanted, Form[Steps]] = {group: Form("build", group, PLACEHOLDERS, {}, _unread) for group in GROUPS}
-"""Without a schema: the paper's steps are lines of text."""
 
 
 def _reply(request: BuildRequest, heard: Heard[Steps]) -> BuildReply:

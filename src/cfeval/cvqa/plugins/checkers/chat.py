@@ -1,31 +1,19 @@
 """A checker that is any chat model with eyes: it sees the image, both questions and both answers.
 
-What a second model says of a draft (C-VQA, Section 3.2): is the new question about the image, its answer right?
+It says of a draft whether the new question is about the image, and whether its answer is right (C-VQA, Section 3.2).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from cfeval.core import registry
-from cfeval.core.registry import CallEstimate, Component, Diagnostic
 from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
-from cfeval.cvqa.prompt_templates import with_templates
+from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, hold
 from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
-from cfeval.inference.prompts import (
-    AskingOptions,
-    Form,
-    Heard,
-    Question,
-    ask,
-    expected,
-    model_of,
-    question,
-    template_faults,
-    template_files,
-)
+from cfeval.inference.prompts import Form, Heard, Question, ask, question
 
 SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
 """A reply; the analysis comes first, so that the verdict follows from it."""
@@ -51,33 +39,17 @@ _REASON = 300
 """Characters that are kept of what was said before the verdict."""
 
 
-class Options(AskingOptions):
+class Plugin(CvqaChatPlugin):
     """Which model, and how it is asked. Templates in an own folder: check.md, check_repair.md."""
 
+    def forms(self, protocol: str = "") -> tuple[Form[Verdict]]:
+        """What is asked, with the picture."""
+        del protocol
+        return (FORM,)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The templates."""
-    return template_files(with_templates(options), FORM)
-
-
-def parts(options: Options) -> tuple[Component, ...]:
-    """The chat model."""
-    return model_of(options)
-
-
-def calls(options: Options) -> tuple[CallEstimate, ...]:
-    """One with a picture, and one where the reply must be repaired."""
-    return expected(with_templates(options), FORM)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Templates that cannot be filled."""
-    yield from template_faults(with_templates(options), FORM)
-
-
-def build(options: Options) -> Checker:
-    """The checker."""
-    return Chat(registry.build("chat", options.model), question(with_templates(options), FORM))
+    def build(self) -> Checker:
+        """The checker."""
+        return Chat(registry.build("chat", self.model), question(self, FORM))
 
 
 class Chat:

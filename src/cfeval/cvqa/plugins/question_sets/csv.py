@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.images import import_image
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import drawn
 from cfeval.cvqa.csv_format import CvqaRow, read_questions
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
@@ -21,46 +22,41 @@ _LONGEST = 80
 """Characters of an image's name that an id takes at most."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the files are, and which rows are taken."""
 
-    questions: str
+    questions: str = plugin.file()
     """The CSV file, as published."""
-    images: str
+    images: str = plugin.folder()
     """The folder of the images; those of COCO may lie in a folder such as val2014/ in it."""
     share: float = Field(1.0, gt=0, le=1)
     """The share of the rows that a seeded draw takes, such as the 0.1 on which the paper asks GPT-4V."""
     types: tuple[PairType, ...] = ()
     """The types that are taken; all where none is named."""
 
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """How many rows can be used, and whether their images are there."""
+        if not Path(self.questions).is_file():  # a missing file is told as such
+            return
+        try:
+            found = CsvQuestions(self)
+            rows = found.places()
+        except CfevalError as error:
+            yield Diagnostic(False, str(error))
+            return
+        there = sum(found.image_of(row) is not None for row in rows.values())
+        yield Diagnostic(
+            not found.faults, f"{self.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used"
+        )
+        yield Diagnostic(there == len(rows), f"{self.images}: images for {there} of {len(rows)} rows")
 
-def files(options: Options) -> tuple[str, ...]:
-    """The questions, and the folder of images."""
-    return (options.questions, f"{options.images.rstrip('/')}/")
+    def build(self) -> QuestionSet:
+        """The set.
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """How many rows can be used, and whether their images are there."""
-    if not Path(options.questions).is_file():  # a missing file is told as such
-        return
-    try:
-        found = CsvQuestions(options)
-        rows = found.places()
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-        return
-    there = sum(found.image_of(row) is not None for row in rows.values())
-    yield Diagnostic(not found.faults, f"{options.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used")
-    yield Diagnostic(there == len(rows), f"{options.images}: images for {there} of {len(rows)} rows")
-
-
-def build(options: Options) -> QuestionSet:
-    """The set.
-
-    Raises:
-        InputError: the file cannot be read or is no such CSV.
-    """
-    return CsvQuestions(options)
+        Raises:
+            InputError: the file cannot be read or is no such CSV.
+        """
+        return CsvQuestions(self)
 
 
 class Place(NamedTuple):
@@ -75,7 +71,7 @@ class Place(NamedTuple):
 class CsvQuestions:
     """Reads the file to see which rows there are, and once more to give them; images are opened as they come."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
         self._file = read_questions(Path(options.questions))
         names: dict[str, str] = {}  # each name once

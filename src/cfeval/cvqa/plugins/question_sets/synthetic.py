@@ -5,18 +5,19 @@ from pathlib import Path
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.errors import CfevalError
 from cfeval.core.images import Picture
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
-from cfeval.cvqa.synthetic.icons import icons_of
+from cfeval.cvqa.synthetic.icons import Icons, icons_of
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.records import GREATEST_SIZE, LEAST_SIZE, PUZZLE_TYPES, SIZE, PuzzleType
 from cfeval.cvqa.synthetic.release import row_of
 from cfeval.cvqa.synthetic.render import png_of
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Which puzzles."""
 
     items: int = Field(3000, ge=1)
@@ -28,34 +29,31 @@ class Options(PluginOptions):
     icons: str | None = None
     """A folder of flowers (PNG or JPEG, in folders or not), such as those of Icons-50; else the project's own."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The user's flowers, which the pictures depend on."""
+        if not self.icons or not Path(self.icons).is_dir():
+            return ()
+        return tuple(str(Path(self.icons) / name) for name in self.flowers().names)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The user's flowers, which the pictures depend on."""
-    if not options.icons or not Path(options.icons).is_dir():
-        return ()
-    return tuple(str(Path(options.icons) / name) for name in icons_of(_folder(options)).names)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the user's flowers can be used."""
+        if self.icons:
+            try:
+                yield Diagnostic(True, f"{self.icons}: {len(self.flowers().names)} flowers")
+            except CfevalError as error:
+                yield Diagnostic(False, str(error))
 
+    def build(self) -> QuestionSet:
+        """The set.
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether the user's flowers can be used."""
-    if options.icons:
-        try:
-            yield Diagnostic(True, f"{options.icons}: {len(icons_of(_folder(options)).names)} flowers")
-        except CfevalError as error:
-            yield Diagnostic(False, str(error))
+        Raises:
+            InputError: the icons cannot be used.
+        """
+        return Synthetic(self)
 
-
-def _folder(options: Options) -> Path | None:
-    return Path(options.icons) if options.icons else None
-
-
-def build(options: Options) -> QuestionSet:
-    """The set.
-
-    Raises:
-        InputError: the icons cannot be used.
-    """
-    return Synthetic(options)
+    def flowers(self) -> Icons:
+        """What may be drawn; errors like `icons_of`."""
+        return icons_of(Path(self.icons) if self.icons else None)
 
 
 class Synthetic:
@@ -63,9 +61,9 @@ class Synthetic:
 
     skipped: tuple[str, ...] = ()
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
-        self.icons = icons_of(_folder(options))
+        self.icons = options.flowers()
 
     def count(self, items: int | None) -> int:
         """As many as are wanted."""

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from PIL import Image
 from pydantic import Field, field_validator, model_validator
 
-from cfeval.core.registry import Component, Diagnostic, Resources
-from cfeval.cvqa.plugins.vision_models import Talk, TalkOptions, talk_faults, talk_files, talk_parts, whole
+from cfeval.core.registry import Diagnostic, Resources
+from cfeval.cvqa.plugins.vision_models import Talk, TellingPlugin, whole
 from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.detector import DETECTORS, SEGMENTERS, Detector, Segmenter
@@ -45,9 +45,11 @@ LOADERS: dict[Role, tuple[str, str]] = {
 """The classes of transformers by which a model and what makes its inputs are loaded."""
 
 
-class Options(TalkOptions):
+class Plugin(TellingPlugin):
     """Which models; each a folder with a checkpoint or a name on the Hugging Face hub, empty for none."""
 
+    vqa: dict[str, Any] | None = None
+    """The chat model that `ask` puts its question to, with the part of the image: its backend and options."""
     detector: str = ""
     detector_revision: str = ""
     matcher: str = ""
@@ -76,62 +78,57 @@ class Options(TalkOptions):
         return phrase
 
     @model_validator(mode="after")
-    def _of_models(self) -> "Options":
+    def _of_models(self) -> "Plugin":
         for role in KINDS:
             if getattr(self, f"{role}_revision") and not getattr(self, role):
                 raise ValueError(f"'{role}_revision' is the revision of a model, and no '{role}' is given")
         return self
 
+    def chats(self) -> dict[str, dict[str, Any]]:
+        """Those that answer questions about a part, and texts."""
+        return ({"vqa": self.vqa} if self.vqa is not None else {}) | super().chats()
 
-def needs(options: Options) -> Resources:
-    """A GPU where a model computes here, unless the processor is asked for."""
-    return Resources(gpu=1 if _checkpoints(options) and options.device != "cpu" else 0)
+    def resources(self) -> Resources:
+        """A GPU where a model computes here, unless the processor is asked for."""
+        return Resources(gpu=1 if self.checkpoints() and self.device != "cpu" else 0)
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoints' files, where they are folders, and the templates."""
+        own = [str(path) for checkpoint in self.checkpoints().values() for path in checkpoint.files()]
+        return (*own, *super().dependencies())
 
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoints' files, where they are folders, and the templates."""
-    own = [str(path) for checkpoint in _checkpoints(options).values() for path in checkpoint.files()]
-    return (*own, *talk_files(options))
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device, checkpoints and templates are there and fit, and which operations there will be none of."""
+        for role, checkpoint in self.checkpoints().items():
+            yield from pretrained.examine(checkpoint, KINDS[role], self.device)
+        yield from super().diagnose()
+        roles = (*KINDS, "vqa", "llm")
+        if absent := [role for role in roles if not getattr(self, role)]:
+            yield Diagnostic(True, f"programs that need {', '.join(absent)} fail: no such model is named")
 
+    def build(self) -> Vision:
+        """The operations, their models loaded.
 
-def parts(options: Options) -> tuple[Component, ...]:
-    """The chat models."""
-    return talk_parts(options)
+        Raises:
+            BackendError: checkpoints, device or memory do not suffice.
+        """
+        return Models(self)
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether device, checkpoints and templates are there and fit, and which operations there will be none of."""
-    for role, checkpoint in _checkpoints(options).items():
-        yield from pretrained.examine(checkpoint, KINDS[role], options.device)
-    yield from talk_faults(options)
-    roles = (*KINDS, "vqa", "llm")
-    if absent := [role for role in roles if not getattr(options, role)]:
-        yield Diagnostic(True, f"programs that need {', '.join(absent)} fail: no such model is named")
-
-
-def build(options: Options) -> Vision:
-    """The operations, their models loaded.
-
-    Raises:
-        BackendError: checkpoints, device or memory do not suffice.
-    """
-    return Models(options)
-
-
-def _checkpoints(options: Options) -> dict[Role, Checkpoint]:
-    named = {role: (getattr(options, role), getattr(options, f"{role}_revision")) for role in KINDS}
-    return {role: pretrained.checkpoint_of(*name) for role, name in named.items() if name[0]}
+    def checkpoints(self) -> dict[Role, Checkpoint]:
+        """The checkpoints of the models that compute here."""
+        named = {role: (getattr(self, role), getattr(self, f"{role}_revision")) for role in KINDS}
+        return {role: pretrained.checkpoint_of(*name) for role, name in named.items() if name[0]}
 
 
 class Models:
     """The operations; see the module."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
         self._talk = Talk(options, "transformers")
         self._kinds: dict[Role, str] = {}
         self._loaded: dict[Role, pretrained.Loaded] = {}
-        for role, checkpoint in _checkpoints(options).items():
+        for role, checkpoint in options.checkpoints().items():
             self._load(role, checkpoint)
         self._map: tuple[str, npt.NDArray[np.float32]] | None = None
 
