@@ -8,7 +8,7 @@ from torch import nn
 from torchvision.models import AlexNet
 from torchvision.models.vgg import VGG
 
-from cfeval.vce.models.classifier import shorten
+from cfeval.vce.models.small_images import shorten
 
 
 def alexnet() -> nn.Module:

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from cfeval.vce.models.unet_denoiser import ChannelsLastNorm, quicken
+from cfeval.vce.models.unet_norm import ChannelsLastNorm, quicken
 
 
 @pytest.mark.parametrize(("channels", "groups"), [(64, 32), (32, 32), (96, 1)])

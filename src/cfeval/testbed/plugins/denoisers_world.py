@@ -1,10 +1,8 @@
 """The built-in denoiser of cells (`cfeval.testbed.models.cells`), in double precision."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cfeval.core.registry import Diagnostic, PluginOptions
-from cfeval.testbed.weights import examine_weights, models_dir
+from cfeval.testbed.weights import WorldPlugin, models_dir
 from cfeval.vce.interfaces import Denoiser, Prediction
 
 if TYPE_CHECKING:
@@ -13,25 +11,16 @@ if TYPE_CHECKING:
 WEIGHTS = "cell-denoiser"
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(WorldPlugin):
+    """Without options."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """Its weights."""
+        return (str(models_dir() / f"{WEIGHTS}.safetensors"),)
 
-def files(options: Options) -> tuple[str, ...]:
-    """Its weights."""
-    del options
-    return (str(models_dir() / f"{WEIGHTS}.safetensors"),)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Weights that are not there."""
-    yield from examine_weights(files(options))
-
-
-def build(options: Options) -> Denoiser:
-    """The denoiser."""
-    del options
-    return World()
+    def build(self) -> Denoiser:
+        """The denoiser."""
+        return World()
 
 
 class World:

@@ -3,23 +3,21 @@
 import random
 from collections.abc import Iterator, Sequence
 
+from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Picture
-from cfeval.core.registry import PluginOptions
 from cfeval.core.sampling import derive
 from cfeval.testbed.render import CELL
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
 from cfeval.vce.interfaces import ImageSet, LabelledImage
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
-
-def build(options: Options) -> ImageSet:
-    """The set."""
-    del options
-    return World()
+    def build(self) -> ImageSet:
+        """The set."""
+        return World()
 
 
 class World:

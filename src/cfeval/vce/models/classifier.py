@@ -1,47 +1,36 @@
-"""A network, its preprocessing and its classes: a classifier.
+"""A classifier: a network, its preprocessing and its classes; and the options that every such plug-in has."""
 
-The options that every classifier has.
-
-From images as the study has them to what a network was trained on; differentiable.
-
-AlexNet and VGG on images far smaller than those they were made for: the same logits for a fraction of the work.
-
-What their convolutions leave of an image of 64 pixels is a single place, which their pooling repeats to 6 × 6 or 7 × 7
-for the first dense layer. Its weights are summed over those places once, and the repeating is left out.
-
-What `cfeval doctor` can say about a classifier before it is loaded.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import torch
 from pydantic import Field
-from torch import Tensor, nn
-from torch.nn import functional
-from torchvision.models import VGG, AlexNet
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, PluginOptions
 from cfeval.inference.local import devices
-from cfeval.inference.local.devices import DEVICE, memory_errors, out_of_memory
+from cfeval.inference.local.devices import memory_errors, out_of_memory
 from cfeval.inference.local.libraries import first_line
-from cfeval.inference.local.pretrained import finding
+from cfeval.vce.models.plugin import NetworkPlugin
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch.nn import Module
 
 Library = Literal["torchvision", "timm"]
 """Where an architecture is defined."""
 Interpolation = Literal["bilinear", "bicubic"]
+Channels = tuple[float, float, float]
+"""Of red, green and blue."""
+IMAGENET_MEAN: Channels = (0.485, 0.456, 0.406)
+IMAGENET_STD: Channels = (0.229, 0.224, 0.225)
+SMALLER = "set device: cpu, or take a smaller network"
+"""What to do where the weights do not fit into memory."""
 
 
-class ClassifierOptions(PluginOptions):
+class ClassifierPlugin(NetworkPlugin):
     """Where it computes, how, and what it is declared to be."""
 
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """What the network computes in; images and logits are float32."""
     robust: bool = False
@@ -58,23 +47,18 @@ class ClassifierOptions(PluginOptions):
     """Of what is drawn: the perturbation, and random weights."""
 
 
-class ArchitectureOptions(ClassifierOptions):
+class ArchitecturePlugin(ClassifierPlugin):
     """An architecture by name, and the classes that its outputs stand for."""
 
     architecture: str = Field(min_length=1)
     """The name that the library has for it, such as resnet50."""
     library: Library = "torchvision"
     """Where it is defined: torchvision or timm."""
-    classes: str = ""
+    classes: str = plugin.file("")
     """File with the names of the classes in the order of the outputs: a name a line, or a JSON list. Empty: ImageNet's
     where there are 1000, else their numbers."""
     num_classes: int | None = Field(None, ge=2)
     """Number of classes; none: as many as `classes` names, else 1000."""
-
-
-Channels = tuple[float, float, float]
-IMAGENET_MEAN: Channels = (0.485, 0.456, 0.406)
-IMAGENET_STD: Channels = (0.229, 0.224, 0.225)
 
 
 @dataclass(frozen=True)
@@ -123,10 +107,6 @@ def _middle(images: "Tensor", size: int) -> "Tensor":
     return images[..., top : top + size, left : left + size]
 
 
-SMALLER = "set device: cpu, or take a smaller network"
-"""What to do where the weights do not fit into memory."""
-
-
 class NetworkClassifier:
     """See `Classifier`; of any network that takes (N, 3, H, W) and gives logits (N, classes)."""
 
@@ -137,7 +117,7 @@ class NetworkClassifier:
         network: "Module",
         preprocessing: Preprocessing,
         classes: Sequence[str],
-        options: ClassifierOptions,
+        options: ClassifierPlugin,
         name: str,
     ) -> None:
         """Freeze a network and put it on its device.
@@ -146,6 +126,8 @@ class NetworkClassifier:
             BackendError: no such device, or too little memory there.
         """
         import torch
+
+        from cfeval.vce.models.small_images import shorten
 
         self.device = torch.device(devices.chosen(options.device))
         self.classes, self.robust, self.name = tuple(classes), options.robust, name
@@ -192,42 +174,3 @@ def perturb(network: "Module", share: float, seed: int) -> None:
         spread = torch.cat([weight.flatten() for weight in network.parameters()]).std()
         for weight in network.parameters():
             weight.add_(share * spread * torch.randn(weight.shape, generator=drawn))
-
-
-def shorten(network: nn.Module) -> None:
-    """Let a frozen network, if it is one of these, take the short way where there is a single place."""
-    if not isinstance(network, (AlexNet, VGG)):
-        return
-    height, width = network.avgpool.output_size
-    first = next(number for number, layer in enumerate(network.classifier) if isinstance(layer, nn.Linear))
-    network.avgpool = _Pool((height, width))
-    network.classifier[first] = _Dense(network.classifier[first], height * width)
-
-
-class _Pool(nn.AdaptiveAvgPool2d):
-    """Adaptive pooling that leaves a single place as it is."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return input if input.shape[-2:] == (1, 1) else super().forward(input)
-
-
-class _Dense(nn.Module):
-    """A dense layer that also takes a single place in place of its repetitions, (N, channels)."""
-
-    summed: Tensor
-
-    def __init__(self, layer: nn.Linear, places: int) -> None:
-        super().__init__()
-        self.layer = layer
-        summed = layer.weight.view(len(layer.weight), -1, places).sum(2, dtype=torch.float32)
-        self.register_buffer("summed", summed.to(layer.weight.dtype))
-
-    def forward(self, x: Tensor) -> Tensor:
-        weight = self.summed if x.shape[1] == self.summed.shape[1] else self.layer.weight
-        return functional.linear(x, weight, self.layer.bias)
-
-
-def findings(device: str, *checks: Callable[[], str]) -> Iterator[Diagnostic]:
-    """The device, then what each check says."""
-    yield finding(lambda: f"computes on {devices.chosen(device)}")
-    yield from map(finding, checks)

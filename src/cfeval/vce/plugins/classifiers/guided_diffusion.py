@@ -4,18 +4,19 @@ The papers' is `256x256_classifier.pt`: `{path: …/256x256_classifier.pt, image
 architecture is as published for that image size.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, PluginOptions, Resources
-from cfeval.inference.local import devices, pretrained
+from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models import checkpoints
+from cfeval.vce.models.class_names import IMAGENET, imagenet
+from cfeval.vce.models.plugin import NetworkPlugin
 from cfeval.vce.plugins.denoisers.guided_diffusion import PUBLISHED
 
 if TYPE_CHECKING:
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
 
     from cfeval.vce.models.unet_classifier import Shape
 
-IMAGENET = 1000
 
-
-class Options(PluginOptions):
+class Plugin(NetworkPlugin):
     """Which file, where it computes, and the architecture by guided-diffusion's own flags."""
 
-    path: str = Field(min_length=1)
+    path: str = plugin.file(min_length=1)
     """The .pt file with the weights."""
     classes: tuple[str, ...] = ()
     """Names of the classes, in the order of the logits; empty: ImageNet's, where there are 1000."""
@@ -51,11 +50,9 @@ class Options(PluginOptions):
     """Whether residual blocks halve the resolution; else convolutions do."""
     temperature: float = Field(1.0, gt=0)
     """Of the calibration, which the logits are divided by."""
-    device: str = Field("auto", pattern=devices.DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
     @model_validator(mode="after")
-    def _complete(self) -> "Options":
+    def _complete(self) -> "Plugin":
         if self.image_size not in PUBLISHED and self.channel_mult is None:
             sizes = ", ".join(map(str, PUBLISHED))
             raise ValueError(f"none was published for image_size {self.image_size} ({sizes} were); set channel_mult")
@@ -81,38 +78,42 @@ class Options(PluginOptions):
         """Residual blocks a level, as published where they are left out."""
         return self.classifier_depth or (4 if self.image_size == 64 else 2)
 
+    def about(self) -> str:
+        """Whether the file is there."""
+        return checkpoints.about(self.path)
 
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
+    def build(self) -> Classifier:
+        """The classifier, its weights loaded.
 
+        Raises:
+            BackendError: file, device or memory do not suffice, the weights do not fit the architecture, or the classes
+                are not as many as the logits.
+        """
+        device = devices.chosen(self.device)
+        path = Path(self.path).expanduser()
+        with memory_errors(f"loading '{path.name}'", "set device: cpu, or take a larger machine"):
+            weights = checkpoints.read_weights(path)
+            last = weights.get("out.2.c_proj.bias")
+            names = _names(self.classes, len(self.classes) or IMAGENET if last is None else len(last))
+            network = _filled(self.shape(len(names)), weights, path.name).to(device)
+        return NoisyClassifier(network, names, self)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The file with the weights."""
-    return (options.path,)
+    def shape(self, classes: int) -> "Shape":
+        """The architecture, for so many classes."""
+        from cfeval.vce.models.unet_classifier import Shape
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether device and file are there; no weights are read."""
-    yield pretrained.finding(lambda: f"computes on {devices.chosen(options.device)}")
-    yield pretrained.finding(lambda: checkpoints.about(options.path))
-
-
-def build(options: Options) -> Classifier:
-    """The classifier, its weights loaded.
-
-    Raises:
-        BackendError: file, device or memory do not suffice, the weights do not fit the architecture, or the classes
-            are not as many as the logits.
-    """
-    device = devices.chosen(options.device)
-    path = Path(options.path).expanduser()
-    with memory_errors(f"loading '{path.name}'", "set device: cpu, or take a larger machine"):
-        weights = checkpoints.read_weights(path)
-        last = weights.get("out.2.c_proj.bias")
-        names = _names(options.classes, len(options.classes or [""] * IMAGENET) if last is None else len(last))
-        network = _filled(_shape(options, len(names)), weights, path.name).to(device)
-    return NoisyClassifier(network, names, options)
+        attention = self.classifier_attention_resolutions
+        return Shape(
+            image_size=self.image_size,
+            width=self.classifier_width,
+            widths=self.widths,
+            attends=tuple(self.image_size / 2**level in attention for level in range(len(self.widths))),
+            blocks=self.depth,
+            head_channels=self.head_channels,
+            scale_shift=self.classifier_use_scale_shift_norm,
+            resblock_updown=self.classifier_resblock_updown,
+            classes=classes,
+        )
 
 
 def _names(given: tuple[str, ...], count: int) -> tuple[str, ...]:
@@ -122,28 +123,7 @@ def _names(given: tuple[str, ...], count: int) -> tuple[str, ...]:
         )
     if not given and count != IMAGENET:
         raise BackendError(f"the weights have {count} classes, which are not ImageNet's; set 'classes' to their names")
-    if given:
-        return given
-    from torchvision.models import AlexNet_Weights
-
-    return tuple(AlexNet_Weights.IMAGENET1K_V1.meta["categories"])
-
-
-def _shape(options: Options, classes: int) -> "Shape":
-    from cfeval.vce.models.unet_classifier import Shape
-
-    attention = options.classifier_attention_resolutions
-    return Shape(
-        image_size=options.image_size,
-        width=options.classifier_width,
-        widths=options.widths,
-        attends=tuple(options.image_size / 2**level in attention for level in range(len(options.widths))),
-        blocks=options.depth,
-        head_channels=options.head_channels,
-        scale_shift=options.classifier_use_scale_shift_norm,
-        resblock_updown=options.classifier_resblock_updown,
-        classes=classes,
-    )
+    return given or imagenet()
 
 
 def _filled(shape: "Shape", weights: "dict[str, Tensor]", name: str) -> Any:
@@ -171,7 +151,7 @@ class NoisyClassifier:
 
     robust, timed = False, True
 
-    def __init__(self, network: Any, classes: tuple[str, ...], options: Options) -> None:
+    def __init__(self, network: Any, classes: tuple[str, ...], options: Plugin) -> None:
         self.network = network.eval().requires_grad_(False)
         self.classes = classes
         self.device = next(network.parameters()).device

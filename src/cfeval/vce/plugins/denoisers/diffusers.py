@@ -9,73 +9,61 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, Resources
+from cfeval.core.registry import Diagnostic
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors, out_of_memory
 from cfeval.inference.local.hub import Checkpoint
-from cfeval.inference.local.libraries import LocalOptions, first_line, quiet
+from cfeval.inference.local.libraries import first_line, quiet
 from cfeval.inference.local.weights import read_json, weights_fault, weights_size
 from cfeval.vce.interfaces import Denoiser
-from cfeval.vce.models import unet_denoiser
-from cfeval.vce.models.unet_denoiser import SMALLER, dtype_on, placed
+from cfeval.vce.models.unet_denoiser import SMALLER, UNetDenoiser, dtype_on, of_scheduler, placed
 
 PARTS = ("unet", "scheduler")
 KINDS = ("UNet2DModel", "UNet2DConditionModel")
 
 
-class Options(LocalOptions):
+class Plugin(pretrained.LocalPlugin):
     """Which checkpoint, and where it computes."""
 
     dtype: devices.Dtype = "auto"
     """Number format; auto: float16 on a GPU, float32 on a processor."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoint's files, where it is a folder."""
+        return tuple(map(str, self._checkpoint().files()))
 
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device and checkpoint are there and fit; no weights are read."""
 
+        def room() -> pretrained.Room:
+            device = devices.chosen(self.device)
+            return pretrained.Room(device, device, devices.memory(device), SMALLER)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoint's files, where it is a folder."""
-    return tuple(map(str, _checkpoint(options).files()))
+        def size(folder: Path) -> int:
+            return weights_size(folder / "unet", dtype_on(devices.chosen(self.device), self.dtype))
 
+        yield from pretrained.findings(self._checkpoint(), (), room, size)
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether device and checkpoint are there and fit; no weights are read."""
+    def build(self) -> Denoiser:
+        """The denoiser, its weights loaded.
 
-    def room() -> pretrained.Room:
-        device = devices.chosen(options.device)
-        return pretrained.Room(device, device, devices.memory(device), SMALLER)
+        Raises:
+            BackendError: checkpoint, device or memory do not suffice, or it is no pixel-space model without text.
+        """
+        device = devices.chosen(self.device)
+        checkpoint = self._checkpoint()
+        folder = checkpoint.whole()
+        model = checkpoint.name(folder)
+        kind = _checked(folder, model)
+        with memory_errors(f"loading model '{model}'", SMALLER):
+            unet, scheduler = _loaded(folder, model, kind)
+            unet = placed(unet, device, self.dtype)
+        classes = unet.config.num_class_embeds or 0
+        steps = of_scheduler(scheduler, model)
+        return UNetDenoiser(unet, steps, unet.config.sample_size, classes, scheduler.config.prediction_type)
 
-    def size(folder: Path) -> int:
-        return weights_size(folder / "unet", dtype_on(devices.chosen(options.device), options.dtype))
-
-    yield from pretrained.findings(_checkpoint(options), (), room, size)
-
-
-def build(options: Options) -> Denoiser:
-    """The denoiser, its weights loaded.
-
-    Raises:
-        BackendError: checkpoint, device or memory do not suffice, or it is no pixel-space model without text.
-    """
-    from cfeval.vce.models.unet_denoiser import UNetDenoiser
-
-    device = devices.chosen(options.device)
-    checkpoint = _checkpoint(options)
-    folder = checkpoint.whole()
-    model = checkpoint.name(folder)
-    kind = _checked(folder, model)
-    with memory_errors(f"loading model '{model}'", SMALLER):
-        unet, scheduler = _loaded(folder, model, kind)
-        unet = placed(unet, device, options.dtype)
-    classes = unet.config.num_class_embeds or 0
-    steps = unet_denoiser.of_scheduler(scheduler, model)
-    return UNetDenoiser(unet, steps, unet.config.sample_size, classes, scheduler.config.prediction_type)
-
-
-def _checkpoint(options: Options) -> Checkpoint:
-    return Checkpoint(options.model, options.revision, "model_index.json", _fault, lambda _: PARTS)
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.model, self.revision, "model_index.json", _fault, lambda _: PARTS)
 
 
 def _fault(folder: Path) -> str:

@@ -4,19 +4,20 @@ The papers' is `256x256_diffusion_uncond.pt`: `{path: …/256x256_diffusion_unco
 of the architecture is as published for that image size.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, PluginOptions, Resources
-from cfeval.inference.local import devices, pretrained
+from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.interfaces import Denoiser
-from cfeval.vce.models import checkpoints, unet_architecture, unet_denoiser
-from cfeval.vce.models.unet_denoiser import SMALLER, placed
+from cfeval.vce.models import checkpoints, unet_architecture
+from cfeval.vce.models.plugin import NetworkPlugin
+from cfeval.vce.models.unet_architecture import Architecture
+from cfeval.vce.models.unet_denoiser import SMALLER, Schedule, UNetDenoiser, alphas_cumprod, placed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,10 +47,10 @@ PUBLISHED: dict[int, dict[str, Any]] = {
 """What the published checkpoint of an image size has in place of an option that is left out."""
 
 
-class Options(PluginOptions):
+class Plugin(NetworkPlugin):
     """Which file, where it computes, and the architecture by guided-diffusion's own flags."""
 
-    path: str = Field(min_length=1)
+    path: str = plugin.file(min_length=1)
     """The .pt file with the weights."""
     image_size: int = Field(256, ge=8)
     """Height and width that it was trained at."""
@@ -67,7 +68,7 @@ class Options(PluginOptions):
     """Channels a head; 0: `num_heads` heads whatever the width."""
     use_new_attention_order: bool | None = None
     """Whether queries, keys and values are told apart before the heads are."""
-    noise_schedule: unet_denoiser.Schedule | None = None
+    noise_schedule: Schedule | None = None
     """linear or cosine."""
     use_scale_shift_norm: bool = True
     """Whether the timestep scales and shifts what was normalised."""
@@ -75,20 +76,18 @@ class Options(PluginOptions):
     """Whether residual blocks halve and double the resolution; else convolutions do."""
     diffusion_steps: int = Field(1000, ge=1)
     """Steps that it was trained with."""
-    device: str = Field("auto", pattern=devices.DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
     dtype: devices.Dtype = "auto"
     """Number format; auto: float16 on a GPU, float32 on a processor."""
 
     @model_validator(mode="after")
-    def _complete(self) -> "Options":
+    def _complete(self) -> "Plugin":
         absent = [name for name in PUBLISHED[256] if getattr(self, name) is None]
         if self.image_size not in PUBLISHED and absent:
             sizes = ", ".join(map(str, PUBLISHED))
             raise ValueError(
                 f"no checkpoint was published for image_size {self.image_size} ({sizes} were); set {absent[0]}"
             )
-        if fault := architecture(self, classes=0, learn_sigma=True).fault():
+        if fault := self.architecture(classes=0, learn_sigma=True).fault():
             raise ValueError(fault)
         return self
 
@@ -97,58 +96,42 @@ class Options(PluginOptions):
         given = getattr(self, name)
         return PUBLISHED[self.image_size][name] if given is None else given
 
+    def architecture(self, classes: int, learn_sigma: bool) -> Architecture:
+        """The architecture, with what the weights themselves say."""
+        return Architecture(
+            image_size=self.image_size,
+            num_channels=self.value("num_channels"),
+            num_res_blocks=self.value("num_res_blocks"),
+            channel_mult=self.value("channel_mult"),
+            attention=self.value("attention_resolutions"),
+            num_heads=self.value("num_heads"),
+            num_head_channels=self.value("num_head_channels") or None,
+            use_scale_shift_norm=self.use_scale_shift_norm,
+            resblock_updown=self.resblock_updown,
+            use_new_attention_order=self.value("use_new_attention_order"),
+            learn_sigma=learn_sigma,
+            classes=classes,
+        )
 
-def architecture(options: Options, classes: int, learn_sigma: bool) -> unet_architecture.Architecture:
-    """The architecture that options describe, with what the weights themselves say."""
-    return unet_architecture.Architecture(
-        image_size=options.image_size,
-        num_channels=options.value("num_channels"),
-        num_res_blocks=options.value("num_res_blocks"),
-        channel_mult=options.value("channel_mult"),
-        attention=options.value("attention_resolutions"),
-        num_heads=options.value("num_heads"),
-        num_head_channels=options.value("num_head_channels") or None,
-        use_scale_shift_norm=options.use_scale_shift_norm,
-        resblock_updown=options.resblock_updown,
-        use_new_attention_order=options.value("use_new_attention_order"),
-        learn_sigma=learn_sigma,
-        classes=classes,
-    )
+    def about(self) -> str:
+        """Whether the file is there."""
+        return checkpoints.about(self.path)
 
+    def build(self) -> Denoiser:
+        """The denoiser, its weights loaded.
 
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
-
-
-def files(options: Options) -> tuple[str, ...]:
-    """The file with the weights."""
-    return (options.path,)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether device and file are there; no weights are read."""
-    yield pretrained.finding(lambda: f"computes on {devices.chosen(options.device)}")
-    yield pretrained.finding(lambda: checkpoints.about(options.path))
-
-
-def build(options: Options) -> Denoiser:
-    """The denoiser, its weights loaded.
-
-    Raises:
-        BackendError: file, device or memory do not suffice, or the weights do not fit the architecture.
-    """
-    from cfeval.vce.models.unet_denoiser import UNetDenoiser
-
-    device = devices.chosen(options.device)
-    path = Path(options.path).expanduser()
-    with memory_errors(f"loading '{path.name}'", SMALLER):
-        weights = checkpoints.read_weights(path)
-        model = architecture(options, *_said(weights))
-        unet = _filled(model, weights, path.name)
-        unet = placed(unet, device, options.dtype)
-    steps = unet_denoiser.alphas_cumprod(options.value("noise_schedule"), options.diffusion_steps)
-    return UNetDenoiser(unet, steps, options.image_size, model.classes)
+        Raises:
+            BackendError: file, device or memory do not suffice, or the weights do not fit the architecture.
+        """
+        device = devices.chosen(self.device)
+        path = Path(self.path).expanduser()
+        with memory_errors(f"loading '{path.name}'", SMALLER):
+            weights = checkpoints.read_weights(path)
+            model = self.architecture(*_said(weights))
+            unet = _filled(model, weights, path.name)
+            unet = placed(unet, device, self.dtype)
+        steps = alphas_cumprod(self.value("noise_schedule"), self.diffusion_steps)
+        return UNetDenoiser(unet, steps, self.image_size, model.classes)
 
 
 def _said(weights: "dict[str, Tensor]") -> tuple[int, bool]:
@@ -157,7 +140,7 @@ def _said(weights: "dict[str, Tensor]") -> tuple[int, bool]:
     return (0 if labels is None else len(labels)), last is None or len(last) == 6
 
 
-def _filled(model: unet_architecture.Architecture, weights: "dict[str, Tensor]", name: str) -> Any:
+def _filled(model: Architecture, weights: "dict[str, Tensor]", name: str) -> Any:
     """The network of an architecture with these weights.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from cfeval.core.registry import PluginOptions
+from cfeval.core import plugin
 from cfeval.vce.interfaces import Denoiser, Prediction
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _SHARES = (0.9, 0.06, 0.04)
 """Of the variance in each of them, about that of photographs."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """What the images are like."""
 
     image_size: int = Field(224, ge=8)
@@ -34,16 +34,15 @@ class Options(PluginOptions):
     dtype: Literal["float32", "float64"] = "float32"
     """Precision; float64 gives the same images on every processor."""
 
-
-def build(options: Options) -> Denoiser:
-    """The denoiser."""
-    return Spectral(options)
+    def build(self) -> Denoiser:
+        """The denoiser."""
+        return Spectral(self)
 
 
 class Spectral:
     """Weights each frequency by how much of it is signal, √ᾱ S / (ᾱ S + 1 − ᾱ), with S the power of clean images."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         import torch
 
         betas = torch.linspace(1e-4, 0.02, _STEPS, dtype=torch.float64)
@@ -65,7 +64,7 @@ class Spectral:
         clean = torch.einsum("ij,nihw->njhw", self._axes, torch.fft.ifft2(waves * gain, norm="ortho").real)
         return Prediction((noisy - kept.sqrt() * clean) / (1 - kept).sqrt())
 
-    def _spectrum(self, options: Options) -> "Tensor":
+    def _spectrum(self, options: Plugin) -> "Tensor":
         """S by opponent color and frequency, (3, H, W); its mean is the variance of a pixel."""
         import torch
 

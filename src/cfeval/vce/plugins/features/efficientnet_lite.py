@@ -5,17 +5,14 @@ the 1280 that its last layer sees is `s3_enl0`, never S3. The tap lies after the
 eighth of its size; each feature is the mean over all places.
 """
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from cfeval.core.registry import Diagnostic, PluginOptions, Resources
 from cfeval.inference.local import devices
-from cfeval.inference.local.devices import DEVICE
 from cfeval.vce.interfaces import FeatureExtractor
-from cfeval.vce.models import classifier
 from cfeval.vce.models.checkpoints import fit, read
+from cfeval.vce.models.plugin import NetworkPlugin
 from cfeval.vce.plugins.classifiers.efficientnet_lite import weights_of
 
 if TYPE_CHECKING:
@@ -29,44 +26,35 @@ _PIECE = 8
 """Images at a time on a processor, whose caches then hold what the layers pass on."""
 
 
-class Options(PluginOptions):
-    """Which features, of images of what size, and where it computes."""
+class Plugin(NetworkPlugin):
+    """Which features, of images of what size."""
 
     width: Literal[24, 40, 112, 320, 1280] = 40
     """How many features: of the first to the fourth tap, or what the last layer sees."""
     size: int = Field(224, ge=0)
     """Height and width that images are brought to (bilinear); 0: as they are. The network was trained at 224."""
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
     dtype: Literal["float32", "float64"] = "float32"
     """Precision; float64 gives the same figures on every processor, at about twice the time."""
 
+    def about(self) -> str:
+        """Whether the weights are there."""
+        return f"weights {weights_of(0).name} are here"
 
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
+    def build(self) -> FeatureExtractor:
+        """The extractor, its network loaded.
 
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether weights and device are there."""
-    return classifier.findings(options.device, lambda: f"weights {weights_of(0).name} are here")
-
-
-def build(options: Options) -> FeatureExtractor:
-    """The extractor, its network loaded.
-
-    Raises:
-        BackendError: the package or the device is not there.
-    """
-    device = devices.chosen(options.device)
-    network = _network(options.width).to(device)
-    return EfficientNetLite(network.double() if options.dtype == "float64" else network, options, device)
+        Raises:
+            BackendError: the package or the device is not there.
+        """
+        device = devices.chosen(self.device)
+        network = _network(self.width).to(device)
+        return EfficientNetLite(network.double() if self.dtype == "float64" else network, self, device)
 
 
 class EfficientNetLite:
     """The part of the network that is needed, loaded."""
 
-    def __init__(self, network: "Module", options: Options, device: str) -> None:
+    def __init__(self, network: "Module", options: Plugin, device: str) -> None:
         self.network, self.size, self.device = network, options.size, device
         self.width: int = options.width
         self.dtype = options.dtype

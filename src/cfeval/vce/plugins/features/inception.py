@@ -5,20 +5,16 @@ of resizing to 299 pixels. Its weights (pt_inception-2015-12-05-6726825d.pth, 91
 the user's to get from torch-fidelity's releases.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, PluginOptions, Resources
 from cfeval.inference.local import devices
-from cfeval.inference.local.devices import DEVICE
 from cfeval.inference.local.libraries import Package, check_packages
 from cfeval.vce.interfaces import FeatureExtractor
-from cfeval.vce.models import classifier
 from cfeval.vce.models.checkpoints import read
+from cfeval.vce.models.plugin import NetworkPlugin
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,48 +23,28 @@ if TYPE_CHECKING:
 PACKAGE = Package("torch_fidelity", "features: inception", "features: efficientnet_lite")
 
 
-class Options(PluginOptions):
-    """Which features, the file of the weights, and where it computes."""
+class Plugin(NetworkPlugin):
+    """Which features, and the file of the weights."""
 
-    weights: str = Field(min_length=1)
+    weights: str = plugin.file(min_length=1)
     """File with the weights of torch-fidelity's Inception-v3."""
     width: Literal[64, 192, 768, 2048] = 2048
     """How many features: after the first pooling, the second, before the classifier's side branch, after the last."""
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
-
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
-
-
-def files(options: Options) -> tuple[str, ...]:
-    """The weights."""
-    return (options.weights,)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether package, weights and device are there."""
-
-    def about() -> str:
+    def about(self) -> str:
+        """Whether package and weights are there."""
         check_packages([PACKAGE])
-        _check_file(options)
-        return f"weights {Path(options.weights).name} are here"
+        return f"weights {_file(self.weights).name} are here"
 
-    return classifier.findings(options.device, about)
+    def build(self) -> FeatureExtractor:
+        """The extractor, its network loaded.
 
-
-def build(options: Options) -> FeatureExtractor:
-    """The extractor, its network loaded.
-
-    Raises:
-        BackendError: package, weights or device are not there; the file does not fit.
-    """
-    check_packages([PACKAGE])
-    device = devices.chosen(options.device)
-    _check_file(options)
-    return Inception(_network(options).to(device), options.width, device)
+        Raises:
+            BackendError: package, weights or device are not there; the file does not fit.
+        """
+        check_packages([PACKAGE])
+        device = devices.chosen(self.device)
+        return Inception(_network(_file(self.weights), self.width).to(device), self.width, device)
 
 
 class Inception:
@@ -86,15 +62,16 @@ class Inception:
             return found.double().to(images.device)  # type: ignore[no-any-return]
 
 
-def _check_file(options: Options) -> None:
-    if not Path(options.weights).is_file():
+def _file(weights: str) -> Path:
+    if not Path(weights).is_file():
         raise BackendError(
-            f"{options.weights}: no such weight file; get torch-fidelity's weights of Inception-v3 "
+            f"{weights}: no such weight file; get torch-fidelity's weights of Inception-v3 "
             "(pt_inception-2015-12-05-6726825d.pth), or take features: efficientnet_lite"
         )
+    return Path(weights)
 
 
-def _network(options: Options) -> "Module":
+def _network(weights: Path, width: int) -> "Module":
     """Torch-fidelity's network; it reads a file that can run code, so it is given the tensors of it, written anew."""
     import io
 
@@ -102,12 +79,10 @@ def _network(options: Options) -> "Module":
     from torch_fidelity.feature_extractor_inceptionv3 import FeatureExtractorInceptionV3
 
     tensors = io.BytesIO()
-    torch.save(read(Path(options.weights)), tensors)
+    torch.save(read(weights), tensors)
     tensors.seek(0)
     try:
-        network: Module = FeatureExtractorInceptionV3("inception", [str(options.width)], tensors)
+        network: Module = FeatureExtractorInceptionV3("inception", [str(width)], tensors)
     except RuntimeError as error:
-        raise BackendError(
-            f"{options.weights}: weights of another network; torch-fidelity's Inception-v3 is needed"
-        ) from error
+        raise BackendError(f"{weights}: weights of another network; torch-fidelity's Inception-v3 is needed") from error
     return network

@@ -4,19 +4,15 @@ The checkpoint (checkpoint_0099.pth.tar, 100 epochs on ImageNet) comes with no p
 Images are taken at their own size, as ACE does.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, PluginOptions, Resources
 from cfeval.inference.local import devices
-from cfeval.inference.local.devices import DEVICE
 from cfeval.vce.interfaces import FeatureExtractor
-from cfeval.vce.models import classifier
 from cfeval.vce.models.checkpoints import fit, read
+from cfeval.vce.models.plugin import NetworkPlugin
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,50 +24,30 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 _PREFIX = "module.encoder."
 
 
-class Options(PluginOptions):
-    """The file of the weights, and where it computes."""
+class Plugin(NetworkPlugin):
+    """The file of the weights."""
 
-    weights: str = Field(min_length=1)
+    weights: str = plugin.file(min_length=1)
     """SimSiam's checkpoint of ResNet-50."""
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
+    def about(self) -> str:
+        """Whether the checkpoint is there."""
+        return f"checkpoint {_file(self.weights).name} is here"
 
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
+    def build(self) -> FeatureExtractor:
+        """The embedding, its network loaded.
 
-
-def files(options: Options) -> tuple[str, ...]:
-    """The checkpoint."""
-    return (options.weights,)
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether checkpoint and device are there."""
-
-    def about() -> str:
-        _check_file(options)
-        return f"checkpoint {Path(options.weights).name} is here"
-
-    return classifier.findings(options.device, about)
-
-
-def build(options: Options) -> FeatureExtractor:
-    """The embedding, its network loaded.
-
-    Raises:
-        BackendError: checkpoint or device are not there; the file does not fit.
-    """
-    _check_file(options)
-    path, device = Path(options.weights), devices.chosen(options.device)
-    state = read(path)
-    encoder = {name.removeprefix(_PREFIX): value for name, value in state.items() if name.startswith(_PREFIX)}
-    if not encoder:
-        raise BackendError(f"{path}: has no weights under '{_PREFIX}'; SimSiam's checkpoint of ResNet-50 is needed")
-    network = blank()
-    fit(network, encoder, path.name, "SimSiam's ResNet-50")
-    return SimSiam(network.eval().requires_grad_(False).to(device), device)
+        Raises:
+            BackendError: checkpoint or device are not there; the file does not fit.
+        """
+        path, device = _file(self.weights), devices.chosen(self.device)
+        state = read(path)
+        encoder = {name.removeprefix(_PREFIX): value for name, value in state.items() if name.startswith(_PREFIX)}
+        if not encoder:
+            raise BackendError(f"{path}: has no weights under '{_PREFIX}'; SimSiam's checkpoint of ResNet-50 is needed")
+        network = blank()
+        fit(network, encoder, path.name, "SimSiam's ResNet-50")
+        return SimSiam(network.eval().requires_grad_(False).to(device), device)
 
 
 class SimSiam:
@@ -109,9 +85,10 @@ def blank() -> "Module":
     return network
 
 
-def _check_file(options: Options) -> None:
-    if not Path(options.weights).is_file():
+def _file(weights: str) -> Path:
+    if not Path(weights).is_file():
         raise BackendError(
-            f"{options.weights}: no such checkpoint; get SimSiam's of ResNet-50 (checkpoint_0099.pth.tar), "
+            f"{weights}: no such checkpoint; get SimSiam's of ResNet-50 (checkpoint_0099.pth.tar), "
             "or take features: efficientnet_lite under another name than s3"
         )
+    return Path(weights)

@@ -9,17 +9,19 @@ from pathlib import Path
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.csv_files import read_pairs
-from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.errors import InputError
 from cfeval.core.images import middle
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
+from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
-from cfeval.vce.plugins.image_folders import first_of_each, images_in
+from cfeval.vce.plugins.image_folders import counted, first_of_each, images_in
 
 NAMES = "classes.csv"
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the images are, and what is cut out of them."""
 
     path: str = Field(min_length=1)
@@ -31,34 +33,27 @@ class Options(PluginOptions):
     enlarge: bool = False
     """Whether images with too few pixels are taken; else one is an error."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The folder: the images, and the names of the classes where they are given."""
+        return (f"{self.path.rstrip('/')}/",)
 
-def files(options: Options) -> tuple[str, ...]:
-    """The folder: the images, and the names of the classes where they are given."""
-    return (f"{options.path.rstrip('/')}/",)
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """How many images of how many classes there are."""
+        yield finding(lambda: counted(Folder(self).files, "classes"))
 
+    def build(self) -> ImageSet:
+        """The set.
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """How many images of how many classes there are."""
-    try:
-        found = Folder(options).files.values()
-        yield Diagnostic(True, f"{sum(map(len, found))} images of {len(found)} classes")
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-
-
-def build(options: Options) -> ImageSet:
-    """The set.
-
-    Raises:
-        InputError: no such folder, no images in it, or `classes.csv` cannot be used.
-    """
-    return Folder(options)
+        Raises:
+            InputError: no such folder, no images in it, or `classes.csv` cannot be used.
+        """
+        return Folder(self)
 
 
 class Folder:
     """Looks the files up once and opens those that are taken."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
         self.files = _files_of(Path(options.path))
         self.classes = tuple(self.files)

@@ -13,19 +13,21 @@ from pathlib import Path
 
 from pydantic import Field
 
+from cfeval.core import plugin
 from cfeval.core.csv_files import read_pairs
-from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.errors import InputError
 from cfeval.core.images import KEEP, middle
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
+from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
 from cfeval.vce.models.class_names import imagenet, imagenet_synsets
-from cfeval.vce.plugins.image_folders import first_of_each, images_in
+from cfeval.vce.plugins.image_folders import counted, first_of_each, images_in
 
 _META, _TRUTH = Path("data") / "meta.mat", Path("data") / "ILSVRC2012_validation_ground_truth.txt"
 """In the devkit: the synset of each of its own class numbers, and the number of each image."""
 
 
-class Options(PluginOptions):
+class Plugin(plugin.Plugin):
     """Where the images are, and what their classes are."""
 
     path: str = Field(min_length=1)
@@ -33,39 +35,32 @@ class Options(PluginOptions):
     truth: str = ""
     """For images in one folder: the devkit's folder, or a CSV file."""
 
+    def dependencies(self) -> tuple[str, ...]:
+        """The folder of images, and what the classes are read from."""
+        images = f"{self.path.rstrip('/')}/"
+        if not self.truth:
+            return (images,)
+        truth = Path(self.truth)
+        return (images, *((str(truth / _META), str(truth / _TRUTH)) if truth.is_dir() else (str(truth),)))
 
-def files(options: Options) -> tuple[str, ...]:
-    """The folder of images, and what the classes are read from."""
-    images = f"{options.path.rstrip('/')}/"
-    if not options.truth:
-        return (images,)
-    truth = Path(options.truth)
-    return (images, *((str(truth / _META), str(truth / _TRUTH)) if truth.is_dir() else (str(truth),)))
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """How many images of how many classes there are."""
+        yield finding(lambda: counted(ImageNet(self).files, "of ImageNet's classes"))
 
+    def build(self) -> ImageSet:
+        """The set.
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """How many images of how many classes there are."""
-    try:
-        found = ImageNet(options).files.values()
-        yield Diagnostic(True, f"{sum(map(len, found))} images of {len(found)} of ImageNet's classes")
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-
-
-def build(options: Options) -> ImageSet:
-    """The set.
-
-    Raises:
-        InputError: no images, or their classes are not known.
-        BackendError: timm, which brings the synset ids, is not installed.
-    """
-    return ImageNet(options)
+        Raises:
+            InputError: no images, or their classes are not known.
+            BackendError: timm, which brings the synset ids, is not installed.
+        """
+        return ImageNet(self)
 
 
 class ImageNet:
     """Looks the files up once and opens those that are taken."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Plugin) -> None:
         self.options = options
         self.classes = imagenet()
         folder = Path(options.path)

@@ -16,9 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cfeval.core.errors import BackendError, CfevalError
+from cfeval.core import plugin
+from cfeval.core.errors import BackendError
 from cfeval.core.images import Picture, middle
-from cfeval.core.registry import Diagnostic, PluginOptions
+from cfeval.core.registry import Diagnostic
+from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
 from cfeval.vce.plugins.image_folders import check_label, opened
 
@@ -41,23 +43,16 @@ LEAST = 0.8
 """The smallest square that the seed draws, as a share of the shorter side."""
 
 
-class Options(PluginOptions):
-    """There are none."""
+class Plugin(plugin.Plugin):
+    """Without options."""
 
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the photographs are there."""
+        yield finding(lambda: f"{len([_path(label) for label in PHOTOGRAPHS])} photographs are here")
 
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether the photographs are there."""
-    del options
-    try:
-        yield Diagnostic(True, f"{len([_path(label) for label in PHOTOGRAPHS])} photographs are here")
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-
-
-def build(options: Options) -> ImageSet:
-    """The set."""
-    del options
-    return Photographs()
+    def build(self) -> ImageSet:
+        """The set."""
+        return Photographs()
 
 
 class Photographs:

@@ -5,20 +5,16 @@ ImageNet weights, which no package carries: they are in torch's cache once torch
 that `weights` names. Without them there is no LPIPS: a random trunk gives other figures.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field
-
+from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.registry import Diagnostic, PluginOptions, Resources
 from cfeval.inference.local import devices
-from cfeval.inference.local.devices import DEVICE
 from cfeval.inference.local.libraries import file_in, first_line
 from cfeval.vce.interfaces import PerceptualDistance
-from cfeval.vce.models import classifier
-from cfeval.vce.models.lpips import load_lpips
+from cfeval.vce.models.plugin import NetworkPlugin
+from cfeval.vce.models.torchvision_models import cached
 
 if TYPE_CHECKING:
     from torchvision.models import WeightsEnum
@@ -26,93 +22,66 @@ if TYPE_CHECKING:
 PACKAGE = "lpips"
 
 
-class Options(PluginOptions):
-    """Which trunk, where its weights are, and where it computes."""
+class Plugin(NetworkPlugin):
+    """Which trunk, and where its weights are."""
 
     net: Literal["alex", "vgg"] = "alex"
     """alex (the paper's) or vgg."""
-    weights: str = ""
+    weights: str = plugin.file("")
     """File with torchvision's weights of AlexNet or VGG-16; empty: the one in torch's cache."""
     download: bool = False
     """Whether torchvision may download them where they are not in torch's cache."""
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
-
-def needs(options: Options) -> Resources:
-    """A GPU, unless the processor is asked for."""
-    return Resources(gpu=0 if options.device == "cpu" else 1)
-
-
-def files(options: Options) -> tuple[str, ...]:
-    """The file of the trunk's weights, where it is named."""
-    return (options.weights,) if options.weights else ()
-
-
-def examine(options: Options) -> Iterator[Diagnostic]:
-    """Whether heads, trunk and device are there."""
-
-    def about() -> str:
-        path = _trunk_file(options)
+    def about(self) -> str:
+        """Whether heads and trunk are there."""
+        path = self._trunk()
         if path.is_file():
-            return f"weights {_heads(options).name} and {path.name} are here"
-        if not options.download or options.weights:
-            raise _missing(options, path)
+            return f"weights {self._heads().name} and {path.name} are here"
+        if not self.download or self.weights:
+            raise self._missing(path)
         return f"weights {path.name} are downloaded when they are first needed"
 
-    return classifier.findings(options.device, about)
+    def build(self) -> PerceptualDistance:
+        """The distance, its network loaded.
 
+        Raises:
+            BackendError: heads, trunk or device are not there; a file does not fit.
+        """
+        from cfeval.vce.models import lpips
 
-def build(options: Options) -> PerceptualDistance:
-    """The distance, its network loaded.
+        path = self._trunk()
+        if not path.is_file():
+            self._fetch(path)
+        trunk = {"alex": lpips.alexnet, "vgg": lpips.vgg16}[self.net]()
+        network = lpips.PerceptualNetwork(trunk, f"lpips ({self.net})")
+        lpips.load_lpips(network, path, self._heads())
+        return network.eval().requires_grad_(False).to(devices.chosen(self.device))
 
-    Raises:
-        BackendError: heads, trunk or device are not there; a file does not fit.
-    """
-    from cfeval.vce.models import lpips as trunks
-    from cfeval.vce.models.lpips import PerceptualNetwork
+    def _heads(self) -> Path:
+        return file_in(PACKAGE, f"weights/v0.1/{self.net}.pth")
 
-    path = _trunk_file(options)
-    if not path.is_file():
-        _download(options, path)
-    trunk = {"alex": trunks.alexnet, "vgg": trunks.vgg16}[options.net]()
-    network = PerceptualNetwork(trunk, f"lpips ({options.net})")
-    load_lpips(network, path, _heads(options))
-    return network.eval().requires_grad_(False).to(devices.chosen(options.device))
+    def _published(self) -> "WeightsEnum":
+        from torchvision.models import AlexNet_Weights, VGG16_Weights
 
+        found: WeightsEnum = {"alex": AlexNet_Weights, "vgg": VGG16_Weights}[self.net].IMAGENET1K_V1
+        return found
 
-def _heads(options: Options) -> Path:
-    return file_in(PACKAGE, f"weights/v0.1/{options.net}.pth")
+    def _trunk(self) -> Path:
+        """The file of the trunk's weights, which may not be there."""
+        return Path(self.weights) if self.weights else cached(self._published())
 
+    def _fetch(self, path: Path) -> None:
+        if self.weights or not self.download:
+            raise self._missing(path)
+        try:
+            self._published().get_state_dict(progress=False, check_hash=True)
+        except (OSError, RuntimeError) as error:
+            raise BackendError(f"weights of LPIPS ({self.net}) cannot be downloaded: {first_line(error)}") from error
 
-def _published(options: Options) -> "WeightsEnum":
-    from torchvision.models import AlexNet_Weights, VGG16_Weights
-
-    found: WeightsEnum = {"alex": AlexNet_Weights, "vgg": VGG16_Weights}[options.net].IMAGENET1K_V1
-    return found
-
-
-def _trunk_file(options: Options) -> Path:
-    import torch
-
-    if options.weights:
-        return Path(options.weights)
-    return Path(torch.hub.get_dir()) / "checkpoints" / Path(_published(options).url).name
-
-
-def _download(options: Options, path: Path) -> None:
-    if options.weights or not options.download:
-        raise _missing(options, path)
-    try:
-        _published(options).get_state_dict(progress=False, check_hash=True)
-    except (OSError, RuntimeError) as error:
-        raise BackendError(f"weights of LPIPS ({options.net}) cannot be downloaded: {first_line(error)}") from error
-
-
-def _missing(options: Options, path: Path) -> BackendError:
-    if options.weights:
-        return BackendError(f"{path}: no such file of weights for LPIPS ({options.net})")
-    return BackendError(
-        f"LPIPS ({options.net}) needs torchvision's weights {path.name}, which are not in torch's cache; name their "
-        "file (weights), allow the download (download: true), or take st_lpips"
-    )
+    def _missing(self, path: Path) -> BackendError:
+        if self.weights:
+            return BackendError(f"{path}: no such file of weights for LPIPS ({self.net})")
+        return BackendError(
+            f"LPIPS ({self.net}) needs torchvision's weights {path.name}, which are not in torch's cache; name their "
+            "file (weights), allow the download (download: true), or take st_lpips"
+        )
