@@ -34,7 +34,7 @@ def test_every_cell_of_the_paper_follows_from_the_authors_groups(table: int, cel
 
 def test_the_base_to_three_decimals_and_what_changes_without_cone_or_x0() -> None:
     made = made_of(of_the_paper())
-    base = cells(paper.table3_rows(made))
+    base = cells(paper.TABLE3.rows(made))
     names = PAPER[:6]
     assert [base[name, "ta"].mean for name in names] == pytest.approx([0.84, 0.993, 0.993, 0.953, 0.9, 0.45], abs=5e-4)
     spreads = [base[name, "ta"].sd for name in names]
@@ -44,18 +44,18 @@ def test_the_base_to_three_decimals_and_what_changes_without_cone_or_x0() -> Non
         changed = cells(LISTED["vce"][f"table{table}"].load().rows(made))
         found = [base[name, "ta"].mean + changed[name, "ta"].mean for name in names]  # type: ignore[operator]
         assert found == pytest.approx(means, abs=1e-3)
-    drops = [cells(paper.table4_rows(made))[name, "ota_Madry"].mean for name in PAPER[1:5]]
+    drops = [cells(paper.TABLE4.rows(made))[name, "ota_Madry"].mean for name in PAPER[1:5]]
     assert drops == pytest.approx([0.027 - 0.317, 0.053 - 0.36, 0.013 - 0.283, 0.013 - 0.303], abs=1e-3)
 
 
 def test_a_classifier_is_no_oracle_of_itself_and_a_random_one_none_in_table_3() -> None:
     made = made_of(of_the_paper())
-    every, minimal = cells(paper.table2_rows(made)), cells(paper.table3_rows(made))
+    every, minimal = cells(paper.TABLE2.rows(made)), cells(paper.TABLE3.rows(made))
     assert not [(name, metric) for name, metric in every if metric in (f"os_{name}", f"ota_{name}")]
     assert ("Madry", "ota_RandomNet") in every
     assert not [metric for _, metric in minimal if metric in ("ota_RandomNet", "ota_SIMCLR", "oa", "d2_batch")]
     line = next(
-        line for line in markdown(paper.table3_sheet(paper.table3_rows(made))).splitlines() if "OTA Madry" in line
+        line for line in markdown(paper.TABLE3.sheet(paper.TABLE3.rows(made))).splitlines() if "OTA Madry" in line
     )
     assert line.split("|")[2].strip() == ""
 
@@ -63,7 +63,7 @@ def test_a_classifier_is_no_oracle_of_itself_and_a_random_one_none_in_table_3() 
 def test_the_spread_is_the_populations_in_table_3_and_the_samples_in_table_4() -> None:
     two = [group(figures={"ta": value}, source=name) for name, value in (("a", 0.2), ("b", 0.6))]
     apart = [group(method="no-cone", figures={"ta": value}, source=name) for name, value in (("a", 0.1), ("b", 0.9))]
-    (base,), (changed,) = paper.table3_rows(made_of(two, SMALL)), paper.table4_rows(made_of([*two, *apart], SMALL))
+    (base,), (changed,) = paper.TABLE3.rows(made_of(two, SMALL)), paper.TABLE4.rows(made_of([*two, *apart], SMALL))
     assert (base.mean, base.sd, base.n, base.n_groups) == (0.4, 0.2, 8, 2)
     assert (changed.mean, changed.sd) == (0.1, pytest.approx((0.8 - 0.4) / 2**0.5, abs=1e-4))
     assert (changed.base_mean, changed.other_mean) == (0.4, 0.5)
@@ -71,14 +71,14 @@ def test_the_spread_is_the_populations_in_table_3_and_the_samples_in_table_4() -
 
 def test_one_group_has_no_spread_of_a_sample() -> None:
     one = [group(figures={"ta": 0.5}), group(method="no-cone", figures={"ta": 0.25})]
-    assert [(row.mean, row.sd) for row in paper.table4_rows(made_of(one, SMALL))] == [(-0.25, None)]
+    assert [(row.mean, row.sd) for row in paper.TABLE4.rows(made_of(one, SMALL))] == [(-0.25, None)]
 
 
 def test_what_is_missing_is_counted_and_never_a_score() -> None:
     full = group(figures={"ta": 1.0, "lpips": 0.3}, source="a")
     part = group(figures={"ta": 1.0}, source="b", missing={"rejected": 2, "no_image": 1})
     none = group(source="c", missing={"rejected": 4})
-    found = cells(paper.table3_rows(made_of([full, part, none], SMALL)))
+    found = cells(paper.TABLE3.rows(made_of([full, part, none], SMALL)))
     ta, distance = found["cnn", "ta"], found["cnn", "lpips"]
     assert (ta.mean, ta.n, ta.n_scored, ta.n_groups, ta.n_groups_missing) == (1.0, 12, 5, 2, 1)
     assert ta.missing == "rejected 6, no_image 1"
@@ -88,14 +88,14 @@ def test_what_is_missing_is_counted_and_never_a_score() -> None:
 def test_a_group_that_one_side_lacks_is_left_out_of_the_difference_and_counted() -> None:
     base = [group(figures={"ta": 0.8}, source="a"), group(figures={"ta": 0.2}, source="b")]
     other = [group(method="no-cone", figures={"ta": 0.5}, source="a")]
-    (row,) = paper.table4_rows(made_of([*base, *other], SMALL))
+    (row,) = paper.TABLE4.rows(made_of([*base, *other], SMALL))
     assert (row.mean, row.n_groups, row.n_base_groups, row.n_groups_missing) == (-0.3, 1, 1, 2)
 
 
 def test_other_targets_are_held_against_the_ideal_ones_of_the_base() -> None:
     groups = [group(figures={"ta": 0.9})]
     groups += [group(figures={"ta": value}, target=name, pair="other") for name, value in (("x", 0.1), ("y", 0.3))]
-    (row,) = paper.table6_rows(made_of(groups, SMALL))
+    (row,) = paper.TABLE6.rows(made_of(groups, SMALL))
     assert (row.mean, row.base_mean, row.n, row.n_base) == (-0.7, 0.9, 8, 4)
 
 
@@ -103,7 +103,7 @@ def test_the_papers_cells_stand_only_beside_the_classifier_and_figure_they_are_o
     mapped = SMALL.model_copy(update={"paper": {"adv": "Madry", "cnn": "AlexNet"}})
     figures = {"ta": 0.9, "st_lpips": 0.2, "ota_cnn": 0.5, "ota_vit": 0.5}
     found = cells(
-        paper.table3_rows(made_of([group("adv", figures=figures), group("vit", figures={"ta": 0.1})], mapped))
+        paper.TABLE3.rows(made_of([group("adv", figures=figures), group("vit", figures={"ta": 0.1})], mapped))
     )
     assert found["adv", "ta"].paper_mean == 0.84
     assert found["adv", "ota_cnn"].paper_mean == 0.72
@@ -127,7 +127,7 @@ def test_methods_show_calls_where_they_are_told() -> None:
 
 
 def test_the_unguided_baseline_tells_what_keeps_its_class() -> None:
-    rows = paper.unguided_rows(made_of([group(method="unguided", figures={"ta": 0.02, "oa": 0.8})], SMALL))
+    rows = paper.UNGUIDED.rows(made_of([group(method="unguided", figures={"ta": 0.02, "oa": 0.8})], SMALL))
     assert cells(rows)["cnn", "oa"].mean == 0.8
     assert {row.role for row in rows} == {"unguided"}
 
@@ -145,7 +145,7 @@ def test_a_table_without_groups_is_empty_and_says_why(name: str, roles: Roles) -
 def test_two_settings_stand_in_blocks_of_their_own() -> None:
     first = group(figures={"ta": 0.5})
     second = first.model_copy(update={"arm": first.arm.model_copy(update={"image_set": "photos"})})
-    text = markdown(paper.table3_sheet(paper.table3_rows(made_of([first, second], SMALL))))
+    text = markdown(paper.TABLE3.sheet(paper.TABLE3.rows(made_of([first, second], SMALL))))
     assert "| Image set | Denoiser | Metric | cnn |" in text
     assert "| photos | ddpm | TA ↑ | 0.500 ± 0.000 |" in text
 
