@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import distribution
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -86,7 +86,7 @@ SMALL: dict[str, Any] = {
         "interval": {"resamples": 100},
     },
 }
-PLUGINS = {point.module for point in entry_points() if point.group.startswith("cfeval.")}
+PLUGINS = {point.module for point in distribution("cfeval").entry_points if point.group.startswith("cfeval.")}
 CALLBACKS = {
     *(("cfeval.core.cli_options", name) for name in ("_writable", "_file", "_known_protocol")),
     ("cfeval.core.cli_options", "writable"),
