@@ -9,10 +9,11 @@ from torch import Tensor
 
 from cfeval.core.errors import BackendError
 from cfeval.vce.method import Compute, Method, Parts
+from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch, Classes
 from cfeval.vce.sampler.guidance import Guided, Moment, guide, needs_graph, norms
 from cfeval.vce.sampler.networks import Models, Networks
-from cfeval.vce.sampler.prediction import copies, look, pulled_back
+from cfeval.vce.sampler.prediction import look, pulled_back
 from cfeval.vce.sampler.sampler import counterfactuals
 from cfeval.vce.sampler.schedule import linear, respaced
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser, ToyPerceptual, red_images

@@ -1,18 +1,4 @@
-"""Minkowski distance D_p of original and counterfactual (DBVCE, Section 3.2).
-
-COUT, counterfactual transition: how few of the changed pixels flip the decision? (Khorram and Fuxin 2022,
-"Cycle-Consistent Counterfactuals by Latent Transformations", Section 4; ACE computes it so too)
-
-S3, similarity of embeddings (Jeanneret et al. 2023, ACE: SimSiam similarity, for images that show no faces).
-
-Diversity: how different are several counterfactuals of one image? (DBVCE, Section 3.4, which proposes pairwise
-LPIPS over seeds and does not measure it)
-
-What the reference code of DBVCE does to images before it measures them. Neither is meant by the paper.
-
-Both figures that rest on it are wrong in the sense that other images would give the same value; they are here so that
-the paper's tables can be reproduced, and are never used unless asked for.
-"""
+"""How far is a counterfactual from its original, how sparse the change, how different several of one image?"""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -22,9 +8,14 @@ import numpy.typing as npt
 
 from cfeval.stats.estimates import Floats
 
+Images = npt.NDArray[np.floating]
+Floats32 = npt.NDArray[np.float32]
+Probabilities = Callable[[Images], npt.ArrayLike]
+"""From images (N, 3, H, W) to the probabilities of source and target class, (N, 2)."""
+
 
 def lp_distance(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike, p: float) -> Floats:
-    """‖x − c(x)‖_p of each pair, (N,), 0 or more; the paper's D_p is their mean.
+    """‖x − c(x)‖_p of each pair, (N,), 0 or more; the paper's D_p is their mean (DBVCE, Section 3.2).
 
     It grows with the number of pixels: images of one size only can be compared.
 
@@ -51,18 +42,15 @@ def batch_lp_distance(distances: npt.ArrayLike, p: float) -> float:
     return float((np.asarray(distances, dtype=np.float64) ** p).sum() ** (1 / p))
 
 
-Images = npt.NDArray[np.floating]
-Probabilities = Callable[[Images], npt.ArrayLike]
-"""From images (N, 3, H, W) to the probabilities of source and target class, (N, 2)."""
-
-
 def cout(originals: Images, counterfactuals: Images, probabilities: Probabilities, steps: int = 50) -> Floats:
-    """The area under the target's curve less that under the source's, (N,), in [−1, 1]; higher is sparser.
+    """COUT, counterfactual transition: how few changed pixels flip the decision, (N,), in [−1, 1]; higher: fewer.
 
     The pixels of the counterfactual are put into the original, those that changed most (sum of |difference| over the
-    channels) first. The curves are the probabilities of the two classes against the share of pixels put in. The areas
-    are exact for the straight lines between the points, also where the last step is a shorter one; the papers' code
-    takes all steps for equal.
+    channels) first. COUT is the area under the target's curve less that under the source's, which are the probabilities
+    of the two classes against the share of pixels put in. The areas are exact for the straight lines between the
+    points, also where the last step is a shorter one; the papers' code takes all steps for equal.
+
+    Source: Khorram and Fuxin 2022, "Cycle-Consistent Counterfactuals by Latent Transformations", Section 4; ACE.
 
     Args:
         originals, counterfactuals: (N, 3, H, W), of any scale.
@@ -96,8 +84,9 @@ def _ranks(originals: Images, counterfactuals: Images) -> npt.NDArray[np.int64]:
 def embedding_similarity(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike) -> Floats:
     """The cosine of the angle between the embeddings of each pair, (N,), in [−1, 1]; 1: the same direction.
 
-    S3 is its mean, with the embedding of SimSiam's ResNet-50 (`cfeval.vce.plugins.features.simsiam`). With another
-    embedding it is no S3 and must have a name of its own. An embedding of length 0 has cosine 0 with any other.
+    S3 is its mean, with the embedding of SimSiam's ResNet-50 (`cfeval.vce.plugins.features.simsiam`; Jeanneret et al.
+    2023, ACE, for images that show no faces). With another embedding it is no S3 and must have a name of its own. An
+    embedding of length 0 has cosine 0 with any other.
 
     Args:
         originals, counterfactuals: embeddings, (N, D).
@@ -117,7 +106,8 @@ def repeat_pairs(repeats: int) -> list[tuple[int, int]]:
 def diversity(distances: Sequence[Sequence[float]]) -> float:
     """The mean over images of the mean distance between counterfactuals of an image; 0 where none differ.
 
-    The unit is that of the distance. Every image counts the same, however many of its counterfactuals there are.
+    The unit is that of the distance. Every image counts the same, however many of its counterfactuals there are. DBVCE,
+    Section 3.4, proposes pairwise LPIPS over seeds and does not measure it.
 
     Args:
         distances: for each image those of its pairs (`repeat_pairs`), at least one; at least one image.
@@ -125,13 +115,12 @@ def diversity(distances: Sequence[Sequence[float]]) -> float:
     return sum(sum(pairs) / len(pairs) for pairs in distances) / len(distances)
 
 
-Floats32 = npt.NDArray[np.float32]
-
-
 def wrapped_uint8(images: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-    """255 · x, cut to a whole number, modulo 256: what its FID sees.
+    """255 · x, cut to a whole number, modulo 256: what FID sees in the reference code of DBVCE.
 
-    Its images are in [−1, 1], so that all darker than mid grey wrap around: −0.5 → 129, −1 → 1, 1.02 → 4.
+    The paper does not mean it: other images would give the same value. It is there so that the paper's tables can be
+    reproduced, and never used unless asked for. Its images are in [−1, 1], so that all darker than mid grey wrap
+    around: −0.5 → 129, −1 → 1, 1.02 → 4.
 
     Args:
         images: any shape, float in about [−1, 1].
@@ -142,9 +131,10 @@ def wrapped_uint8(images: npt.ArrayLike) -> npt.NDArray[np.uint8]:
 
 
 def stretched(images: npt.ArrayLike, low: float, high: float) -> Floats32:
-    """Images rescaled from [low, high] to [−1, 1]: what its LPIPS sees, with the extremes of the whole batch.
+    """Images rescaled from [low, high] to [−1, 1]: what LPIPS sees there, with the extremes of the whole batch.
 
-    So the distance of a pair depends on which other images are in the batch. Where low = high all is 0.
+    Like `wrapped_uint8` not meant by the paper, and never used unless asked for: the distance of a pair depends on
+    which other images are in the batch. Where low = high all is 0.
 
     Args:
         images: any shape, float.

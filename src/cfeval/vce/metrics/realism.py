@@ -1,13 +1,4 @@
-"""Fréchet distance of two sets of features; with those of Inception-v3 it is FID (Heusel et al. 2017, Equation 6).
-
-Another network's features make another figure, which must have a name of its own. It is biased upwards, the more the
-fewer images there are (Chong and Forsyth 2020): read it beside the distance of two halves of the real images.
-
-sFID: the Fréchet distance across halves (Jeanneret et al. 2023, ACE). It is not the spatial FID of Nash et al.
-
-A counterfactual keeps most of its original, so that a plain FID of both rewards changing nothing. Here the
-counterfactuals of one half of the images are compared with the originals of the other half.
-"""
+"""Fréchet distances: how far are counterfactuals, as a set, from real images?"""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,9 +7,15 @@ import numpy.typing as npt
 
 from cfeval.stats.estimates import Floats
 
+Places = npt.NDArray[np.int64]
+
 
 def frechet_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """‖μ₁ − μ₂‖² + tr(Σ₁ + Σ₂ − 2 (Σ₁ Σ₂)^½), 0 or more, in squared units of the features.
+
+    With the features of Inception-v3 it is FID (Heusel et al. 2017, Equation 6); another network's make another figure,
+    which must have a name of its own. It is biased upwards, the more the fewer images there are (Chong and Forsyth
+    2020): read it beside the distance of two halves of the real images.
 
     With A and B the centred features over √(N − 1), Σ₁ is AᵀA and Σ₂ is BᵀB, and the trace of the root is the sum of
     the singular values of ABᵀ. So no root of a matrix is taken that has none, as with fewer images than features,
@@ -45,13 +42,14 @@ def _spread(rows: Floats) -> Floats:
     return np.linalg.qr(centered).R if len(centered) > centered.shape[1] else centered
 
 
-Places = npt.NDArray[np.int64]
-
-
 def split_frechet_distance(
     originals: Floats, counterfactuals: Floats, source_of: Sequence[int], splits: int, seed: int
 ) -> float | None:
-    """The mean over both directions of random splits; None where the halves are too small.
+    """sFID, the Fréchet distance across halves: the mean over both directions of random splits; None of too few images.
+
+    A counterfactual keeps most of its original, so that a plain FID of both rewards changing nothing. Here the
+    counterfactuals of one half of the images are compared with the originals of the other half (Jeanneret et al. 2023,
+    ACE). It is not the spatial FID of Nash et al.
 
     Args:
         originals: features, (M, D).

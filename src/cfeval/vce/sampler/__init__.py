@@ -1,6 +1,6 @@
 """Guided diffusion: counterfactuals by denoising a noised image under the gradient of a classifier.
 
-`counterfactuals.py` is the way in. The parts, as `cfeval.vce.method` names them, are composed in `step.py`.
+`sampler.py` is the way in, and composes the parts that `cfeval.vce.method` names.
 
 Variables and the symbols of the papers (Ho et al. 2020; DBVCE, Section 2):
     noisy                x_t (z_t in DiME), the image at step t

@@ -1,7 +1,4 @@
-"""A batch of images with what is wanted of each, and where its denoising stands.
-
-Whether images, classes, networks and method fit together: one line where they do not.
-"""
+"""A batch of images with what is wanted of each, and where its denoising stands; one line where it does not fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,6 +11,8 @@ from cfeval.core.errors import InputError, ParamsError, nearest
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Parts
 from cfeval.vce.sampler.networks import Models
+
+Indices = Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,6 @@ def _chosen(value: Tensor | tuple[int, ...] | None, chosen: slice | Tensor) -> T
     if isinstance(value, Tensor):
         return value[chosen if isinstance(chosen, slice) else chosen.to(value.device)]
     return value[chosen] if isinstance(chosen, slice) else tuple(value[int(row)] for row in torch.as_tensor(chosen))
-
-
-Indices = Sequence[int]
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,9 @@
 """The direction in which a step is guided: the class term, the distance and the perceptual term, weighted and summed.
 
 Variables and symbols: see the package. Each term is a gradient with respect to x_t or stands in for one; a gradient
-that goes through the denoiser is first taken at x̂₀ and then pulled back, all of them together.
-
-Small parts of the guidance: norms, the Lp distance, the cone (DVCE; Augustin et al. 2022), the consensus (LDCE;
-Farid et al. 2023).
-
-Variables and symbols: explained f, the gradient of the classifier to explain; robust r, that of the robust one; all are
-(N, 3, H, W), and every image is treated by itself.
+that goes through the denoiser is first taken at x̂₀ and then pulled back, all of them together. Explained is the
+gradient of the classifier to explain (f), robust that of the robust one (r); all are (N, 3, H, W), and every image is
+treated by itself.
 """
 
 import math
@@ -20,66 +16,14 @@ from torch import Tensor
 
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Parts
+from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch
 from cfeval.vce.sampler.networks import Asked, Networks
-from cfeval.vce.sampler.prediction import Look, copies
+from cfeval.vce.sampler.prediction import Look
 from cfeval.vce.sampler.schedule import Schedule
 
 TINY = 1e-22
 """What the reference code adds to a norm that is smaller."""
-
-
-def norms(images: Tensor) -> Tensor:
-    """The L2 norm of each image, (N, 1, 1, 1)."""
-    sizes: Tensor = torch.linalg.vector_norm(images.flatten(1), dim=1)
-    return sizes.view(-1, 1, 1, 1)
-
-
-def unit(gradient: Tensor) -> Tensor:
-    """Each image's gradient with norm 1; one of norm 0 stays 0."""
-    size = norms(gradient)
-    return gradient / torch.where(size < TINY, size + TINY, size)
-
-
-def lp_gradient(difference: Tensor, p: float) -> Tensor:
-    """The gradient of Σ|d|^p: p·|d|^(p−1)·sign(d); below p = 1 the size of d is kept off 0."""
-    if p == 1:
-        return difference.sign()
-    size = difference.abs() + (1e-12 if p < 1 else 0)
-    gradient: Tensor = p * size.pow(p - 1) * difference.sign()
-    return gradient
-
-
-def cone(robust: Tensor, explained: Tensor, degrees: float, inside: Literal["classifier", "robust"]) -> Tensor:
-    """The robust gradient projected onto the cone of an angle around the explained classifier's.
-
-    Outside the cone, also where the two disagree by more than 90°, this is the vector on its boundary that lies in the
-    plane of the two, f̂ + tan(angle) · r̂⊥, of norm 1/cos(angle). Inside it is the unit vector of the explained gradient
-    (reference code) or of the robust one (DVCE's paper), as `inside` says. Where either is 0, it is the explained
-    one.
-    """
-    axis, alone = unit(explained), unit(robust)
-    along = (robust * axis).flatten(1).sum(1).view(-1, 1, 1, 1)
-    across = robust - along * axis
-    cosine = (alone * axis).flatten(1).sum(1).view(-1, 1, 1, 1)
-    both = (norms(robust) > 0) & (norms(explained) > 0)
-    outside = both & (torch.acos(cosine.clamp(-1, 1)) > math.radians(degrees))
-    boundary = axis + math.tan(math.radians(degrees)) * unit(across)
-    within = axis if inside == "classifier" else torch.where(both, alone, axis)
-    return torch.where(outside, boundary, within)
-
-
-def consensus(explained: Tensor, implicit: Tensor, degrees: float) -> Tensor:
-    """The explained gradient, set to 0 at each pixel where its angle to the implicit classifier's is larger.
-
-    The angle is that of the two colour vectors of the pixel. A pixel at which either is 0 counts as agreeing, as in
-    the reference code, where its angle is not a number.
-    """
-    cosine = torch.cosine_similarity(explained, implicit, dim=1, eps=1e-30).clamp(-1, 1)
-    silent = (explained.norm(dim=1) == 0) | (implicit.norm(dim=1) == 0)
-    agrees = silent | (torch.acos(cosine) <= math.radians(degrees))
-    kept: Tensor = explained * agrees.unsqueeze(1)
-    return kept
 
 
 @dataclass(frozen=True)
@@ -152,7 +96,9 @@ def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: Momen
 def _same_classifier(networks: Networks, batch: Batch) -> bool:
     """Whether the robust classifier is the explained one, whose gradient its own cone leaves as it is."""
     same = networks.models.robust is networks.models.classifier
-    return same and batch.targets is not None and torch.equal(batch.targets, _present(batch.robust_targets))
+    if not same or batch.targets is None or batch.robust_targets is None:
+        return False
+    return torch.equal(batch.targets, batch.robust_targets)
 
 
 def _of_class(
@@ -218,6 +164,54 @@ def _size(parts: Parts, look: Look) -> Tensor | float:
     return norms(look.mean if parts.norm == "mean" else look.noise)
 
 
-def _present(value: Tensor | None) -> Tensor:
-    assert value is not None
-    return value
+def norms(images: Tensor) -> Tensor:
+    """The L2 norm of each image, (N, 1, 1, 1)."""
+    sizes: Tensor = torch.linalg.vector_norm(images.flatten(1), dim=1)
+    return sizes.view(-1, 1, 1, 1)
+
+
+def unit(gradient: Tensor) -> Tensor:
+    """Each image's gradient with norm 1; one of norm 0 stays 0."""
+    size = norms(gradient)
+    return gradient / torch.where(size < TINY, size + TINY, size)
+
+
+def lp_gradient(difference: Tensor, p: float) -> Tensor:
+    """The gradient of Σ|d|^p: p·|d|^(p−1)·sign(d); below p = 1 the size of d is kept off 0."""
+    if p == 1:
+        return difference.sign()
+    size = difference.abs() + (1e-12 if p < 1 else 0)
+    gradient: Tensor = p * size.pow(p - 1) * difference.sign()
+    return gradient
+
+
+def cone(robust: Tensor, explained: Tensor, degrees: float, inside: Literal["classifier", "robust"]) -> Tensor:
+    """The robust gradient projected onto the cone of an angle around the explained classifier's.
+
+    Outside the cone, also where the two disagree by more than 90°, this is the vector on its boundary that lies in the
+    plane of the two, f̂ + tan(angle) · r̂⊥, of norm 1/cos(angle). Inside it is the unit vector of the explained gradient
+    (reference code) or of the robust one (DVCE's paper, Augustin et al. 2022), as `inside` says. Where either is 0, it
+    is the explained one.
+    """
+    axis, alone = unit(explained), unit(robust)
+    along = (robust * axis).flatten(1).sum(1).view(-1, 1, 1, 1)
+    across = robust - along * axis
+    cosine = (alone * axis).flatten(1).sum(1).view(-1, 1, 1, 1)
+    both = (norms(robust) > 0) & (norms(explained) > 0)
+    outside = both & (torch.acos(cosine.clamp(-1, 1)) > math.radians(degrees))
+    boundary = axis + math.tan(math.radians(degrees)) * unit(across)
+    within = axis if inside == "classifier" else torch.where(both, alone, axis)
+    return torch.where(outside, boundary, within)
+
+
+def consensus(explained: Tensor, implicit: Tensor, degrees: float) -> Tensor:
+    """The explained gradient, set to 0 at each pixel where its angle to the implicit classifier's is larger.
+
+    The angle is that of the two colour vectors of the pixel. A pixel at which either is 0 counts as agreeing, as in
+    the reference code, where its angle is not a number. Source: LDCE, Farid et al. 2023.
+    """
+    cosine = torch.cosine_similarity(explained, implicit, dim=1, eps=1e-30).clamp(-1, 1)
+    silent = (explained.norm(dim=1) == 0) | (implicit.norm(dim=1) == 0)
+    agrees = silent | (torch.acos(cosine) <= math.radians(degrees))
+    kept: Tensor = explained * agrees.unsqueeze(1)
+    return kept

@@ -1,6 +1,6 @@
 """The networks as the sampler calls them: on their own devices, in the precision asked for, compiled if wanted.
 
-Out of memory: halve the batch and go on from the last finished step.
+Where memory runs out, the batch is halved, and it goes on from the last finished step.
 """
 
 import gc
@@ -19,16 +19,28 @@ from cfeval.vce.interfaces import Classifier, Denoiser, PerceptualDistance, Pred
 from cfeval.vce.method import Compute
 
 Call = Callable[..., Tensor]
+R = TypeVar("R")
+_SIGNS = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory")
 
 
 @dataclass(frozen=True)
 class Models:
-    """The networks of a study; which of them a method needs, `check.py` says."""
+    """The networks of a study; which of them a method needs, `batch_of` says."""
 
     denoiser: Denoiser
     classifier: Classifier | None = None
     robust: Classifier | None = None
     perceptual: PerceptualDistance | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a classifier is asked: the rise of which class (N,), at which timestep, as logit or as log-probability."""
+
+    targets: Tensor
+    timestep: int
+    prepared: bool
+    loss: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class Networks:
         assert isinstance(logits, Tensor)
         return logits.to(images.dtype)
 
-    def class_gradient(self, classifier: Classifier, images: Tensor, asked: "Asked", moved: Call | None) -> Tensor:
+    def class_gradient(self, classifier: Classifier, images: Tensor, asked: Asked, moved: Call | None) -> Tensor:
         """The gradient, with respect to each image, of its target's log-probability or logit.
 
         `moved` makes augmented copies of the images; their mean counts. The images come from any device and the
@@ -96,19 +108,6 @@ class Networks:
         if self.compute.precision == "float32":
             return nullcontext()
         return torch.autocast(device.type, getattr(torch, self.compute.precision))
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a classifier is asked: the rise of which class (N,), at which timestep, as logit or as log-probability."""
-
-    targets: Tensor
-    timestep: int
-    prepared: bool
-    loss: str
-
-
-_SIGNS = ("out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory")
 
 
 @dataclass
@@ -186,9 +185,6 @@ def mapped(call: Callable[[int, int], Tensor], count: int, allowance: Allowance,
         results.append(result)
         start = end
     return torch.cat(results)
-
-
-R = TypeVar("R")
 
 
 def _attempt(call: Callable[[], R]) -> R | None:

@@ -1,10 +1,6 @@
-"""One guided step back, from x_t to x_{t−1}, for a batch: where the parts of a method come together.
+"""The way into the guided sampler: from images to their counterfactuals, one guided step back after the other.
 
 Sources: the code of DBVCE, DVCE, DiME, FastDiME and MaskDiME. Symbols: see the package.
-
-Counterfactuals of images: the way into the guided sampler.
-
-The rejection step: drop what the classifier does not put into the target class (DBVCE, Section 5, Hypothesis 2).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,6 +20,22 @@ from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
 
 
 @dataclass(frozen=True)
+class Counterfactuals:
+    """What was made of N images, on their device.
+
+    `images` (N, 3, H, W) are not clamped: they leave [−1, 1] a little. `x0` are the clean images predicted at the last
+    step. `attempts` (N,) counts the class weights tried before the last one. `finite` (N,) is False for an image that
+    diverged: it is a failure, never a counterfactual. `batch` is how many images at once fitted.
+    """
+
+    images: Tensor
+    x0: Tensor
+    attempts: Tensor
+    finite: Tensor
+    batch: int
+
+
+@dataclass(frozen=True)
 class Sampler:
     """A method on its networks: everything that a step needs beside the images."""
 
@@ -31,6 +43,136 @@ class Sampler:
     networks: Networks
     schedule: Schedule
     draws: Draws
+
+
+def counterfactuals(
+    images: Tensor,
+    seeds: Sequence[int],
+    parts: Parts,
+    models: Models,
+    classes: Classes | None = None,
+    compute: Compute = Compute(),  # noqa: B008 (frozen)
+    draws: Draws = seeded,
+    progress: Callable[[int], None] | None = None,
+) -> Counterfactuals:
+    """Make a counterfactual of each image.
+
+    Args:
+        images: (N, 3, H, W), of the denoiser's dtype in [−1, 1] and of its size.
+        seeds: one per image; the noise of an image follows from its seed alone, whatever else is in the batch. Equal
+            seeds give equal noise ("the same noise for every group" of the reference code).
+        parts: the method.
+        models: the networks; each keeps to its device, and images travel.
+        classes: source and target classes; not needed without guidance and with an unconditional denoiser.
+        compute: how many images at once, in which precision.
+        draws: where noise comes from.
+        progress: called with how many images were done since it was last called.
+
+    Raises:
+        InputError, ParamsError: images, classes, networks and method do not fit together.
+        BackendError: not even a single image fits into memory.
+    """
+    everything = batch_of(images, seeds, parts, models, classes)
+    schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)
+    sampler = Sampler(parts, Networks(models, compute), schedule, draws)
+    made, x0 = torch.empty_like(everything.original), torch.empty_like(everything.original)
+    attempts = torch.zeros(everything.size, dtype=torch.long)
+    waiting = torch.arange(everything.size)
+    allowance = Allowance(compute.batch)
+    for attempt, scale in enumerate(parts.scales if parts.guidance != "none" else (0.0,)):
+        attempts[waiting] = attempt
+        for state, rows in _finished(sampler, everything, waiting, attempt, scale, allowance):
+            made[rows.to(made.device)] = state.x0 if parts.output == "x0" else state.noisy
+            x0[rows.to(made.device)] = state.x0
+            if progress and attempt == 0:
+                progress(len(rows))
+        if attempt + 1 < len(parts.scales) and len(waiting):
+            waiting = waiting[~_flipped(sampler, everything.rows(waiting), made[waiting.to(made.device)], allowance)]
+    finite = torch.isfinite(made).flatten(1).all(1)
+    there = images.device
+    return Counterfactuals(made.to(there), x0.to(there), attempts.to(there), finite.to(there), allowance.batch)
+
+
+def _finished(
+    sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: Allowance
+) -> list[tuple[State, Tensor]]:
+    """The end states of the images that wait, with the rows that each is about."""
+    finished = []
+    start = 0
+    while start < len(waiting):
+        rows = waiting[start : start + allowance.batch]
+        start += len(rows)
+        part = everything.rows(rows)
+        trajectory = _Trajectory(sampler, part, rows, sampler.parts.steps, attempt, scale)
+        finished += [(end.state, end.rows) for end in finish(trajectory, allowance) if end.state is not None]
+    return finished
+
+
+def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: Allowance) -> Tensor:
+    classifier, prepared = sampler.networks.models.classifier, sampler.parts.prepared
+    assert classifier is not None
+    assert batch.targets is not None
+    return accepted(made, batch.targets, classifier, prepared, allowance).cpu()
+
+
+@dataclass(frozen=True)
+class _Trajectory:
+    """A batch on its way: `left` steps are to come; without a state it has not been noised yet."""
+
+    sampler: Sampler
+    batch: Batch
+    rows: Tensor
+    left: int
+    attempt: int
+    scale: float
+    state: State | None = None
+
+    @property
+    def size(self) -> int:
+        return self.batch.size
+
+    @property
+    def finished(self) -> bool:
+        return self.left == 0
+
+    def advanced(self) -> Self:
+        state = self.state or begin(self.sampler, self.batch)
+        after = step(self.sampler, self.batch, state, self.left - 1, self.attempt, self.scale)
+        return replace(self, left=self.left - 1, state=after)
+
+    def halves(self) -> tuple[Self, Self]:
+        middle = (self.size + 1) // 2
+        return self._rows(slice(0, middle)), self._rows(slice(middle, None))
+
+    def _rows(self, chosen: slice) -> Self:
+        state = None if self.state is None else self.state.rows(chosen)
+        return replace(self, batch=self.batch.rows(chosen), rows=self.rows[chosen], state=state)
+
+
+def accepted(
+    images: Tensor, targets: Sequence[int] | Tensor, classifier: Classifier, prepared: bool, allowance: Allowance
+) -> Tensor:
+    """Whether the classifier puts each image into its target class, (N,), on the images' device.
+
+    The rejection step drops those that it does not (DBVCE, Section 5, Hypothesis 2).
+
+    Args:
+        images: (N, 3, H, W) in [−1, 1]; what leaves it is clamped, as it would be in a picture file. An image that is
+            not finite is never accepted.
+        targets: (N,), indices of its classes.
+        classifier: the explained one.
+        prepared: whether it resizes and normalises as it was trained.
+        allowance: how many images at once; halved where memory does not suffice.
+    """
+
+    @torch.no_grad()
+    def predicted(start: int, end: int) -> Tensor:
+        shown = images[start:end].clamp(-1, 1).to(classifier.device)
+        return classifier.logits(shown, None, prepared).argmax(1).to(images.device)
+
+    finite = torch.isfinite(images).flatten(1).all(1)
+    wanted = torch.as_tensor(targets).to(images.device)
+    return (mapped(predicted, len(images), allowance, "classification") == wanted) & finite
 
 
 def begin(sampler: Sampler, batch: Batch) -> State:
@@ -107,149 +249,6 @@ def _denoised(sampler: Sampler, batch: Batch, noisy: Tensor, index: int, attempt
 
 
 def _drawn(sampler: Sampler, batch: Batch, *purpose: str | int) -> Tensor:
+    """Noise for the batch, on its device and of its dtype."""
     drawn = sampler.draws(batch.seeds, batch.original.shape[1:], *purpose)
     return drawn.to(batch.original.device, batch.original.dtype)
-
-
-def accepted(
-    images: Tensor, targets: Sequence[int] | Tensor, classifier: Classifier, prepared: bool, allowance: Allowance
-) -> Tensor:
-    """Whether the classifier puts each image into its target class, (N,), on the images' device.
-
-    Args:
-        images: (N, 3, H, W) in [−1, 1]; what leaves it is clamped, as it would be in a picture file. An image that is
-            not finite is never accepted.
-        targets: (N,), indices of its classes.
-        classifier: the explained one.
-        prepared: whether it resizes and normalises as it was trained.
-        allowance: how many images at once; halved where memory does not suffice.
-    """
-
-    @torch.no_grad()
-    def predicted(start: int, end: int) -> Tensor:
-        shown = images[start:end].clamp(-1, 1).to(classifier.device)
-        return classifier.logits(shown, None, prepared).argmax(1).to(images.device)
-
-    finite = torch.isfinite(images).flatten(1).all(1)
-    wanted = torch.as_tensor(targets).to(images.device)
-    return (mapped(predicted, len(images), allowance, "classification") == wanted) & finite
-
-
-@dataclass(frozen=True)
-class Counterfactuals:
-    """What was made of N images, on their device.
-
-    `images` (N, 3, H, W) are not clamped: they leave [−1, 1] a little. `x0` are the clean images predicted at the last
-    step. `attempts` (N,) counts the class weights tried before the last one. `finite` (N,) is False for an image that
-    diverged: it is a failure, never a counterfactual. `batch` is how many images at once fitted.
-    """
-
-    images: Tensor
-    x0: Tensor
-    attempts: Tensor
-    finite: Tensor
-    batch: int
-
-
-def counterfactuals(
-    images: Tensor,
-    seeds: Sequence[int],
-    parts: Parts,
-    models: Models,
-    classes: Classes | None = None,
-    compute: Compute = Compute(),  # noqa: B008 (frozen)
-    draws: Draws = seeded,
-    progress: Callable[[int], None] | None = None,
-) -> Counterfactuals:
-    """Make a counterfactual of each image.
-
-    Args:
-        images: (N, 3, H, W), of the denoiser's dtype in [−1, 1] and of its size.
-        seeds: one per image; the noise of an image follows from its seed alone, whatever else is in the batch. Equal
-            seeds give equal noise ("the same noise for every group" of the reference code).
-        parts: the method.
-        models: the networks; each keeps to its device, and images travel.
-        classes: source and target classes; not needed without guidance and with an unconditional denoiser.
-        compute: how many images at once, in which precision.
-        draws: where noise comes from.
-        progress: called with how many images were done since it was last called.
-
-    Raises:
-        InputError, ParamsError: images, classes, networks and method do not fit together.
-        BackendError: not even a single image fits into memory.
-    """
-    everything = batch_of(images, seeds, parts, models, classes)
-    schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)
-    sampler = Sampler(parts, Networks(models, compute), schedule, draws)
-    made, x0 = torch.empty_like(everything.original), torch.empty_like(everything.original)
-    attempts = torch.zeros(everything.size, dtype=torch.long)
-    waiting = torch.arange(everything.size)
-    allowance = Allowance(compute.batch)
-    for attempt, scale in enumerate(parts.scales if parts.guidance != "none" else (0.0,)):
-        attempts[waiting] = attempt
-        for state, rows in _finished(sampler, everything, waiting, attempt, scale, allowance):
-            made[rows.to(made.device)] = state.x0 if parts.output == "x0" else state.noisy
-            x0[rows.to(made.device)] = state.x0
-            if progress and attempt == 0:
-                progress(len(rows))
-        if attempt + 1 < len(parts.scales) and len(waiting):
-            waiting = waiting[~_flipped(sampler, everything.rows(waiting), made[waiting.to(made.device)], allowance)]
-    finite = torch.isfinite(made).flatten(1).all(1)
-    there = images.device
-    return Counterfactuals(made.to(there), x0.to(there), attempts.to(there), finite.to(there), allowance.batch)
-
-
-def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: Allowance) -> Tensor:
-    classifier, prepared = sampler.networks.models.classifier, sampler.parts.prepared
-    assert classifier is not None
-    assert batch.targets is not None
-    return accepted(made, batch.targets, classifier, prepared, allowance).cpu()
-
-
-def _finished(
-    sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: Allowance
-) -> "list[tuple[State, Tensor]]":
-    """The end states of the images that wait, with the rows that each is about."""
-    finished = []
-    start = 0
-    while start < len(waiting):
-        rows = waiting[start : start + allowance.batch]
-        start += len(rows)
-        part = everything.rows(rows)
-        trajectory = _Trajectory(sampler, part, rows, sampler.parts.steps, attempt, scale)
-        finished += [(end.state, end.rows) for end in finish(trajectory, allowance) if end.state is not None]
-    return finished
-
-
-@dataclass(frozen=True)
-class _Trajectory:
-    """A batch on its way: `left` steps are to come; without a state it has not been noised yet."""
-
-    sampler: Sampler
-    batch: Batch
-    rows: Tensor
-    left: int
-    attempt: int
-    scale: float
-    state: State | None = None
-
-    @property
-    def size(self) -> int:
-        return self.batch.size
-
-    @property
-    def finished(self) -> bool:
-        return self.left == 0
-
-    def advanced(self) -> Self:
-        state = self.state or begin(self.sampler, self.batch)
-        after = step(self.sampler, self.batch, state, self.left - 1, self.attempt, self.scale)
-        return replace(self, left=self.left - 1, state=after)
-
-    def halves(self) -> tuple[Self, Self]:
-        middle = (self.size + 1) // 2
-        return self._rows(slice(0, middle)), self._rows(slice(middle, None))
-
-    def _rows(self, chosen: slice) -> Self:
-        state = None if self.state is None else self.state.rows(chosen)
-        return replace(self, batch=self.batch.rows(chosen), rows=self.rows[chosen], state=state)

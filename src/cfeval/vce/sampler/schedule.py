@@ -1,11 +1,10 @@
 """The noise schedule: linear betas, respacing, and what one step back needs (Ho et al. 2020; Nichol & Dhariwal 2021).
 
-Tables are float64 and on the CPU; images stay of their own dtype.
+Tables are float64 and on the CPU; images stay of their own dtype. Noise follows from an image's own seed and what it is
+for, so neither batch nor order changes it.
 
 Variables and symbols: betas β, alphas_cumprod ᾱ, previous ᾱ_{t−1}, posterior_variance β̃, kept the training steps that
 the respacing keeps.
-
-Noise: every draw follows from an image's own seed and what it is for, so neither batch nor order changes it.
 """
 
 from collections.abc import Sequence
