@@ -1,7 +1,4 @@
-"""What several verbs share: options, and opening what the stages pass on.
-
-What the verbs of every study share that make tables and figures: their options, and a table in three formats.
-"""
+"""What the verbs of every study share: options, and opening what the stages pass on."""
 
 import json
 from pathlib import Path
@@ -17,14 +14,16 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 
-def _writable(path: Path) -> Path:
-    ensure_writable(path)
-    return path
+def writable(out: Path) -> Path:
+    """Refuse an output that could not be written, before any work is spent on it (OutputError)."""
+    ensure_writable(out)
+    return out
 
 
-def _file(path: Path) -> Path:
+def existing(path: Path) -> Path:
     """Refuse what is not there before a model is loaded, and what can be read only once: files are read again."""
     if not path.is_file():
         if path.exists() and not path.is_dir():
@@ -35,7 +34,7 @@ def _file(path: Path) -> Path:
 
 PARAMS = Path("params.yaml")
 """The parameter file where none is named."""
-Out = Annotated[Path, typer.Option("--out", callback=_writable, help="File to write; it appears whole or not at all.")]
+Out = Annotated[Path, typer.Option("--out", callback=writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 ParamsFiles = Annotated[
     list[Path] | None,
@@ -51,6 +50,12 @@ Archive = Annotated[
 Cut = Annotated[
     int | None,
     typer.Option("--cut", min=1, max=999, help="Into how many shards each file is cut; else all that lie there."),
+]
+TableOut = Annotated[
+    Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
+]
+FigureOut = Annotated[
+    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
 ]
 
 
@@ -69,28 +74,6 @@ def build(family: str, text: str, option: str) -> Any:
     return registry.build(family, content)
 
 
-def sound(path: Path, kind: type[R]) -> int:
-    """How many records a file holds, each read once: a line that is none is told before any work is done."""
-    return sum(1 for _ in read_jsonl(path, kind))
-
-
-T = TypeVar("T")
-
-
-def writable(out: Path) -> Path:
-    """Refuse an output that could not be written, before any work is spent on it (OutputError)."""
-    ensure_writable(out)
-    return out
-
-
-TableOut = Annotated[
-    Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
-]
-FigureOut = Annotated[
-    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
-]
-
-
 def from_json(text: str, kind: type[T], option: str) -> T:
     """An option's JSON, checked.
 
@@ -103,3 +86,8 @@ def from_json(text: str, kind: type[T], option: str) -> T:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{option}: {place + ': ' if place else ''}{first['msg']}") from None
+
+
+def sound(path: Path, kind: type[R]) -> int:
+    """How many records a file holds, each read once: a line that is none is told before any work is done."""
+    return sum(1 for _ in read_jsonl(path, kind))

@@ -2,8 +2,6 @@
 
 UTF-8, with or without a mark, line ends of any system; spreadsheets of some countries write `;` between cells. A row
 remembers which of its cells stood in quotes without need, so that a file can be written again byte for byte.
-
-Two columns of a CSV file as a mapping.
 """
 
 import csv

@@ -1,9 +1,4 @@
-"""Images as the studies pass them around: the PNG file's bytes, its hash, its pixels.
-
-Square pictures of a size, cut out of images of any shape.
-
-What every masker offers, and how those that look for a text in a picture go about it.
-"""
+"""Images as the studies pass them around: the PNG file's bytes, its hash, its pixels; and squares cut out of them."""
 
 import errno
 import hashlib
@@ -24,6 +19,10 @@ from cfeval.core.records import ImageRef
 
 MAX_PIXELS = 50_000_000
 """The largest image that is taken (about 7,000 × 7,000 pixels); a larger one is refused before it is decoded."""
+KEEP = 0.875
+"""The share of the shorter side that evaluations on ImageNet keep."""
+Mask = npt.NDArray[np.bool_]
+Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -189,10 +188,6 @@ def on_white(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(white, layered).convert("RGB")
 
 
-KEEP = 0.875
-"""The share of the shorter side that evaluations on ImageNet keep."""
-
-
 def middle(picture: Picture, size: int, share: float, name: object, enlarge: bool = False) -> Picture:
     """The middle of a picture as a square of `size` pixels a side, `share` of its shorter side long.
 
@@ -213,7 +208,3 @@ def middle(picture: Picture, size: int, share: float, name: object, enlarge: boo
     resized = image.resize((width, height), Image.Resampling.BICUBIC)
     top, left = round((height - size) / 2), round((width - size) / 2)
     return Picture.from_pixels(np.asarray(resized)[top : top + size, left : left + size])
-
-
-Mask = npt.NDArray[np.bool_]
-Pixels = npt.NDArray[np.uint8]

@@ -1,8 +1,6 @@
 """What the records of every study share: the base class, statuses, references to images.
 
 How failures travel: a later stage repeats the status of the stage that failed, and does no work for the item.
-
-The records of the edct study, one class a file kind. Pictures of `X.jsonl` lie in the folder `X/` beside it.
 """
 
 from collections import deque
@@ -14,13 +12,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 Metadata = dict[str, Any]
 """What a data set keeps beside an image, as JSON; only its own plug-ins know what it means."""
-
-
 ItemId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """An id that is safe as a file name: letters, digits, `.`, `_`, `-`; at most 100 characters."""
-
-
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _bit_of_text(value: Any) -> Any:
+    return int(value) if value in ("0", "1") else value
+
+
+Bit = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
+"""0 or 1; a CSV cell holds it as text."""
 
 
 class Record(BaseModel):
@@ -63,6 +65,23 @@ Ended = TypeVar("Ended", bound=Outcome)
 Result = TypeVar("Result")
 
 
+def failed(outcome: Outcome) -> bool:
+    """Whether an item has ended."""
+    return outcome.status != Status.OK
+
+
+def carried(outcome: Outcome) -> dict[str, Any]:
+    """Status, stage and reason of an earlier failure, as fields for the next record."""
+    return {"status": outcome.status, "stage": outcome.stage, "reason": outcome.reason}
+
+
+def ended(status: Status, stage: str, reason: str) -> dict[str, Any]:
+    """Status, stage and reason of what ended here; no stage and no reason where all is well."""
+    if status == Status.OK:
+        return {}
+    return {"status": status, "stage": stage, "reason": " ".join(reason.split())}
+
+
 def work_through(
     records: Iterable[Ended], work: Callable[[Iterator[Ended]], Iterator[tuple[Ended, Result]]]
 ) -> Iterator[tuple[Ended, Result | None]]:
@@ -88,28 +107,3 @@ def work_through(
             yield earlier, None
         yield record, result
     yield from ((record, None) for record in taken)
-
-
-def failed(outcome: Outcome) -> bool:
-    """Whether an item has ended."""
-    return outcome.status != Status.OK
-
-
-def carried(outcome: Outcome) -> dict[str, Any]:
-    """Status, stage and reason of an earlier failure, as fields for the next record."""
-    return {"status": outcome.status, "stage": outcome.stage, "reason": outcome.reason}
-
-
-def ended(status: Status, stage: str, reason: str) -> dict[str, Any]:
-    """Status, stage and reason of what ended here; no stage and no reason where all is well."""
-    if status == Status.OK:
-        return {}
-    return {"status": status, "stage": stage, "reason": " ".join(reason.split())}
-
-
-def _bit_of_text(value: Any) -> Any:
-    return int(value) if value in ("0", "1") else value
-
-
-Bit = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
-"""0 or 1; a CSV cell holds it as text."""

@@ -1,12 +1,10 @@
 """Finds and builds plug-ins, which packages offer as entry points: one group a family, `cfeval.<family>`.
 
-An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml, or for now still a
-module of functions. What is built takes requests in batches; one that can work on many at once says so by its
-attribute `side_by_side` (`cfeval.inference.batching`).
+An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml. What is built takes
+requests in batches; one that can work on many at once says so by its attribute `side_by_side`
+(`cfeval.inference.batching`).
 
 A plug-in's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
-
-The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
 """
 
 from collections.abc import Collection, Iterator, Mapping

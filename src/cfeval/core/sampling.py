@@ -1,6 +1,6 @@
-"""Seeds: every draw follows from the study's one seed, the item and the purpose.
+"""Draws: every one follows from the study's one seed, the item and the purpose.
 
-Which items of a data set are taken: those a file lists, or a draw by seed.
+Which items of a data set are taken: those that a file lists, or a draw by seed.
 """
 
 import hashlib
@@ -13,14 +13,20 @@ from typing import NamedTuple
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_lines
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Line(NamedTuple):
+    """Where an id stands in a list, and what `cfeval.datasets.sample` checks it by; empty in a plain list."""
+
+    number: int
+    sha256: str
+
 
 def derive(seed: int, *parts: str | int) -> int:
     """A seed in [0, 2³¹) for one purpose, independent of every other and of the order of the work."""
     text = "\x1f".join(str(part) for part in (seed, *parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
-
-
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def chosen(known: Collection[str], items: int, seed: int, ids: Path | None, source: object) -> list[str]:
@@ -40,13 +46,6 @@ def chosen(known: Collection[str], items: int, seed: int, ids: Path | None, sour
 def drawn(known: Iterable[str], seed: int, items: int) -> list[str]:
     """So many ids, the first in an order that the seed draws for each by itself: wanting more displaces none."""
     return heapq.nsmallest(items, known, key=lambda item: hashlib.sha256(f"{seed}\x1f{item}".encode()).digest())
-
-
-class Line(NamedTuple):
-    """Where an id stands in a list, and what `cfeval.datasets.sample` checks it by; empty in a plain list."""
-
-    number: int
-    sha256: str
 
 
 def listed(ids: Path, known: Collection[str], source: object) -> list[str]:

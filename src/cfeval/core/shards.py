@@ -1,8 +1,6 @@
-"""Shards: a record file with its pictures, cut into several by a hash of the id.
+"""Record files with pictures: `X.jsonl` and the folder `X/` or the archive `X.zip`, both there or neither.
 
-Record files that one or several shards make up: `X.jsonl`, or the folder `X/` with `000.jsonl`, `001.jsonl`, …
-
-A record file with its pictures: `X.jsonl` and the folder `X/` or the archive `X.zip`, both there or neither.
+Several may make one up: its shards, `X/000.jsonl`, `X/001.jsonl`, …, cut by a hash of the id.
 """
 
 import hashlib
@@ -19,7 +17,13 @@ from cfeval.core.images import Picture, folder_of
 from cfeval.core.jsonl import read_jsonl, record_line
 from cfeval.core.records import ItemId, Record
 
+R = TypeVar("R", bound=Record)
 Add = Callable[[Record, Mapping[str, Picture | bytes]], None]
+AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
+Filed = tuple[ItemId, Record, Picture, str]
+"""An item's id, its record, its picture, and the path of the picture."""
+_WAITING = 32 * PIECE
+"""Bytes of all shards together that wait to be written."""
 
 
 @contextmanager
@@ -96,14 +100,6 @@ def _growing_folder(path: Path) -> Iterator[Callable[[str, bytes], None]]:
                 stream.write(content)
 
         yield add
-
-
-R = TypeVar("R", bound=Record)
-Filed = tuple[ItemId, Record, Picture, str]
-"""An item's id, its record, its picture, and the path of the picture."""
-AddTo = Callable[[ItemId, Record, Mapping[str, Picture | bytes]], None]
-_WAITING = 32 * PIECE
-"""Bytes of all shards together that wait to be written."""
 
 
 def shard_of(item: str, shards: int) -> int:

@@ -1,9 +1,7 @@
-"""Streams of records: cut into batches, or looked up by key.
-
-Records of a file by key without holding the file: a window that moves along it.
+"""Streams of records: cut into batches, or looked up by key without holding the file.
 
 Every stage passes items on in the order in which they came to it, so that what a stage looks up in another stage's file
-lies just ahead of what it looked up before.
+lies just ahead of what it looked up before: a window that moves along the file is enough.
 """
 
 from collections import deque
@@ -17,15 +15,13 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+R = TypeVar("R", bound=Record)
 K_contra = TypeVar("K_contra", contravariant=True)
 V_co = TypeVar("V_co", covariant=True)
-
-
-class ByKey(Protocol[K_contra, V_co]):
-    """Where things are looked up by key: a mapping, or a window that moves along a file (`cfeval.core.streams`)."""
-
-    def __getitem__(self, key: K_contra) -> V_co:
-        """The thing of a key."""
+WINDOW = 4096
+"""Records that are kept: more than the edits of all items that any stage holds at a time."""
 
 
 def batched(things: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -35,11 +31,11 @@ def batched(things: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-R = TypeVar("R", bound=Record)
-WINDOW = 4096
-"""Records that are kept: more than the edits of all items that any stage holds at a time."""
+class ByKey(Protocol[K_contra, V_co]):
+    """Where things are looked up by key: a mapping, or a window that moves along a file (`cfeval.core.streams`)."""
+
+    def __getitem__(self, key: K_contra) -> V_co:
+        """The thing of a key."""
 
 
 class Window(Generic[K, V]):

@@ -1,10 +1,6 @@
-"""What every data set offers.
-
-Filing samples and pairs of questions: the record file or its shards, and their pictures named by content.
+"""What every data set offers, and samples as they are filed: their records, and pictures named by content.
 
 Frozen sets: a list of ids, each with the SHA-256 of what its sample shows and asks, as `sha256sum` writes files.
-
-The records of the edct study, one class a file kind. Pictures of `X.jsonl` lie in the folder `X/` beside it.
 """
 
 import hashlib
@@ -18,7 +14,7 @@ import typer
 from pydantic import Field, ValidationError
 
 from cfeval.core import images
-from cfeval.core.cli_options import _file
+from cfeval.core.cli_options import existing
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_text
 from cfeval.core.images import Picture
@@ -30,6 +26,7 @@ from cfeval.core.streams import Following
 
 Scoring = Literal["contains", "vqa", "okvqa"]
 """How an answer is compared with the right one: see `Sample.scoring`."""
+R = TypeVar("R", bound=Record)
 
 
 class Sample(Record):
@@ -50,9 +47,6 @@ class Sample(Record):
     metadata: Metadata | None = None
     """What the data set keeps beside the image, such as the record of a drawn scene. Of editors, only those that
     need it get it."""
-
-
-R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -81,6 +75,22 @@ class Raw(Protocol):
         """Its picture."""
 
 
+class Dataset(Protocol):
+    """A data set."""
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` samples; the same arguments give the same samples."""
+        ...
+
+
+SamplesFile = Annotated[
+    Path,
+    typer.Option(
+        "--samples", callback=existing, help="Samples (JSONL); their pictures lie in the folder or archive beside."
+    ),
+]
+
+
 def file_samples(path: Path, raws: Iterable[RawSample], shards: int = 1, archive: bool = False) -> None:
     """File every sample and its picture; see `cfeval.core.shards.file_pictured`.
 
@@ -103,14 +113,6 @@ def as_record(raw: Raw, kind: type[R]) -> R:
         return kind.model_validate(fields | {"image": raw.picture.ref(f"{raw.picture.sha256[:32]}.png")})
     except ValidationError as error:
         raise InputError(f"{kind.__name__.lower()} {raw.id!r}: {first_fault(error)}") from None
-
-
-class Dataset(Protocol):
-    """A data set."""
-
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """At most `items` samples; the same arguments give the same samples."""
-        ...
 
 
 def content_hash(sample: Sample | RawSample, picture: Picture) -> str:
@@ -143,14 +145,6 @@ def as_frozen(samples: Iterable[RawSample], ids: str | None) -> Iterator[RawSamp
                 "bring the data back, or select and freeze again"
             )
         yield sample
-
-
-SamplesFile = Annotated[
-    Path,
-    typer.Option(
-        "--samples", callback=_file, help="Samples (JSONL); their pictures lie in the folder or archive beside."
-    ),
-]
 
 
 def samples_by_id(path: Path) -> Following[str, Sample]:

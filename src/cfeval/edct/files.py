@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from cfeval.core import images
-from cfeval.core.cli_options import _file, build
+from cfeval.core.cli_options import build, existing
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Picture, folder_of
 from cfeval.core.jsonl import read_jsonl, stream_csv
@@ -148,21 +148,21 @@ def _known_protocol(name: str) -> str:
     return name
 
 
-BaselineFile = Annotated[Path, typer.Option("--baseline", callback=_file, help="Baseline conversations (JSONL).")]
-InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=_file, help="Edit instructions (JSONL).")]
+BaselineFile = Annotated[Path, typer.Option("--baseline", callback=existing, help="Baseline conversations (JSONL).")]
+InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=existing, help="Edit instructions (JSONL).")]
 CounterfactualsFile = Annotated[
     Path,
     typer.Option(
         "--counterfactuals",
-        callback=_file,
+        callback=existing,
         help="Counterfactuals (JSONL); their pictures lie in the folder or archive beside.",
     ),
 ]
-ChecksFile = Annotated[Path, typer.Option("--checks", callback=_file, help="Checks of the counterfactuals (JSONL).")]
+ChecksFile = Annotated[Path, typer.Option("--checks", callback=existing, help="Checks of the counterfactuals (JSONL).")]
 RequeryFile = Annotated[
-    Path, typer.Option("--requery", callback=_file, help="Conversations about the counterfactuals (JSONL).")
+    Path, typer.Option("--requery", callback=existing, help="Conversations about the counterfactuals (JSONL).")
 ]
-VerdictsFile = Annotated[Path, typer.Option("--verdicts", callback=_file, help="Verdicts (JSONL).")]
+VerdictsFile = Annotated[Path, typer.Option("--verdicts", callback=existing, help="Verdicts (JSONL).")]
 Protocol = Annotated[
     str,
     typer.Option(

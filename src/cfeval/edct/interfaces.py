@@ -1,14 +1,8 @@
-"""What every writer offers. It sees the texts, not the image (EDCT 2025, Section 3, Stage 2).
+"""What every writer, editor, verifier and judge offers (EDCT 2025, Section 3 and Appendix A).
 
-Only for `placebo-edit` it is shown the image, because what an explanation leaves out stands nowhere in the texts.
-
-What every editor offers (EDCT 2025, Section 3, Stage 3).
-
-What every judge offers. It sees the texts, not the images and not the question (EDCT 2025, Appendix A).
-
-A judge that `needs_picture` is the exception: it is blind to the instructions and looks at the edited image itself.
-
-What every verifier offers.
+A writer and a judge see the texts, not the images, and a judge not the question either. Two exceptions: for
+`placebo-edit` a writer is shown the image, because what an explanation leaves out stands nowhere in the texts; and a
+judge that `needs_picture` is blind to the instructions and looks at the edited image itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cfeval.core.images import Picture
-from cfeval.core.records import Metadata, Status
+from cfeval.core.records import Bit, Metadata, Status
 
 
 @dataclass(frozen=True)
@@ -172,9 +166,6 @@ class Editor(Protocol):
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Edit every image, in order."""
         ...
-
-
-Bit = Literal[0, 1]
 
 
 @dataclass(frozen=True)

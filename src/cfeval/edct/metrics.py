@@ -1,22 +1,15 @@
-"""Counterfactual Consistency Score (EDCT 2025, Section 3; EDCT-Bench 2026).
+"""What an edit comes to: its Counterfactual Consistency Score, a panel's majority and median, the changed area.
 
-Graded CCS: a grade from 1 to 5, brought to [0, 1] (EDCT-Bench 2026).
-
-Strict majority over a full panel.
-
-Median of a panel's grades.
-
-Changed area of an edit.
+EDCT 2025, Section 3; EDCT-Bench 2026.
 """
 
 from collections.abc import Sequence
 from statistics import median
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-Bit = Literal[0, 1]
+from cfeval.core.records import Bit
 
 
 def ccs(answer: Bit, explanation: Bit) -> Bit:

@@ -1,9 +1,4 @@
-"""How all figures look, and how they are saved: the same data give the same bytes.
-
-The colors of all figures.
-
-The figures, one file each: `figure_STUDY_NAME.py` draws it with `draw(rows)` from the rows of one table.
-"""
+"""How all figures look, and how they are drawn and saved: the same data give the same bytes."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,8 +20,7 @@ INK, MUTED, GRID, PAPER = "#1b2430", "#6b7684", "#d9dee5", "#fefefe"
 """Text, secondary text, lines and background; the report swaps them for its own in dark mode."""
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 """Okabe and Ito's palette, which color-blind readers can tell apart."""
-
-
+TEST_WORLD = "† built-in test target, stands for no real model"
 _SETTINGS: dict[Any, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cfeval",
@@ -44,7 +38,16 @@ _SETTINGS: dict[Any, object] = {
 }
 _PIXELS_PER_INCH = 200
 _QUARTERS = (0, 0.25, 0.5, 0.75, 1)
-TEST_WORLD = "† built-in test target, stands for no real model"
+Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
+
+
+class Drawing(NamedTuple):
+    """How a figure comes about."""
+
+    draw: str
+    """The function that draws it."""
+    table: str
+    """The table from whose rows."""
 
 
 def use_style() -> None:
@@ -88,18 +91,6 @@ def _encoded(figure: Figure, ending: str, metadata: dict[str, None]) -> bytes:
     buffer = BytesIO()
     figure.savefig(buffer, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH)
     return buffer.getvalue()
-
-
-class Drawing(NamedTuple):
-    """How a figure comes about."""
-
-    draw: str
-    """The function that draws it."""
-    table: str
-    """The table from whose rows."""
-
-
-Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
 
 
 def draw_figure(

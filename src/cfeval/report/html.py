@@ -1,7 +1,4 @@
-"""Pages: one HTML file each, with its style and its script inside and nothing from elsewhere.
-
-Pictures that stand inside a page.
-"""
+"""Pages: one HTML file each, with its style, its script and its pictures inside and nothing from elsewhere."""
 
 import base64
 import hashlib
@@ -14,6 +11,11 @@ from markupsafe import Markup
 from PIL import Image
 
 from cfeval.core.images import Picture
+
+MAX_SIDE = 1024
+"""In pixels; a larger picture is shrunk to that."""
+_SMALL, _QUALITY = 256, 90
+"""A picture with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
 
 
 def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **content: object) -> str:
@@ -58,12 +60,6 @@ def _text(name: str) -> str:
 def _hash(text: str) -> str:
     """As a content security policy names what may run."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-MAX_SIDE = 1024
-"""In pixels; a larger picture is shrunk to that."""
-_SMALL, _QUALITY = 256, 90
-"""A picture with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
 
 
 def data_url(picture: Picture, side: int = MAX_SIDE) -> str:

@@ -1,17 +1,6 @@
 """Tables as text: CSV with every column, Markdown and LaTeX as a reader wants them.
 
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
-
-The rows of the cvqa study's tables. Figures are plain numbers; an empty cell: there is no such figure.
-
-The rows of the vce study's tables, one a classifier and figure; an empty cell: there is no such figure.
-
-From scores to figures: items as the unit, edits of an item averaged, images as clusters.
-
-EDCT 2025, Section 3, and EDCT-Bench 2026: the mean over an item's edits, then over items. Missing is not zero: an edit
-without a score counts neither way, and what it could change is told as bounds.
-
-The tables of arms for readers: the names that differ, the figures with their intervals, what is missing.
+Figures are plain numbers; an empty cell: there is no such figure.
 """
 
 import csv

@@ -1,9 +1,8 @@
 """A figure with its interval: what every function of this package that estimates something returns.
 
-Items that belong together: those about one image are no independent evidence.
-
-Everything here that is clustered rests on sums per cluster. They come in an order that depends on the data alone, so a
-result is the same however the items were cut into files and whatever their groups are called.
+Items that belong together, such as those about one image, are no independent evidence: everything here that is
+clustered rests on sums per cluster. They come in an order that depends on the data alone, so a result is the same
+however the items were cut into files and whatever their groups are called.
 """
 
 from collections.abc import Sequence
@@ -14,6 +13,9 @@ import numpy.typing as npt
 
 DECIMALS = 4
 """What tables show; figures rounded to it are the same on any machine."""
+Groups = Sequence[str] | None
+"""The group of each item; None: each item is its own."""
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,6 @@ class Estimate:
 def described(method: str, level: float, clustered: bool = False) -> str:
     """A method's name for a table: `clustered percentile bootstrap 95 %`."""
     return f"{'clustered ' if clustered else ''}{method} {level * 100:g} %"
-
-
-Groups = Sequence[str] | None
-"""The group of each item; None: each item is its own."""
-Floats = npt.NDArray[np.float64]
 
 
 def cluster_sums(rows: npt.ArrayLike, groups: Groups = None) -> Floats:

@@ -1,13 +1,8 @@
-"""Confidence intervals of a mean, by the method that the parameters name.
+"""Means with confidence intervals, by the method that the parameters name: over items, or over repeated runs.
 
-Repeated runs of one study: Student's t interval of their mean (mean ± t · sd / √runs).
-
-From scores to figures: items as the unit, edits of an item averaged, images as clusters.
-
-EDCT 2025, Section 3, and EDCT-Bench 2026: the mean over an item's edits, then over items. Missing is not zero: an edit
-without a score counts neither way, and what it could change is told as bounds.
-
-The section `edct`: which models, data and arms the study has.
+The mean is over an item's edits, then over items, and images are clusters (EDCT 2025, Section 3; EDCT-Bench 2026).
+Missing is not zero: an edit without a score counts neither way. Over runs the interval is Student's t of their mean
+(mean ± t · sd / √runs).
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,6 +19,38 @@ from cfeval.stats.proportions import share, wilson
 
 Method = Literal["bootstrap", "bca", "wilson"]
 _KINDS: dict[Method, Kind] = {"bootstrap": "percentile", "bca": "BCa", "wilson": "percentile"}
+
+
+class Interval(Section):
+    """How confidence intervals are computed."""
+
+    method: Method = Field("bootstrap", description="Bootstrap over images, percentile or BCa, or Wilson.")
+    level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
+    resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
+    seed: int = Field(0, ge=0, description="Seed of the resampling.")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An item's value, and its cluster: items about the same image share it."""
+
+    item: str
+    group: str
+    value: float
+
+
+def estimate(of: Sequence[Value], how: Interval, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    """The mean with its interval; items about the same image are a cluster.
+
+    Args:
+        bounds: of the values; where they are not [0, 1] the interval is the percentile bootstrap's.
+    """
+    if not of:
+        return Estimate(None, note="nothing was scored")
+    numbers, groups = [value.value for value in of], [value.group for value in of]
+    if bounds != (0.0, 1.0):
+        return bootstrap(numbers, how.level, how.resamples, how.seed, groups, bounds=bounds)
+    return interval(numbers, how.method, how.level, how.resamples, how.seed, groups)
 
 
 def interval(
@@ -69,26 +96,6 @@ def over_runs(values: Sequence[float], level: float, bounds: tuple[float, float]
     return Estimate(mean, max(bounds[0], mean - half), min(bounds[1], mean + half), method, runs, note)
 
 
-class Interval(Section):
-    """How confidence intervals are computed."""
-
-    method: Literal["bootstrap", "bca", "wilson"] = Field(
-        "bootstrap", description="Bootstrap over images, percentile or BCa, or Wilson."
-    )
-    level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
-    resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
-    seed: int = Field(0, ge=0, description="Seed of the resampling.")
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An item's value, and its cluster: items about the same image share it."""
-
-    item: str
-    group: str
-    value: float
-
-
 def mean(numbers: Iterable[float]) -> float | None:
     """The rounded mean, or None where there is nothing to average."""
     told = sorted(numbers)
@@ -103,17 +110,3 @@ def mean_of(of: Iterable[Value]) -> float | None:
 def rounded(number: float | None) -> float | None:
     """As tables show it; never −0."""
     return None if number is None else round(number, DECIMALS) + 0.0
-
-
-def estimate(of: Sequence[Value], how: Interval, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The mean with its interval; items about the same image are a cluster.
-
-    Args:
-        bounds: of the values; where they are not [0, 1] the interval is the percentile bootstrap's.
-    """
-    if not of:
-        return Estimate(None, note="nothing was scored")
-    numbers, groups = [value.value for value in of], [value.group for value in of]
-    if bounds != (0.0, 1.0):
-        return bootstrap(numbers, how.level, how.resamples, how.seed, groups, bounds=bounds)
-    return interval(numbers, how.method, how.level, how.resamples, how.seed, groups)

@@ -1,15 +1,14 @@
-"""Two means from samples of their own, such as images of women and images of men: how much they differ.
+"""Two means from samples of their own, such as images of women and images of men; and one mean against a bar.
 
-The clusters of each sample are drawn with replacement, one sample independently of the other (Efron and Tibshirani
-1993, Section 8.3); the interval is the percentile one.
+How much two differ: the clusters of each sample are drawn with replacement, one sample independently of the other
+(Efron and Tibshirani 1993, Section 8.3); the interval is the percentile one.
 
-Is a mean above or below a bar? One sample of values, clustered, against a figure that was fixed beforehand.
-
-With few clusters the bootstrap is too short (`cfeval.stats.bootstrap`). Below `FEW` the p-value is therefore exact:
-under the null hypothesis each cluster's excess over the bar has either sign with equal chance (a randomization test;
-Edgington and Onghena 2007), and the interval is Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on
-both are the clustered bootstrap's. Where all clusters have one mean, p is bounded by how likely it is that so many
-would all be there, were the mean at the bar (Markov's inequality), or exact as above where values have no bounds.
+Whether one is above or below a figure that was fixed beforehand: with few clusters the bootstrap is too short
+(`cfeval.stats.bootstrap`). Below `FEW` the p-value is therefore exact: under the null hypothesis each cluster's excess
+over the bar has either sign with equal chance (a randomization test; Edgington and Onghena 2007), and the interval is
+Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on both are the clustered bootstrap's. Where all
+clusters have one mean, p is bounded by how likely it is that so many would all be there, were the mean at the bar
+(Markov's inequality), or exact as above where values have no bounds.
 """
 
 from collections.abc import Sequence
@@ -30,6 +29,9 @@ from cfeval.stats.estimates import (
     sums_and_counts,
 )
 from cfeval.stats.proportions import constant_limits
+
+FEW = 20
+"""Clusters: with fewer the test is exact; 2^19 signs are still counted in a moment."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,6 @@ def _draws(totals: Floats, resamples: int, seed: int) -> Floats:
         return np.full(resamples, float(ratio(totals.sum(axis=0))))
     found: Floats = resampled(totals, ratio, 0.95, resamples, seed).bootstrap_distribution
     return found
-
-
-FEW = 20
-"""Clusters: with fewer the test is exact; 2^19 signs are still counted in a moment."""
 
 
 @dataclass(frozen=True)

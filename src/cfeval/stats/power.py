@@ -1,9 +1,8 @@
 """How many items two shares need to be told apart, and what difference a number of items can show.
 
-Normal approximation, two-sided. Two samples: Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction.
-The same items for both (McNemar's test): Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
-
-Ways to compare two targets, and the items each asks for: items of their own, or the same items for both.
+Two targets are compared on items of their own, or on the same items. Normal approximation, two-sided. Two samples:
+Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction. The same items for both (McNemar's test):
+Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
 """
 
 from collections.abc import Callable
@@ -11,6 +10,24 @@ from dataclasses import dataclass
 from math import sqrt
 
 _LEAST = 1e-6
+
+
+@dataclass(frozen=True)
+class Design:
+    """A way to compare a target of some share with one of a higher share; functions take the higher one."""
+
+    name: str
+    size: Callable[[float], float]
+    """Independent items that each target needs."""
+    greatest: float
+    """The greatest higher share that is possible."""
+    differing: Callable[[float], float] | None = None
+    """The share of items on which the targets differ; None: they have no items in common."""
+
+    def shown(self, share: float, items: float) -> float | None:
+        """The least higher share that so many independent items tell from `share`; None: not even the greatest."""
+        more = smallest_difference(lambda more: self.size(share + more), items, self.greatest - share)
+        return None if more is None else share + more
 
 
 def discordance(first: float, second: float, correlation: float) -> float:
@@ -73,24 +90,6 @@ def _size(difference: float, null: float, alternative: float, level: float, powe
     from scipy.special import ndtri
 
     return float((ndtri((1 + level) / 2) * null + ndtri(power) * alternative) ** 2 / difference**2)
-
-
-@dataclass(frozen=True)
-class Design:
-    """A way to compare a target of some share with one of a higher share; functions take the higher one."""
-
-    name: str
-    size: Callable[[float], float]
-    """Independent items that each target needs."""
-    greatest: float
-    """The greatest higher share that is possible."""
-    differing: Callable[[float], float] | None = None
-    """The share of items on which the targets differ; None: they have no items in common."""
-
-    def shown(self, share: float, items: float) -> float | None:
-        """The least higher share that so many independent items tell from `share`; None: not even the greatest."""
-        more = smallest_difference(lambda more: self.size(share + more), items, self.greatest - share)
-        return None if more is None else share + more
 
 
 def unpaired(share: float, level: float, power: float) -> Design:

@@ -1,4 +1,4 @@
-"""Wilson's score interval of a share, also where items come in clusters.
+"""Wilson's score interval of a share, also where items come in clusters; and an interval where nothing varies.
 
 Wilson 1927; EDCT-Bench 2026 uses it for agreement rates. With clusters the number of items is replaced by the effective
 one, n / design effect, corrected for the few clusters that the design effect is estimated from (Korn and Graubard 1998;
@@ -8,11 +8,10 @@ Coverage of 95 % intervals in 2,000 simulated studies: 94 to 96 % with 30 to 400
 of 1 to 8 items and an intraclass correlation of .3: 94 % with 30 to 120 images at .2 and .5, 93 % with 120 at .05; but
 89 % with 120 at .05 if the correlation is .7.
 
-An interval where nothing varies: resampling equal values gives a width of 0, which claims too much.
-
-If all n clusters show the same mean, then at most a share u of clusters can be of another kind, u being Wilson's upper
-limit for 0 of n (close to the rule of three: Hanley and Lippman-Hand 1983). Those could have any mean that is possible.
-For zeros or ones this is Wilson's interval with n clusters.
+Where nothing varies, resampling equal values gives a width of 0, which claims too much. If all n clusters show the same
+mean, then at most a share u of clusters can be of another kind, u being Wilson's upper limit for 0 of n (close to the
+rule of three: Hanley and Lippman-Hand 1983). Those could have any mean that is possible. For zeros or ones this is
+Wilson's interval with n clusters.
 """
 
 from collections.abc import Sequence

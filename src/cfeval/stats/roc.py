@@ -1,12 +1,11 @@
-"""The area under the ROC curve with an interval: DeLong, DeLong and Clarke-Pearson 1988; clustered: Obuchowski 1997.
+"""The area under the ROC curve: does a higher score tell positive from negative items? (Mann and Whitney 1947)
 
-The interval is built on the logit scale, so that it stays in (0, 1). Where one kind always scores higher, that variance
-is 0 and the interval is Newcombe's (2006, method 5), with clusters counted as items.
+Its interval: DeLong, DeLong and Clarke-Pearson 1988; clustered: Obuchowski 1997; built on the logit scale, so that it
+stays in (0, 1). Where one kind always scores higher, that variance is 0 and the interval is Newcombe's (2006, method
+5), with clusters counted as items.
 
 In 1,500 simulated studies 95 % intervals held the area in 94 to 97 %: areas of .69 to .96, continuous scores and zeros
 and ones, 40 to 400 single items, 60 to 120 images of 1 to 8 items.
-
-Area under the ROC curve: does a higher score tell positive from negative items? (Mann and Whitney 1947)
 """
 
 from collections.abc import Sequence
@@ -14,6 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from cfeval.stats.estimates import Estimate, Floats, Groups, cluster_sums, described, has_clusters
+
+
+def auc(positive: Floats, negative: Floats) -> float:
+    """The chance that a positive item scores higher than a negative one, ties one half; in [0, 1].
+
+    Args:
+        positive, negative: scores, (M,) and (N,), at least one each.
+    """
+    return float(placements(positive, negative)[0].mean())
 
 
 def placements(positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
@@ -27,15 +35,6 @@ def placements(positive: Floats, negative: Floats) -> tuple[Floats, Floats]:
     """
     below = _share_below(positive, negative)
     return below, 1 - _share_below(negative, positive)
-
-
-def auc(positive: Floats, negative: Floats) -> float:
-    """The chance that a positive item scores higher than a negative one, ties one half; in [0, 1].
-
-    Args:
-        positive, negative: scores, (M,) and (N,), at least one each.
-    """
-    return float(placements(positive, negative)[0].mean())
 
 
 def _share_below(scores: Floats, others: Floats) -> Floats:

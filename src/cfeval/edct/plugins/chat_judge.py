@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, Field, field_validator
 
 from cfeval.core.errors import BackendError, InputError, nearest
-from cfeval.core.records import Status
+from cfeval.core.records import Bit, Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive
-from cfeval.edct.interfaces import Bit, Change, JudgeReply, JudgeRequest
+from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
 from cfeval.edct.metrics import majority, median_grade
 from cfeval.edct.protocols import controls, edct_2025
 from cfeval.edct.protocols import edct_bench_2026 as bench

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from cfeval.core.records import Status
-from cfeval.edct.interfaces import Bit, JudgeReply, JudgeRequest
+from cfeval.core.records import Bit, Status
+from cfeval.edct.interfaces import JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, RULES
 from cfeval.testbed.language.explanations import parse_answer, parse_explanation
 from cfeval.testbed.language.reasoning import Said, answer_follows, consistency, moved, reflects

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from cfeval.core import plugin
-from cfeval.edct.interfaces import Bit, Judge, JudgeReply, JudgeRequest
+from cfeval.core.records import Bit
+from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import Field
 
 from cfeval.core import plugin, registry
-from cfeval.core.records import Status
+from cfeval.core.records import Bit, Status
 from cfeval.core.sampling import derive
-from cfeval.edct.interfaces import Bit, Judge, JudgeReply, JudgeRequest
+from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.inference.batching import together
 
