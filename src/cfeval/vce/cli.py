@@ -1,9 +1,4 @@
-"""Draw one of the study's figures from the table that it shows (PNG and SVG).
-
-Gather the headline figures of the tables for `dvc metrics`.
-
-Make one of the study's tables from the scores of groups: CSV with every column, Markdown and LaTeX for readers.
-"""
+"""The verbs for what readers see of the study: its tables, its figures, the headline figures for `dvc metrics`."""
 
 from pathlib import Path
 from typing import Annotated

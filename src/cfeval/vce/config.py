@@ -1,11 +1,4 @@
-"""The section `vce`: whose counterfactuals are made, how, of which images, and what is measured of them.
-
-What figures of the vce study may be called: a known name is kept for the real thing.
-
-What each method and classifier of the vce study stands for in the tables, and how the hypotheses are tested.
-
-The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
-"""
+"""The section `vce`: whose counterfactuals are made, how, of which images, what is measured, what stands for what."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -19,6 +12,15 @@ from cfeval.core.registry import Used
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.records import ClassName, Group, Pair, VceArm
 
+FAMILIES = {
+    "image_sets": "image_sets",
+    "denoisers": "denoisers",
+    "classifiers": "classifiers",
+    "perceptual": "perceptual",
+    "features": "features",
+    "embeddings": "features",
+}
+"""Which plug-in family each section of the study's backends draws on."""
 Specs = Mapping[str, Mapping[str, Any]]
 """Plug-ins by the names of their figures: each its `backend` and options."""
 KEPT = {"lpips": "lpips", "fid": "inception", "sfid": "inception", "s3": "simsiam"}
@@ -30,39 +32,6 @@ TAKEN = frozenset(
     )
 )
 """Names that other figures have."""
-
-
-def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
-    """Check the names of perceptual distances, of Fréchet distances, and of similarities of embeddings.
-
-    `fid_64` must be made of Inception's 64 features. `s3_enl0` is no S3, and says so by the rest of its name.
-
-    Raises:
-        ValueError: a name is kept for another backend, is taken, or is used twice; one line with what to do.
-    """
-    named = [*distances.items(), *features.items(), *embeddings.items()]
-    for name, spec in named:
-        if name in TAKEN:
-            raise ValueError(f"'{name}' is the name of another figure; give what is measured by it another name")
-        if sum(name == other for other, _ in named) > 1:
-            raise ValueError(f"two figures are called '{name}'; give one of them another name")
-        _check_kept(name, spec)
-
-
-def _check_kept(name: str, spec: Mapping[str, Any]) -> None:
-    word, _, rest = name.partition("_")
-    wanted = KEPT.get(word)
-    if word == "s3" and rest:
-        return
-    if wanted and spec.get("backend") != wanted:
-        raise ValueError(
-            f"'{name}' is kept for the backend {wanted}, and this is {spec.get('backend')}; give it a name of its own, "
-            "such as st_lpips, fd_enl0_40 or s3_enl0"
-        )
-    if wanted == "inception" and rest != str(spec.get("width", 2048)):
-        raise ValueError(f"'{name}' has {spec.get('width', 2048)} features; call it {word}_{spec.get('width', 2048)}")
-
-
 PaperName = Literal["Madry", "AlexNet", "UnetE", "ConvNeXt", "SwinTFL", "SIMCLR", "RandomNet"]
 """The classifiers of DBVCE, Table 1."""
 
@@ -126,17 +95,6 @@ class Roles(Section):
         """What a classifier is: `robust`, `noise-trained`, `random`, or nothing of these."""
         parts = ("robust", "noise_trained", "random")
         return next((part.replace("_", "-") for part in parts if name in getattr(self, part)), "")
-
-
-FAMILIES = {
-    "image_sets": "image_sets",
-    "denoisers": "denoisers",
-    "classifiers": "classifiers",
-    "perceptual": "perceptual",
-    "features": "features",
-    "embeddings": "features",
-}
-"""Which plug-in family each section of the study's backends draws on."""
 
 
 class Targets(Section):
@@ -266,6 +224,37 @@ class Vce(Section):
     def repeats_of(self, arm: VceArm) -> int:
         """How many counterfactuals an arm makes of each image and target."""
         return max(block.repeats for block in self.arms if arm in block.arms())
+
+
+def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
+    """Check the names of perceptual distances, of Fréchet distances, and of similarities of embeddings.
+
+    `fid_64` must be made of Inception's 64 features. `s3_enl0` is no S3, and says so by the rest of its name.
+
+    Raises:
+        ValueError: a name is kept for another backend, is taken, or is used twice; one line with what to do.
+    """
+    named = [*distances.items(), *features.items(), *embeddings.items()]
+    for name, spec in named:
+        if name in TAKEN:
+            raise ValueError(f"'{name}' is the name of another figure; give what is measured by it another name")
+        if sum(name == other for other, _ in named) > 1:
+            raise ValueError(f"two figures are called '{name}'; give one of them another name")
+        _check_kept(name, spec)
+
+
+def _check_kept(name: str, spec: Mapping[str, Any]) -> None:
+    word, _, rest = name.partition("_")
+    wanted = KEPT.get(word)
+    if word == "s3" and rest:
+        return
+    if wanted and spec.get("backend") != wanted:
+        raise ValueError(
+            f"'{name}' is kept for the backend {wanted}, and this is {spec.get('backend')}; give it a name of its own, "
+            "such as st_lpips, fd_enl0_40 or s3_enl0"
+        )
+    if wanted == "inception" and rest != str(spec.get("width", 2048)):
+        raise ValueError(f"'{name}' has {spec.get('width', 2048)} features; call it {word}_{spec.get('width', 2048)}")
 
 
 def used_by_vce(study: Vce) -> list[Used]:

@@ -1,13 +1,4 @@
-"""What every classifier offers (DBVCE, Section 4, Table 1).
-
-What every denoiser offers (Ho et al. 2020; Dhariwal & Nichol 2021).
-
-What every feature extractor offers (DBVCE, Section 3.3: the Inception features of FID).
-
-What every set of labelled images offers.
-
-What every perceptual distance offers (DBVCE, Section 3.2: LPIPS).
-"""
+"""What the plug-ins of the study's families offer: image sets, denoisers, classifiers, distances, features."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,76 +8,6 @@ from cfeval.core.images import Picture
 
 if TYPE_CHECKING:
     from torch import Tensor, device, dtype
-
-
-class Classifier(Protocol):
-    """A classifier, frozen and in evaluation mode; gradients flow from its logits to the images.
-
-    `classes` are the names of its classes, in the order of the logits. `robust` says that it was trained against
-    perturbed images, so that its gradients may serve the cone. `timed` says that it was trained on noisy images and
-    wants to know the timestep.
-    """
-
-    classes: tuple[str, ...]
-    robust: bool
-    timed: bool
-    device: "device"
-
-    def logits(self, images: "Tensor", timesteps: "Tensor | None" = None, prepared: bool = True) -> "Tensor":
-        """The logits (N, classes), of the dtype of the images.
-
-        Args:
-            images: (N, 3, H, W), float32 or float64 in [−1, 1], not clamped where they leave it, on its device.
-            timesteps: original diffusion timesteps (N,), for a `timed` classifier; None stands for 0.
-            prepared: resize and normalise as it was trained and divide by its calibration temperature. False hands
-                the images to the network as they are and leaves the temperature out, as the reference code of DBVCE
-                does.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a denoiser says about x_t.
-
-    `noise` is ε_θ(x_t, t), (N, 3, H, W). `variance` is v, about in [−1, 1], of the same shape: it interpolates between
-    log β̃_t (−1) and log β_t (1); None where the network has not learned it, then the variance is β̃_t.
-    """
-
-    noise: "Tensor"
-    variance: "Tensor | None" = None
-
-
-class Denoiser(Protocol):
-    """A denoiser, frozen and in evaluation mode; gradients flow from its prediction to the noisy image.
-
-    `alphas_cumprod` is ᾱ of the T training steps, (T,), float64, on the CPU. `image_size` is the height and width that
-    it was trained at. `classes` is how many class labels it is conditional on, 0 for none. `dtype` is what it takes and
-    gives, whatever precision it computes in: float32, or float64 where results are to be the same on every CPU.
-    """
-
-    alphas_cumprod: "Tensor"
-    image_size: int
-    classes: int
-    device: "device"
-    dtype: "dtype"
-
-    def predict(self, noisy: "Tensor", timesteps: "Tensor", labels: "Tensor | None" = None) -> Prediction:
-        """The prediction for x_t (N, 3, H, W), original timesteps (N,) in [0, T) and, if conditional, labels (N,).
-
-        The arguments are on the denoiser's device and of its `dtype`; so is the prediction.
-        """
-        ...
-
-
-class FeatureExtractor(Protocol):
-    """A frozen network that turns images into feature vectors; `width` is their length."""
-
-    width: int
-
-    def features(self, images: "Tensor") -> "Tensor":
-        """The features (N, width), float64; images (N, 3, H, W), uint8 RGB."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -116,9 +37,80 @@ class ImageSet(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """What a denoiser says about x_t.
+
+    `noise` is ε_θ(x_t, t), (N, 3, H, W). `variance` is v, about in [−1, 1], of the same shape: it interpolates between
+    log β̃_t (−1) and log β_t (1); None where the network has not learned it, then the variance is β̃_t.
+    """
+
+    noise: "Tensor"
+    variance: "Tensor | None" = None
+
+
+class Denoiser(Protocol):
+    """A denoiser, frozen and in evaluation mode; gradients flow from its prediction to the noisy image.
+
+    `alphas_cumprod` is ᾱ of the T training steps, (T,), float64, on the CPU. `image_size` is the height and width that
+    it was trained at. `classes` is how many class labels it is conditional on, 0 for none. `dtype` is what it takes and
+    gives, whatever precision it computes in: float32, or float64 where results are to be the same on every CPU.
+    Sources: Ho et al. 2020; Dhariwal & Nichol 2021.
+    """
+
+    alphas_cumprod: "Tensor"
+    image_size: int
+    classes: int
+    device: "device"
+    dtype: "dtype"
+
+    def predict(self, noisy: "Tensor", timesteps: "Tensor", labels: "Tensor | None" = None) -> Prediction:
+        """The prediction for x_t (N, 3, H, W), original timesteps (N,) in [0, T) and, if conditional, labels (N,).
+
+        The arguments are on the denoiser's device and of its `dtype`; so is the prediction.
+        """
+        ...
+
+
+class Classifier(Protocol):
+    """A classifier, frozen and in evaluation mode (DBVCE, Section 4, Table 1); gradients flow from logits to images.
+
+    `classes` are the names of its classes, in the order of the logits. `robust` says that it was trained against
+    perturbed images, so that its gradients may serve the cone. `timed` says that it was trained on noisy images and
+    wants to know the timestep.
+    """
+
+    classes: tuple[str, ...]
+    robust: bool
+    timed: bool
+    device: "device"
+
+    def logits(self, images: "Tensor", timesteps: "Tensor | None" = None, prepared: bool = True) -> "Tensor":
+        """The logits (N, classes), of the dtype of the images.
+
+        Args:
+            images: (N, 3, H, W), float32 or float64 in [−1, 1], not clamped where they leave it, on its device.
+            timesteps: original diffusion timesteps (N,), for a `timed` classifier; None stands for 0.
+            prepared: resize and normalise as it was trained and divide by its calibration temperature. False hands
+                the images to the network as they are and leaves the temperature out, as the reference code of DBVCE
+                does.
+        """
+        ...
+
+
 class PerceptualDistance(Protocol):
-    """A perceptual distance; 0 for equal images, larger for less alike."""
+    """A perceptual distance; 0 for equal images, larger for less alike (DBVCE, Section 3.2: LPIPS)."""
 
     def distance(self, first: "Tensor", second: "Tensor") -> "Tensor":
         """The distance of each pair, (N,); images (N, 3, H, W), float32 in [−1, 1]."""
+        ...
+
+
+class FeatureExtractor(Protocol):
+    """A frozen network that turns images into feature vectors; `width` is their length (DBVCE, Section 3.3: FID's)."""
+
+    width: int
+
+    def features(self, images: "Tensor") -> "Tensor":
+        """The features (N, width), float64; images (N, 3, H, W), uint8 RGB."""
         ...

@@ -1,10 +1,8 @@
 """A way of making counterfactuals: a named preset of the sampler's parts, and what differs from it.
 
 `Parts` describes every part. A `Method` is a `Parts` whose values are those of its preset where nothing else is said,
-so `method.angle` is the angle that runs, and `Method.resolved()` is all of them. What each preset is made of stands in
-`vce_presets.py` and docs/vce-methods.md.
-
-What the presets of the vce study are made of: the figures of the papers and of their code (docs/vce-methods.md).
+so `method.angle` is the angle that runs, and `Method.resolved()` is all of them. What each preset is made of are the
+figures of the papers and of their code (docs/vce-methods.md).
 
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
 Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026. The perceptual weights of the last three
@@ -18,9 +16,10 @@ from pydantic import Field, StringConstraints, model_validator
 
 from cfeval.core.config import Section, Share
 
-_UNGUIDED = {"guidance": "none", "distance": "none"}
-
-
+Preset = Literal["unguided", "classifier-guidance", "dvce", "dbvce", "dime", "fastdime", "maskdime"]
+Mode = Literal["paper", "reference"]
+Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
+Positive = Annotated[float, Field(gt=0)]
 _DVCE = {
     "guidance": "x0",
     "norm": "noise",
@@ -32,8 +31,6 @@ _DVCE = {
     "lp_weight": 0.15,
     "output": "x0",
 }
-
-
 _DBVCE = {
     "guidance": "x0",
     "norm": "mean",
@@ -43,8 +40,6 @@ _DBVCE = {
     "distance": "x0",
     "lp_weight": 0.15,
 }
-
-
 _DIME = {
     "start": 0.3,
     "noise_ahead": 1,
@@ -58,8 +53,6 @@ _DIME = {
     "lp_weight": 0.05,
     "perceptual_weight": 30.0,
 }
-
-
 _FASTDIME = {
     **_DIME,
     "clean": "one-step",
@@ -69,8 +62,6 @@ _FASTDIME = {
     "mask_threshold": 0.15,
     "mask_dilation": 5,
 }
-
-
 _MASKDIME = {
     **_DIME,
     "clean": "one-step",
@@ -83,10 +74,8 @@ _MASKDIME = {
     "mask_inner": 0.5,
     "mask_dilation": 5,
 }
-
-
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "unguided": _UNGUIDED,
+    "unguided": {"guidance": "none", "distance": "none"},
     "classifier-guidance": {"guidance": "noisy", "norm": "none", "scales": (10.0,), "distance": "none"},
     "dvce": _DVCE,
     "dbvce": _DBVCE,
@@ -95,19 +84,26 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "maskdime": _MASKDIME,
 }
 """By preset, the parts that differ from the defaults of `Parts`."""
-
-
 MODES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"prepared": True, "classifier_time": "clean", "in_cone": "robust"},
     "reference": {"prepared": False, "classifier_time": "step", "in_cone": "classifier"},
 }
 """By mode of dbvce, where paper and code of the sampler part ways."""
-
-
-Preset = Literal["unguided", "classifier-guidance", "dvce", "dbvce", "dime", "fastdime", "maskdime"]
-Mode = Literal["paper", "reference"]
-Respacing = Annotated[str, StringConstraints(pattern=r"^(ddim)?[1-9]\d*$|^[1-9]\d*(,[1-9]\d*)+$", max_length=100)]
-Positive = Annotated[float, Field(gt=0)]
+_NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(
+        ("scales", "loss", "prepared", "augmentations", "projection", "mask"),
+        ("guidance", ("noisy", "x0", "straight", "clean")),
+    ),
+    "classifier_time": ("guidance", ("x0", "straight", "clean")),
+    "angle": ("projection", ("cone", "consensus")),
+    "in_cone": ("projection", ("cone",)),
+    **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy"))),
+    **dict.fromkeys(("perceptual_weight", "clean", "chain_rule"), ("guidance", ("clean",))),
+    **dict.fromkeys(("mask_warmup", "mask_threshold"), ("mask", ("difference",))),
+    **dict.fromkeys(("mask_share", "mask_inner"), ("mask", ("gradient",))),
+    "mask_dilation": ("mask", ("difference", "gradient")),
+}
+"""Which part each setting belongs to: without it, the setting would silently have no effect."""
 
 
 class Parts(Section):
@@ -278,23 +274,6 @@ def _same(values: Mapping[str, Any], key: str, value: Any) -> bool:
     """Whether a value is that of the preset or the neutral one; a list as good as a tuple."""
     neutral = Parts.model_fields[key].default
     return (tuple(value) if isinstance(value, list) else value) in (values.get(key, neutral), neutral)
-
-
-_NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        ("scales", "loss", "prepared", "augmentations", "projection", "mask"),
-        ("guidance", ("noisy", "x0", "straight", "clean")),
-    ),
-    "classifier_time": ("guidance", ("x0", "straight", "clean")),
-    "angle": ("projection", ("cone", "consensus")),
-    "in_cone": ("projection", ("cone",)),
-    **dict.fromkeys(("lp", "lp_weight"), ("distance", ("x0", "denoiser", "noisy"))),
-    **dict.fromkeys(("perceptual_weight", "clean", "chain_rule"), ("guidance", ("clean",))),
-    **dict.fromkeys(("mask_warmup", "mask_threshold"), ("mask", ("difference",))),
-    **dict.fromkeys(("mask_share", "mask_inner"), ("mask", ("gradient",))),
-    "mask_dilation": ("mask", ("difference", "gradient")),
-}
-"""Which part each setting belongs to: without it, the setting would silently have no effect."""
 
 
 def _check_effect(key: str, laid: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Asks models about arrays of images: classes by name, because classifiers need not share an order of classes.
+"""The images of counterfactuals as metrics see them, and what models say of arrays of images.
 
-The images of a counterfactual as the metrics see them: those of the files, or those of DBVCE's reference code.
+Classes go by name, because classifiers need not share an order of classes.
 """
 
 import difflib
@@ -20,6 +20,9 @@ Images = npt.NDArray[np.float32]
 """(N, 3, H, W) in [−1, 1]; samples of a diffusion model may go a little beyond."""
 Bytes = npt.NDArray[np.uint8]
 """(N, 3, H, W)."""
+Floats = npt.NDArray[np.float64]
+Probabilities = npt.NDArray[np.float64]
+"""(N, classes)."""
 T = TypeVar("T", bound=np.generic)
 
 
@@ -120,11 +123,6 @@ def stacked(images: Sequence[npt.NDArray[T]], names: Sequence[str]) -> npt.NDArr
                 "images that are scored together must have one size"
             )
     return np.stack(images)
-
-
-Floats = npt.NDArray[np.float64]
-Probabilities = npt.NDArray[np.float64]
-"""(N, classes)."""
 
 
 def probabilities(classifier: Classifier, images: Images, prepared: bool) -> Probabilities:

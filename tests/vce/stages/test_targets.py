@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.vce.stages import targets
+from cfeval.vce import wordnet
 from cfeval.vce.stages.targets import nearest_classes, path_similarity, synsets_of
 from tests.tiny.wordnet import TREE, write_wordnet
 
 
 @pytest.fixture
-def nouns(tmp_path: Path) -> targets.WordNet:
-    return targets.load(write_wordnet(tmp_path / "corpora" / "wordnet"))
+def nouns(tmp_path: Path) -> wordnet.WordNet:
+    return wordnet.load_wordnet(write_wordnet(tmp_path / "corpora" / "wordnet"))
 
 
 def nltks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -35,7 +35,7 @@ def nltks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return WordNetCorpusReader(nltk.data.find("corpora/wordnet"), None)
 
 
-def test_path_similarity_is_nltks(tmp_path: Path, nouns: targets.WordNet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_similarity_is_nltks(tmp_path: Path, nouns: wordnet.WordNet, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = nltks(tmp_path, monkeypatch)
     synsets = synsets_of(list(TREE), nouns)
     for first, second in itertools.product(TREE, repeat=2):
@@ -45,7 +45,7 @@ def test_path_similarity_is_nltks(tmp_path: Path, nouns: targets.WordNet, monkey
         stream.close()
 
 
-def test_the_nearest_come_first_and_ties_in_the_order_of_the_classes(nouns: targets.WordNet) -> None:
+def test_the_nearest_come_first_and_ties_in_the_order_of_the_classes(nouns: wordnet.WordNet) -> None:
     classes = ["honey", "bee", "ant", "hamster", "Tabby", "gadget"]
     near = nearest_classes("Tabby", synsets_of(classes, nouns), nouns, 3)
     assert [(one.name, one.similarity) for one in near] == [
@@ -60,13 +60,13 @@ def test_the_nearest_come_first_and_ties_in_the_order_of_the_classes(nouns: targ
 def test_the_files_are_found_in_nltks_data_packed_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_wordnet(tmp_path / "corpora" / "wordnet")
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    unpacked = targets.load()
+    unpacked = wordnet.load_wordnet()
     with zipfile.ZipFile(tmp_path / "corpora" / "wordnet.zip", "w") as archive:
         for file in folder.iterdir():
             archive.write(file, f"wordnet/{file.name}")
             file.unlink()
     folder.rmdir()
-    assert targets.load() == unpacked
+    assert wordnet.load_wordnet() == unpacked
     assert unpacked.synset("ANT ") == unpacked.synset("ant")
 
 
@@ -74,13 +74,13 @@ def test_files_that_are_missing_or_broken_are_one_line_that_says_how_to_get_them
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NLTK_DATA", raising=False)
-    monkeypatch.setattr(targets, "_places", lambda: [tmp_path])
-    monkeypatch.setattr(targets, "_DEBIAN", tmp_path)
+    monkeypatch.setattr(wordnet, "_places", lambda: [tmp_path])
+    monkeypatch.setattr(wordnet, "_DEBIAN", tmp_path)
     with pytest.raises(InputError, match=r"no WordNet on this machine; .*nltk.downloader wordnet"):
-        targets.load()
+        wordnet.load_wordnet()
     with pytest.raises(InputError, match=r"no data.noun and index.noun there .*nltk.downloader"):
-        targets.load(tmp_path)
+        wordnet.load_wordnet(tmp_path)
     folder = write_wordnet(tmp_path / "own")
     (folder / "data.noun").write_text("00001000 03 n zz what\n")
     with pytest.raises(InputError, match="is broken; get it again"):
-        targets.load(folder)
+        wordnet.load_wordnet(folder)

@@ -2,15 +2,8 @@
 
 Training code wraps networks, and its files name weights with what was around them (`module.`, `model.`; the
 robustness library: `module.model.`, a second copy below `module.attacker.model.`, the normalizer's mean and std). What
-stands before the network's own names is found by comparing with these, whatever it is.
-
-Reads files of torch.save that hold objects of other classes beside the weights, without running anything of theirs.
-
-Pickled files name functions to be called. Here only those that build tensors are; everything else becomes an `Inert`,
-which takes whatever is done to it and does nothing. So the checkpoints of the robustness library can be read, which
-were pickled with dill and hold its training state.
-
-Checkpoints of guided-diffusion: a file of weights, read without running what it may hold.
+stands before the network's own names is found by comparing with these, whatever it is. Checkpoints of guided-diffusion
+are read as published (`read_weights`).
 """
 
 import pickle
@@ -23,71 +16,11 @@ from cfeval.core.errors import BackendError, InputError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line
 from cfeval.vce.models.classifier import Channels
+from cfeval.vce.models.inert_pickle import read_inert
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
-
-_BUILDERS = {
-    ("collections", "OrderedDict"),
-    ("torch", "Size"),
-    ("torch", "device"),
-    ("torch._utils", "_rebuild_parameter"),
-    ("torch._utils", "_rebuild_tensor"),
-    ("torch._utils", "_rebuild_tensor_v2"),
-    ("torch.serialization", "_get_layout"),
-}
-_STORAGES = ("Storage", "Tensor")
-
-
-class Inert:
-    """Stands for an object of a class that is not loaded."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        """Take anything."""
-
-    def __call__(self, *args: Any, **options: Any) -> "Inert":
-        """Do nothing."""
-        del args, options
-        return Inert()
-
-    def __setstate__(self, state: Any) -> None:
-        """Take anything."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Take anything."""
-
-    def append(self, value: Any) -> None:
-        """Take anything."""
-
-    def extend(self, values: Any) -> None:
-        """Take anything."""
-
-
-class Unpickler(pickle.Unpickler):
-    """Builds tensors and plain values, and nothing else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        """The function or class that a file names, where it builds tensors; else `Inert`."""
-        storage = module == "torch" and name.endswith(_STORAGES) and name.isalnum()
-        if storage or (module, name) in _BUILDERS:
-            return super().find_class(module, name)
-        return Inert
-
-
-def load(file: Any, **options: Any) -> Any:
-    """Like `pickle.load`."""
-    return Unpickler(file, **options).load()
-
-
-def read_inert(path: Path) -> Any:
-    """What is in a file of torch.save, on the processor; see the module's own text."""
-    import sys
-
-    import torch
-
-    return torch.load(path, map_location="cpu", pickle_module=sys.modules[__name__], weights_only=False)
-
 
 _HOLDERS = ("state_dict", "model", "model_state_dict", "net", "ema")
 """Where training code puts the weights in a file, the likeliest first."""
@@ -166,9 +99,51 @@ def fit(network: "Module", weights: "Mapping[str, Tensor]", name: str, architect
     network.load_state_dict(dict(weights), strict=False)
 
 
-def _content(path: Path) -> Any:
-    from pickle import UnpicklingError
+def about(path: str) -> str:
+    """What can be said about a file of weights without reading it.
 
+    Raises:
+        BackendError: there is none.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise BackendError(f"no weights '{file.name}' where 'path' says; check the path")
+    return f"weights '{file.name}' are there"
+
+
+def read_weights(path: Path) -> "dict[str, Tensor]":
+    """The weights in a file made by torch.save, in float32.
+
+    Raises:
+        BackendError: there is no such file, or it holds anything but weights.
+    """
+    import torch
+
+    about(str(path))
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, EOFError, OSError, RuntimeError, ValueError) as error:
+        raise BackendError(
+            f"'{path.name}' is cut short or holds more than weights; give the .pt as published"
+        ) from error
+    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
+        raise BackendError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
+    return {str(name): value.float() if value.is_floating_point() else value for name, value in found.items()}
+
+
+def misfit(found: "Mapping[str, Tensor]", wanted: "Mapping[str, Tensor]") -> str:
+    """Where weights do not fit an architecture: how many of them and the first, or empty."""
+    faults = [f"{name} is missing" for name in _beyond(wanted, found)]
+    faults += [f"{name} has no place" for name in _beyond(found, wanted)]
+    faults += [
+        f"{name} is {_shape(value)}, not {_shape(wanted[name])}"
+        for name, value in found.items()
+        if name in wanted and value.shape != wanted[name].shape
+    ]
+    return f"{faults[0]}; {len(faults)} such weights" if faults else ""
+
+
+def _content(path: Path) -> Any:
     import torch
 
     if path.suffix == ".safetensors":
@@ -177,7 +152,7 @@ def _content(path: Path) -> Any:
         return load_file(path)
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
-    except UnpicklingError:  # other objects lie beside the weights
+    except pickle.UnpicklingError:  # other objects lie beside the weights
         return read_inert(path)
 
 
@@ -216,53 +191,5 @@ def _shape(tensor: "Tensor") -> str:
     return "×".join(map(str, tensor.shape)) or "a number"
 
 
-def about(path: str) -> str:
-    """What can be said about a file of weights without reading it.
-
-    Raises:
-        BackendError: there is none.
-    """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise BackendError(f"no weights '{file.name}' where 'path' says; check the path")
-    return f"weights '{file.name}' are there"
-
-
-def read_weights(path: Path) -> "dict[str, Tensor]":
-    """The weights in a file made by torch.save, in float32.
-
-    Raises:
-        BackendError: there is no such file, or it holds anything but weights.
-    """
-    import torch
-
-    about(str(path))
-    try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, EOFError, OSError, RuntimeError, ValueError) as error:
-        raise BackendError(
-            f"'{path.name}' is cut short or holds more than weights; give the .pt as published"
-        ) from error
-    if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
-        raise BackendError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
-    return {str(name): value.float() if value.is_floating_point() else value for name, value in found.items()}
-
-
-def misfit(found: "Mapping[str, Tensor]", wanted: "Mapping[str, Tensor]") -> str:
-    """Where weights do not fit an architecture: how many of them and the first, or empty."""
-    faults = [f"{name} is missing" for name in _beyond(wanted, found)]
-    faults += [f"{name} has no place" for name in _beyond(found, wanted)]
-    faults += [
-        f"{name} is {_tensor_shape(value)}, not {_tensor_shape(wanted[name])}"
-        for name, value in found.items()
-        if name in wanted and value.shape != wanted[name].shape
-    ]
-    return f"{faults[0]}; {len(faults)} such weights" if faults else ""
-
-
 def _beyond(some: Iterable[str], others: "Mapping[str, Tensor]") -> list[str]:
     return [name for name in some if name not in others]
-
-
-def _tensor_shape(value: "Tensor") -> str:
-    return "×".join(map(str, value.shape)) or "a number"

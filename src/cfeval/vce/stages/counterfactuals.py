@@ -5,13 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import numpy.typing as npt
-import torch
 import typer
-from torch import Tensor
 
 from cfeval.core.cli_options import Archive, Out, Seed, build, from_json
 from cfeval.core.errors import InputError, nearest
@@ -26,10 +24,12 @@ from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.records import Group, SourceImage, VceRecord
-from cfeval.vce.sampler.batch import Classes
-from cfeval.vce.sampler.networks import Allowance, Models
-from cfeval.vce.sampler.sampler import accepted
-from cfeval.vce.sampler.sampler import counterfactuals as sampled
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cfeval.vce.sampler.batch import Classes
+    from cfeval.vce.sampler.networks import Allowance, Models
 
 Pixels = npt.NDArray[np.uint8]
 STAGE = "counterfactuals"
@@ -69,7 +69,7 @@ class Made:
 
     record: VceRecord
     pictures: Mapping[str, Picture]
-    values: Tensor | None = None
+    values: "Tensor | None" = None
 
 
 def wanted(
@@ -95,7 +95,7 @@ def wanted(
 def counterfactuals(
     tasks: Iterable[Wanted],
     pixels_of: Callable[[SourceImage], Pixels],
-    models: Models,
+    models: "Models",
     method: Method,
     compute: Compute,
 ) -> Iterator[Made]:
@@ -111,6 +111,9 @@ def counterfactuals(
     Raises:
         InputError: a class that the classifier does not have, an original of another size than the denoiser's.
     """
+    from cfeval.vce.sampler.networks import Allowance
+    from cfeval.vce.sampler.sampler import counterfactuals as sampled
+
     allowance = Allowance(compute.batch)
     for some in batched(tasks, compute.batch):
         originals = to_images([pixels_of(task.image) for task in some]).to(models.denoiser.dtype)
@@ -128,19 +131,23 @@ def counterfactuals(
             yield _made(task, made.images[row], int(made.attempts[row]) + 1, bool(made.finite[row]), kept[row])
 
 
-def to_images(pixels: Sequence[Pixels]) -> Tensor:
+def to_images(pixels: Sequence[Pixels]) -> "Tensor":
     """Pictures (H, W, 3), uint8, as one tensor (N, 3, H, W), float32 in [−1, 1]."""
+    import torch
+
     stacked = torch.from_numpy(np.stack(pixels)).permute(0, 3, 1, 2)
     return stacked.float() / 127.5 - 1
 
 
-def to_pixels(image: Tensor) -> Pixels:
+def to_pixels(image: "Tensor") -> Pixels:
     """An image (3, H, W) in [−1, 1], clamped, as a picture (H, W, 3), uint8."""
     levels = ((image.double().clamp(-1, 1) + 1) * 127.5).round().byte()
     return levels.permute(1, 2, 0).cpu().numpy()
 
 
-def _classes(tasks: Sequence[Wanted], classifier: Classifier | None) -> Classes | None:
+def _classes(tasks: Sequence[Wanted], classifier: Classifier | None) -> "Classes | None":
+    from cfeval.vce.sampler.batch import Classes
+
     if classifier is None:
         return None
     sources = [_index(task.group.source, classifier) for task in tasks]
@@ -154,16 +161,18 @@ def _index(name: str, classifier: Classifier) -> int:
 
 
 def _kept(
-    tasks: Sequence[Wanted], images: Tensor, classifier: Classifier | None, method: Method, allowance: Allowance
+    tasks: Sequence[Wanted], images: "Tensor", classifier: Classifier | None, method: Method, allowance: "Allowance"
 ) -> list[bool]:
     """Which counterfactuals the rejection step keeps; all, where there is none."""
+    from cfeval.vce.sampler.sampler import accepted
+
     if not method.reject or classifier is None:
         return [True] * len(tasks)
     targets = [_index(task.group.target, classifier) for task in tasks]
     return accepted(images, targets, classifier, method.prepared, allowance).tolist()
 
 
-def _made(task: Wanted, image: Tensor, attempts: int, finite: bool, kept: bool) -> Made:
+def _made(task: Wanted, image: "Tensor", attempts: int, finite: bool, kept: bool) -> Made:
     if not finite:
         reason = "it diverged: values that are not finite"
         return Made(task.record(attempts=attempts, **ended(Status.NO_IMAGE, STAGE, reason)), {})

@@ -223,8 +223,6 @@ def run(
     cut: Cut = None,
 ) -> None:
     """Score the groups of an arm: shares, means, diversity, distances of distributions."""
-    from cfeval.vce.stages.distributions import Distributions
-
     real = build("image_sets", image_set, "--image-set") if image_set else None
 
     def targets(label: str) -> Iterable[Picture]:

@@ -235,7 +235,6 @@ def run(
     reference: Reference = False,
 ) -> None:
     """Score every counterfactual: what classifiers say of it, and how far it is from its original."""
-
     measures = Measures(
         build("classifiers", classifier, "--classifier"),
         build_all("classifiers", oracles, "--oracles"),

@@ -2,8 +2,6 @@
 
 As in the paper: the difference of the means over groups, and the difference of the standard deviations of samples (ddof
 1; Tables 2 and 3 have the population's). Where the groups are the same, only those count that both sides have.
-
-The rows of the vce study's tables, one a classifier and figure; an empty cell: there is no such figure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +11,7 @@ from cfeval.stats.intervals import rounded
 from cfeval.vce.records import GroupScore, Pair
 from cfeval.vce.tables.group_scores import GroupMaterial, Setting, SettingNames, is_minimal, split
 from cfeval.vce.tables.summary import (
+    PAPER_NOTE,
     difference,
     known,
     label,
@@ -23,6 +22,11 @@ from cfeval.vce.tables.summary import (
     sample_spread,
     shown,
     told,
+)
+
+READING = (
+    "Differences to Table 3: mean over these groups − mean over the base's, and after ± the difference of the standard "
+    "deviations over groups (of samples, ddof 1), which may be negative. Blank: there is no such figure."
 )
 
 
@@ -54,13 +58,6 @@ class DifferenceRow(Setting):
     """Why counterfactuals of either side have no result, with counts."""
     paper_mean: Figure = None
     paper_sd: Figure = None
-
-
-READING = (
-    "Differences to Table 3: mean over these groups − mean over the base's, and after ± the difference of the standard "
-    "deviations over groups (of samples, ddof 1), which may be negative. Blank: there is no such figure."
-)
-PAPER_NOTE = "paper: what DBVCE prints for the classifier that params.yaml sets beside; other images, other networks."
 
 
 def difference_rows(material: GroupMaterial, method: str | None, pair: Pair, table: str) -> list[DifferenceRow]:

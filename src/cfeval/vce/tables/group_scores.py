@@ -1,11 +1,4 @@
-"""What the tables of groups are made from: the scores of groups and of images, and what stands for what.
-
-Counterfactuals in little memory: what the tests of the hypotheses need of a score.
-
-The paper's minimal set of figures (DBVCE, Section 5.1): TA and OTA, a perceptual distance, a Fréchet distance.
-
-The rows of the vce study's tables, one a classifier and figure; an empty cell: there is no such figure.
-"""
+"""What the tables are made from: the scores of groups, little of those of images, and what stands for what."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +9,15 @@ from cfeval.core.records import Record, Status
 from cfeval.vce.config import Roles
 from cfeval.vce.records import Group, GroupScore, Pair, VceArm, VceScore
 
+SettingNames = tuple[str, str]
+"""Image set and denoiser: within one such setting arms are compared, across settings never."""
+COMMITTEE = ("mean", "majority")
+"""What stands in a figure's name where all oracles count together."""
+T = TypeVar("T")
+
 
 class Setting(Record):
-    """Whose images, made by which denoiser."""
+    """Whose images, made by which denoiser: what a row of any of the tables begins with."""
 
     image_set: str
     denoiser: str
@@ -34,9 +33,6 @@ class PublishedCell(Record):
     oracle: str = ""
     mean: float
     sd: float
-
-
-T = TypeVar("T")
 
 
 class Cell(NamedTuple):
@@ -65,35 +61,6 @@ class Row(NamedTuple):
     cell: Cell
     seen: Seen
     distances: tuple[float | None, ...]
-
-
-def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object, object]) -> list[Row]:
-    """The scores of an arm, in the order in which they come.
-
-    Args:
-        closeness: names of distances.
-        same: keeps one copy of equal values, of this arm and others; added to.
-    """
-
-    def once(value: T) -> T:
-        return cast(T, same.setdefault(value, value))
-
-    return [
-        Row(
-            once(Cell(score.source_image, score.target, score.repeat)),
-            once(Seen(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items())))),
-            tuple(score.distances.get(name) for name in closeness),
-        )
-        for score in scores
-    ]
-
-
-SettingNames = tuple[str, str]
-"""Image set and denoiser: within one such setting arms are compared, across settings never."""
-
-
-COMMITTEE = ("mean", "majority")
-"""What stands in a figure's name where all oracles count together."""
 
 
 @dataclass(frozen=True)
@@ -149,14 +116,6 @@ class GroupMaterial:
         return next(((cell.mean, cell.sd) for cell in cells), (None, None))
 
 
-def split(metric: str) -> tuple[str, str]:
-    """A figure's kind and the oracle it is by: `ota_vit` → `ota`, `vit`; `ta` → `ta` and nothing."""
-    for kind in ("os", "ota"):
-        if metric.startswith(f"{kind}_"):
-            return kind, metric.removeprefix(f"{kind}_")
-    return metric, ""
-
-
 def group_material(
     of: Iterable[GroupScore],
     scores: Mapping[VceArm, Iterable[VceScore]] | None = None,
@@ -183,8 +142,40 @@ def group_material(
     return GroupMaterial(arms, what, rows, **settings)  # type: ignore[arg-type]
 
 
+def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object, object]) -> list[Row]:
+    """The scores of an arm, in the order in which they come.
+
+    Args:
+        closeness: names of distances.
+        same: keeps one copy of equal values, of this arm and others; added to.
+    """
+
+    def once(value: T) -> T:
+        return cast(T, same.setdefault(value, value))
+
+    return [
+        Row(
+            once(Cell(score.source_image, score.target, score.repeat)),
+            once(Seen(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items())))),
+            tuple(score.distances.get(name) for name in closeness),
+        )
+        for score in scores
+    ]
+
+
+def split(metric: str) -> tuple[str, str]:
+    """A figure's kind and the oracle it is by: `ota_vit` → `ota`, `vit`; `ta` → `ta` and nothing."""
+    for kind in ("os", "ota"):
+        if metric.startswith(f"{kind}_"):
+            return kind, metric.removeprefix(f"{kind}_")
+    return metric, ""
+
+
 def is_minimal(metric: str, roles: Roles) -> bool:
-    """Whether Table 3 shows a figure. Not every classifier is an oracle."""
+    """Whether Table 3 shows a figure: TA and OTA, a perceptual and a Fréchet distance (DBVCE, Section 5.1).
+
+    Not every classifier is an oracle.
+    """
     kind, oracle = split(metric)
     if oracle:
         return kind == "ota" and roles.is_oracle(oracle)
