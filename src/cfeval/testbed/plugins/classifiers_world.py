@@ -9,11 +9,13 @@ from cfeval.vce.interfaces import Classifier
 if TYPE_CHECKING:
     from torch import Tensor
 
+Kind = Literal["standard", "small", "transformer", "noisy", "robust", "random"]
+
 
 class Plugin(WorldPlugin):
     """Which of them."""
 
-    kind: Literal["standard", "small", "transformer", "noisy", "robust", "random"] = "standard"
+    kind: Kind = "standard"
     """What it is like: `small` has few parameters, `noisy` was trained on noisy cells, `robust` against perturbed ones,
     `random` not at all."""
 
@@ -29,7 +31,7 @@ class Plugin(WorldPlugin):
 class World:
     """A classifier of cells; its pictures need no preparation, so that without it only the temperature is left out."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: Kind) -> None:
         import torch
 
         from cfeval.testbed.models.cells import CellClassifier
