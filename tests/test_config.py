@@ -159,7 +159,7 @@ def with_paper(arms: Sequence[Arm]) -> Material:
 
 def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table1").edct
-    rows = edct_table1.table1_rows(edct.arms(), with_paper(edct.arms()))
+    rows = edct_table1.TABLE1.rows(edct.arms(), with_paper(edct.arms()))
     assert {row.vlm: (row.paper_pcs, row.paper_ncc, row.paper_ccs) for row in rows} == {
         "llama-3.2-vision-11b": (0.599, 0.503, 0.435),
         "pixtral-12b": (0.605, 0.622, 0.504),
@@ -173,7 +173,7 @@ def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside
 def test_the_overlay_of_table_2_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table2").edct
     arms = [arm for block in edct.tables.table2 for arm in block.arms()]
-    rows = edct_table2.table2_rows(arms, with_paper(arms))
+    rows = edct_table2.TABLE2.rows(arms, with_paper(arms))
     assert {(row.writer, row.judge, row.editor): row.paper_ccs for row in rows} == {
         ("gemini-2.5-pro", "gemini-2.5-pro", "flux.1-kontext-max"): 0.674,
         ("gemini-2.5-pro", "gemini-2.5-pro", "gemini-2.5-flash-image"): 0.657,

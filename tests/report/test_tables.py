@@ -23,7 +23,7 @@ ODD = Sheet("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "
 
 def two_arms() -> list[ArmRow]:
     arms = [GROUNDED, arm(vlm="prior")]
-    return edct_table1.table1_rows(arms, made_of([*scores(arms[0], 9, 1), *scores(arms[1], 0, 10)]))
+    return edct_table1.TABLE1.rows(arms, made_of([*scores(arms[0], 9, 1), *scores(arms[1], 0, 10)]))
 
 
 def test_the_csv_has_four_decimals_empty_cells_and_lf() -> None:
@@ -77,15 +77,15 @@ def test_scores_of_arms_that_a_table_does_not_show_change_nothing(name: str) -> 
 
 
 def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
-    sheet = edct_table1.table1_sheet(two_arms())
+    sheet = edct_table1.TABLE1.sheet(two_arms())
     assert sheet.headings[:3] == ("Target", "Scored", "PCS")
     assert sheet.notes[0] == "Data set: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
 
 
 def test_in_table_2_the_judge_stands_before_the_editor() -> None:
     arms = [arm(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")]
-    sheet = edct_table2.table2_sheet(
-        edct_table2.table2_rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)]))
+    sheet = edct_table2.TABLE2.sheet(
+        edct_table2.TABLE2.rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)]))
     )
     assert sheet.headings[:2] == ("Judge", "Editor")
     assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025."

@@ -275,10 +275,9 @@ def offer(root: Path, family: str, name: str, source: str) -> None:
     (root / f"src/cfeval/testbed/plugins/{family}_{name}.py").write_text(source)
     about = root / f"src/{name}-0.dist-info"
     about.mkdir()
-    attribute = ":Plugin" if "class Plugin(" in source else ""
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
     (about / "entry_points.txt").write_text(
-        f"[cfeval.{family}]\n{name} = cfeval.testbed.plugins.{family}_{name}{attribute}\n"
+        f"[cfeval.{family}]\n{name} = cfeval.testbed.plugins.{family}_{name}:Plugin\n"
     )
 
 

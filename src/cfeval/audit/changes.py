@@ -1,6 +1,6 @@
-"""Which cells of which tables changed, and whether by more than their intervals.
+"""Which cells of which tables changed, and whether by more than their intervals; and which items flipped.
 
-Which items flipped: both sides' scores joined by key, in any order and any number of shards, in flat memory.
+Both sides' scores are joined by key, in any order and any number of shards, in flat memory.
 """
 
 import csv
@@ -27,6 +27,9 @@ _BESIDE = ("_lo", "_hi", "_min", "_max")
 """Endings of columns that belong to a figure and are not told by themselves."""
 _LEFT_OUT = ("paper_", "p_")
 """Beginnings of columns that do not change by themselves: what a paper printed, and tests of the figures."""
+_SHARD = re.compile(r"[0-9]{3}")
+_BOTH = "SELECT a.key, b.outcomes, a.outcomes FROM after a JOIN before b USING (key)"
+_ALONE = "SELECT count(*) FROM {0} WHERE key NOT IN (SELECT key FROM {1})"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,30 @@ class Row:
     names: tuple[str, ...]
     what: Literal["new", "gone", "changed"]
     cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item with another outcome: what became of each metric, and what each side asked and answered."""
+
+    key: str
+    became: dict[str, str]
+    before: Story = field(default_factory=dict)
+    after: Story = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm whose items differ: how many flipped, by metric and by what became of them; the first of them."""
+
+    names: tuple[str, ...]
+    what: Literal["new", "gone", "changed"]
+    both: int = 0
+    new: int = 0
+    gone: int = 0
+    flipped: int = 0
+    became: dict[str, dict[str, int]] = field(default_factory=dict)
+    items: tuple[Item, ...] = ()
 
 
 def changed_rows(before: Side, after: Side, study: str) -> Iterator[Row]:
@@ -112,35 +139,6 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-_SHARD = re.compile(r"[0-9]{3}")
-_BOTH = "SELECT a.key, b.outcomes, a.outcomes FROM after a JOIN before b USING (key)"
-_ALONE = "SELECT count(*) FROM {0} WHERE key NOT IN (SELECT key FROM {1})"
-
-
-@dataclass(frozen=True)
-class Item:
-    """An item with another outcome: what became of each metric, and what each side asked and answered."""
-
-    key: str
-    became: dict[str, str]
-    before: Story = field(default_factory=dict)
-    after: Story = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Arm:
-    """An arm whose items differ: how many flipped, by metric and by what became of them; the first of them."""
-
-    names: tuple[str, ...]
-    what: Literal["new", "gone", "changed"]
-    both: int = 0
-    new: int = 0
-    gone: int = 0
-    flipped: int = 0
-    became: dict[str, dict[str, int]] = field(default_factory=dict)
-    items: tuple[Item, ...] = ()
 
 
 def changed_arms(

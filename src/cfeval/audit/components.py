@@ -1,7 +1,4 @@
-"""The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
-
-Files that a backend needs and that are not there.
-"""
+"""The backends that the studies' arms use, and whether all that they need is there."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +16,9 @@ from cfeval.edct.config import FAMILIES, used_by_edct
 from cfeval.edct.files import conversation_prompts
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import used_by_vce
+
+FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
+"""Which plug-in family each section draws on, by study."""
 
 
 def used(params: Params) -> list[Used]:
@@ -45,10 +45,6 @@ def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) ->
             if not finding.fine:
                 found.append(finding.text)
     return found
-
-
-FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
-"""Which plug-in family each section draws on, by study."""
 
 
 def run(params: ParamsFiles = None) -> None:

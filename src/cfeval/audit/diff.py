@@ -1,7 +1,4 @@
-"""The whole of a comparison, study by study.
-
-A comparison as a reader sees it: why, then what, from the parameters down to the items.
-"""
+"""The whole of a comparison, study by study, as a reader sees it: why, then what, from the parameters to the items."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +17,8 @@ from cfeval.audit.wording import WORKSPACE, open_side
 from cfeval.core.errors import InputError, nearest
 
 Names = tuple[str, ...]
+_LONGEST = 100
+_BEYOND = {True: "  beyond both intervals", False: "  within an interval", None: ""}
 
 
 @dataclass(frozen=True)
@@ -112,10 +111,6 @@ def _ensure_scores(before: Side, after: Side, study: str) -> None:
                 f"{side.name} has tables of {study}, and not the scores behind them: `dvc pull` brings them to the "
                 "working folder, `dvc repro` and a commit of dvc.lock seal them"
             )
-
-
-_LONGEST = 100
-_BEYOND = {True: "  beyond both intervals", False: "  within an interval", None: ""}
 
 
 def lines(of: Difference) -> Iterator[str]:

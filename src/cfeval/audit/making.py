@@ -1,6 +1,6 @@
-"""What files were made from, and which of it is another now: what the jobs' sidecars say.
+"""What files were made from, and which of it is another now: what the jobs' sidecars (`X.made.json`) say.
 
-The sidecars of both sides (`X.made.json`), in pairs: found and read one after the other, in flat memory.
+Those of both sides are found and read one pair after the other, in flat memory.
 """
 
 import json
@@ -19,49 +19,6 @@ from cfeval.core.provenance.sidecars import Sidecar, parsed
 
 Pair = tuple[Sidecar | None, Sidecar | None]
 """What a job's sidecar says before and after; None where a side has none."""
-
-
-def pairs(before: Side, after: Side, place: str) -> Iterator[Pair]:
-    """The sidecars in a folder of the results, by name.
-
-    Raises:
-        NotAtHandError: the content of one is not here.
-        InputError: one cannot be read.
-    """
-    marked = merge(*(_marked(places(side, side.at(place)), n) for n, side in enumerate((before, after))))
-    for (_, name), found in groupby(marked, key=lambda one: one[:2]):
-        there = {number for *_, number in found}
-        new = read(after, name) if 1 in there else None
-        if len(there) == 2 and before.mark(before.at(name)) == after.mark(after.at(name)):
-            yield new, new
-        else:
-            yield read(before, name) if 0 in there else None, new
-
-
-def places(side: Side, folder: str) -> Iterator[str]:
-    """Where sidecars lie in a folder, by their places in the results; folders of pictures are not looked into."""
-    files, folders = side.entries(folder)
-    inside = set(folders) - {file.removesuffix(".jsonl") for file in files}
-    for path in sorted([*inside, *(file for file in files if file.endswith(ENDING))]):
-        if path in inside:
-            yield from places(side, path)
-        else:
-            yield path.removeprefix(side.at(""))
-
-
-def read(side: Side, place: str) -> Sidecar:
-    """The sidecar at a place; InputError where it is none."""
-    try:
-        return parsed("".join(side.lines(side.at(place))), place)
-    except ValueError as error:
-        raise InputError(f"{side.at(place)} of {side.name} {error}; snakemake writes it anew") from None
-
-
-def _marked(names: Iterable[str], number: int) -> Iterator[tuple[list[str], str, int]]:
-    """Names with what they are ordered by: folder for folder."""
-    return ((name.split("/"), name, number) for name in names)
-
-
 CODE = "code of "
 """What a reason begins with that is about code."""
 _PLAIN = "argument"
@@ -104,6 +61,47 @@ def made(before: Side, after: Side, study: str, lacking: Callable[[str], object]
             files[stage] += number
             why.setdefault(stage, Counter()).update(reasons)
     return [Made(stage, files[stage], dict(reasons)) for stage, reasons in why.items() if reasons]
+
+
+def pairs(before: Side, after: Side, place: str) -> Iterator[Pair]:
+    """The sidecars in a folder of the results, by name.
+
+    Raises:
+        NotAtHandError: the content of one is not here.
+        InputError: one cannot be read.
+    """
+    marked = merge(*(_marked(places(side, side.at(place)), n) for n, side in enumerate((before, after))))
+    for (_, name), found in groupby(marked, key=lambda one: one[:2]):
+        there = {number for *_, number in found}
+        new = read(after, name) if 1 in there else None
+        if len(there) == 2 and before.mark(before.at(name)) == after.mark(after.at(name)):
+            yield new, new
+        else:
+            yield read(before, name) if 0 in there else None, new
+
+
+def places(side: Side, folder: str) -> Iterator[str]:
+    """Where sidecars lie in a folder, by their places in the results; folders of pictures are not looked into."""
+    files, folders = side.entries(folder)
+    inside = set(folders) - {file.removesuffix(".jsonl") for file in files}
+    for path in sorted([*inside, *(file for file in files if file.endswith(ENDING))]):
+        if path in inside:
+            yield from places(side, path)
+        else:
+            yield path.removeprefix(side.at(""))
+
+
+def read(side: Side, place: str) -> Sidecar:
+    """The sidecar at a place; InputError where it is none."""
+    try:
+        return parsed("".join(side.lines(side.at(place))), place)
+    except ValueError as error:
+        raise InputError(f"{side.at(place)} of {side.name} {error}; snakemake writes it anew") from None
+
+
+def _marked(names: Iterable[str], number: int) -> Iterator[tuple[list[str], str, int]]:
+    """Names with what they are ordered by: folder for folder."""
+    return ((name.split("/"), name, number) for name in names)
 
 
 def _of_phase(before: Side, after: Side, phase: str) -> dict[str, tuple[int, Counter[str]]]:

@@ -1,7 +1,4 @@
-"""Write what every study would be made from now, in short, for DVC to see what changed.
-
-What the verbs share that look at a study as a whole: its parameters, where its results lie, its jobs.
-"""
+"""A study as a whole: its parameters, folder of results and jobs; and what it would be made from now, for DVC."""
 
 import json
 from collections.abc import Sequence

@@ -13,7 +13,6 @@ from functools import cache
 from importlib import import_module, metadata
 from inspect import signature
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -152,7 +151,7 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
 
 
 def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
-    """Whose code a plug-in and its components are, by a name that stays when files move: `module:class` or `module`."""
+    """Whose code a plug-in and its components are, by a name that stays when files move: `module:class`."""
     return {f"{part}:{its['backend']}": _entry(part, its, part).value for part, its in components(family, spec)}
 
 
@@ -224,16 +223,16 @@ def _distribution(point: metadata.EntryPoint) -> str:
     return f"{point.dist.metadata['Name']} {point.dist.version}" if point.dist else "?"
 
 
-def _loaded(family: str, point: metadata.EntryPoint) -> Any:
-    """The class or module behind an entry point.
+def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
+    """The class behind an entry point.
 
     Raises:
         BackendError: it cannot be imported.
     """
     loading.watch(point.module)
     try:
-        found: Any = import_module(point.module)
-        return getattr(found, point.attr) if point.attr else found
+        kind: type[PluginOptions] = getattr(import_module(point.module), point.attr)
+        return kind
     except (ImportError, SyntaxError, AttributeError) as error:
         what = f"{family} backend '{point.name}'"
         if isinstance(error, ModuleNotFoundError) and not f"{point.module}.".startswith(f"{error.name}."):
@@ -244,46 +243,17 @@ def _loaded(family: str, point: metadata.EntryPoint) -> Any:
 
 
 def _plugin(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
-    """The plug-in that a specification names, with its options, not built yet."""
+    """The plug-in that a specification names, with its options, not built yet.
+
+    Raises:
+        ParamsError: no such plug-in or option.
+        BackendError: it cannot be imported.
+    """
     where = where or family
-    point = _entry(family, spec, where)
-    found = _loaded(family, point)
-    options = _options(found.Options if isinstance(found, ModuleType) else found, spec, where)
-    return _Functions(found, options) if isinstance(found, ModuleType) else options
+    return _with_options(_loaded(family, _entry(family, spec, where)), spec, where)
 
 
-class _Functions:
-    """A plug-in that is a module of functions still: what the hooks of a class are called there."""
-
-    by_protocol = False
-
-    def __init__(self, module: ModuleType, options: PluginOptions) -> None:
-        self.module, self.options = module, options
-
-    def components(self) -> Any:
-        return self._said("parts", ())
-
-    def resources(self) -> Any:
-        return self._said("needs", Resources())
-
-    def dependencies(self) -> Any:
-        return self._said("files", ())
-
-    def diagnose(self) -> Any:
-        return self._said("examine", ())
-
-    def estimate_calls(self) -> Any:
-        return self._said("calls", None)
-
-    def build(self) -> Any:
-        return self.module.build(self.options)
-
-    def _said(self, function: str, otherwise: Any) -> Any:
-        ask = getattr(self.module, function, None)
-        return ask(self.options) if ask else otherwise
-
-
-def _options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:
+def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:
     name = spec["backend"]
     try:
         return kind.model_validate({key: value for key, value in spec.items() if key != "backend"})

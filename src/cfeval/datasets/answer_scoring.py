@@ -1,16 +1,12 @@
-"""Accuracy of free-text answers.
+"""Accuracy of free-text answers: whether the right one stands there, or as VQA and OK-VQA score it.
 
-VQA accuracy: how many of ten people gave this answer (Antol et al. 2015; what the official evaluator computes).
-
-For m of n equal answers the mean over all n ways to leave one person out of min(1, matches among the others / 3). With
-n = 10: m = 0 gives 0, 1 gives .3, 2 gives .6, 3 gives .9, 4 and more give 1. (The shortcut min(1, m / 3) differs.)
+VQA accuracy: how many of ten people gave this answer (Antol et al. 2015; what the official evaluator computes). For m
+of n equal answers the mean over all n ways to leave one person out of min(1, matches among the others / 3). With n =
+10: m = 0 gives 0, 1 gives .3, 2 gives .6, 3 gives .9, 4 and more give 1. (The shortcut min(1, m / 3) differs.)
 
 The comparison is the official one: the whole answer, levelled, is the person's or it is not. Nothing is looked for
 inside a sentence: "It is red." does not match "red". A model that should score here must be asked for a word or phrase.
-
-How VQA's official evaluator levels answers before it compares them (Antol et al. 2015; evaluator of VQA v2).
-
-The quirks of that evaluator are kept, since figures are only comparable with them:
+The quirks of the evaluator of VQA v2 are kept, since figures are only comparable with them:
 
 - A punctuation mark vanishes everywhere if it once stands beside a space, or if the text has a comma between digits
   anywhere; otherwise it becomes a space. Both tests look at the text as it came.
@@ -26,19 +22,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-
-def answer_matches(answer: str, reference: str) -> bool:
-    """Whether the reference stands in the answer as whole words, letter case and punctuation aside.
-
-    A plain containment test: "I think it is red." matches "red", "Fred" does not.
-    """
-    return f" {_words(reference)} " in f" {_words(answer)} "
-
-
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"[^\W_]+", text.lower()))
-
-
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _PERIOD = re.compile(r"\.(?!\d)")
@@ -47,24 +30,6 @@ _MOST_PERIODS = 32
 _COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {"none": "0"} | {word: str(number) for number, word in enumerate(_COUNTED)}
 _ARTICLES = {"a", "an", "the"}
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks, tabs and space around it; all that is done where no levelling is due."""
-    return text.replace("\n", " ").replace("\t", " ").strip()
-
-
-def level(text: str) -> str:
-    """Punctuation, letter case, number words, articles and contractions levelled; the words joined by single spaces."""
-    words = (_NUMBERS.get(word, word) for word in _without_punctuation(text).lower().split())
-    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
-
-
-def _without_punctuation(text: str) -> str:
-    every = _COMMA_IN_NUMBER.search(text) is not None
-    gone = {mark for mark in _PUNCTUATION if every or f"{mark} " in text or f" {mark}" in text}
-    table = str.maketrans({mark: "" if mark in gone else " " for mark in _PUNCTUATION})
-    return _PERIOD.sub("", text.translate(table), count=_MOST_PERIODS)
 
 
 def _misspelled(words: str) -> dict[str, str]:
@@ -93,6 +58,18 @@ CONTRACTIONS = {
     "somebody'd": "somebodyd",
 }
 """What the evaluator writes for what: words without an apostrophe that they should have, and one the other way."""
+
+
+def answer_matches(answer: str, reference: str) -> bool:
+    """Whether the reference stands in the answer as whole words, letter case and punctuation aside.
+
+    A plain containment test: "I think it is red." matches "red", "Fred" does not.
+    """
+    return f" {_words(reference)} " in f" {_words(answer)} "
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
 def vqa_accuracy(answer: str, answers: Sequence[str]) -> float:
@@ -128,6 +105,24 @@ def _leave_one_out(matches: int, people: int) -> float:
     """The mean over all people of min(1, matches among the others / 3)."""
     matching, others = min(1, (matches - 1) / 3), min(1, matches / 3)
     return (matches * matching + (people - matches) * others) / people
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, tabs and space around it; all that is done where no levelling is due."""
+    return text.replace("\n", " ").replace("\t", " ").strip()
+
+
+def level(text: str) -> str:
+    """Punctuation, letter case, number words, articles and contractions levelled; the words joined by single spaces."""
+    words = (_NUMBERS.get(word, word) for word in _without_punctuation(text).lower().split())
+    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
+
+
+def _without_punctuation(text: str) -> str:
+    every = _COMMA_IN_NUMBER.search(text) is not None
+    gone = {mark for mark in _PUNCTUATION if every or f"{mark} " in text or f" {mark}" in text}
+    table = str.maketrans({mark: "" if mark in gone else " " for mark in _PUNCTUATION})
+    return _PERIOD.sub("", text.translate(table), count=_MOST_PERIODS)
 
 
 def _stems(text: str) -> str:

@@ -1,12 +1,8 @@
 """Own images and questions, read where they lie: a CSV or JSONL file, or a folder of images.
 
-Columns as of `cfeval edct import`, which files a copy of the images instead. Here a run reads the images themselves:
-after a change to one of them, the samples are made again.
-
-Own images and questions: a CSV or JSONL file, or a folder of images, read row by row; images only when wanted.
-
 Columns: `image` (a path, relative to the file), `question`; optional: `id` (else the row's number), `reference`
-(the right answer), `kind`.
+(the right answer), `kind`. `cfeval edct import` takes the same and files a copy of the images; here a run reads the
+images themselves, and after a change to one of them the samples are made again.
 """
 
 import contextlib
@@ -41,6 +37,69 @@ class Row:
     question: str
     reference: str = ""
     kind: str = ""
+
+
+class Plugin(plugin.Plugin):
+    """Where the images and questions are."""
+
+    path: str
+    """A .csv or .jsonl file, or a folder of images."""
+    question: str = ""
+    """Asked about every image that brings no question of its own; needed for a folder."""
+    ids: str | None = None
+    """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The CSV or JSONL file and the images that it names, or the folder of images; the list of ids."""
+        ids = (self.ids,) if self.ids else ()
+        if Path(self.path).is_dir():
+            return (f"{self.path.rstrip('/')}/", *ids)
+        return (self.path, *self._images(), *ids)
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether rows and ids can be read; images are read when they are taken."""
+        if all(Path(file).exists() for file in (self.path, self.ids) if file):  # a missing file is told as such
+            yield Diagnostic(True, f"items: {len(Files(self).known())}")
+
+    def build(self) -> Dataset:
+        """The data set."""
+        return Files(self)
+
+    def _images(self) -> Iterator[str]:
+        """The images of all rows; of a file that cannot be read none: it is told as such."""
+        with contextlib.suppress(InputError):
+            yield from dict.fromkeys(str(row.image) for row in read_rows(Path(self.path), self.question))
+
+
+class Files:
+    """Reads all rows, then the images of those that are taken."""
+
+    def __init__(self, options: Plugin) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` samples: the listed ones, else a draw by seed.
+
+        Raises:
+            InputError: one line that names the row and what is wrong with it.
+        """
+        source, ids = Path(self.options.path), self.options.ids
+        rows = self._rows()
+        wanted = chosen(rows, items, seed, Path(ids) if ids else None, source)
+        yield from as_frozen((sample_of(rows[item]) for item in wanted), ids)
+
+    def known(self) -> list[str]:
+        """The ids of all that can be taken; InputError like `samples`."""
+        rows, ids = self._rows(), self.options.ids
+        return listed(Path(ids), rows, self.options.path) if ids else list(rows)
+
+    def _rows(self) -> dict[str, Row]:
+        rows: dict[str, Row] = {}
+        for row in read_rows(Path(self.options.path), self.options.question):
+            if row.id in rows:
+                raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
+            rows[row.id] = row
+        return rows
 
 
 def read_own(source: Path, question: str = "") -> Iterator[RawSample]:
@@ -139,66 +198,3 @@ def _check_columns(place: str, row: dict[str, Any]) -> None:
             raise InputError(f"{place}: unknown column '{column}'; {nearest(str(column), _COLUMNS)}")
         if not isinstance(value, str):
             raise InputError(f"{place}: {column} must be text, but got {value!r}")
-
-
-class Plugin(plugin.Plugin):
-    """Where the images and questions are."""
-
-    path: str
-    """A .csv or .jsonl file, or a folder of images."""
-    question: str = ""
-    """Asked about every image that brings no question of its own; needed for a folder."""
-    ids: str | None = None
-    """A list of ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
-
-    def dependencies(self) -> tuple[str, ...]:
-        """The CSV or JSONL file and the images that it names, or the folder of images; the list of ids."""
-        ids = (self.ids,) if self.ids else ()
-        if Path(self.path).is_dir():
-            return (f"{self.path.rstrip('/')}/", *ids)
-        return (self.path, *self._images(), *ids)
-
-    def diagnose(self) -> Iterator[Diagnostic]:
-        """Whether rows and ids can be read; images are read when they are taken."""
-        if all(Path(file).exists() for file in (self.path, self.ids) if file):  # a missing file is told as such
-            yield Diagnostic(True, f"items: {len(Files(self).known())}")
-
-    def build(self) -> Dataset:
-        """The data set."""
-        return Files(self)
-
-    def _images(self) -> Iterator[str]:
-        """The images of all rows; of a file that cannot be read none: it is told as such."""
-        with contextlib.suppress(InputError):
-            yield from dict.fromkeys(str(row.image) for row in read_rows(Path(self.path), self.question))
-
-
-class Files:
-    """Reads all rows, then the images of those that are taken."""
-
-    def __init__(self, options: Plugin) -> None:
-        self.options = options
-
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """At most `items` samples: the listed ones, else a draw by seed.
-
-        Raises:
-            InputError: one line that names the row and what is wrong with it.
-        """
-        source, ids = Path(self.options.path), self.options.ids
-        rows = self._rows()
-        wanted = chosen(rows, items, seed, Path(ids) if ids else None, source)
-        yield from as_frozen((sample_of(rows[item]) for item in wanted), ids)
-
-    def known(self) -> list[str]:
-        """The ids of all that can be taken; InputError like `samples`."""
-        rows, ids = self._rows(), self.options.ids
-        return listed(Path(ids), rows, self.options.path) if ids else list(rows)
-
-    def _rows(self) -> dict[str, Row]:
-        rows: dict[str, Row] = {}
-        for row in read_rows(Path(self.options.path), self.options.question):
-            if row.id in rows:
-                raise InputError(f"{row.place}: id '{row.id}' stands at {rows[row.id].place} already; ids must differ")
-            rows[row.id] = row
-        return rows

@@ -1,10 +1,7 @@
-"""What the data sets in VQA's layout share: questions and annotations as JSON, images of COCO.
-
-VQA's release files (VQA v2, OK-VQA and others of that layout): questions and annotations as JSON, images of COCO.
+"""Data sets in VQA's layout, as VQA v2 and OK-VQA: questions and annotations as JSON, images of COCO.
 
 The annotations of VQA v2's training split are some 400 MB: objects are cut to what is needed while the text is parsed.
-
-COCO's images of 2014 and 2015 on disk: COCO_val2014_000000000042.jpg, in a folder named like the split or not.
+Images are COCO's of 2014 and 2015: COCO_val2014_000000000042.jpg, in a folder named like the split or not.
 """
 
 import json
@@ -23,32 +20,10 @@ from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import chosen
 from cfeval.datasets.sample import Dataset, RawSample, as_frozen
 
-
-def image_path(folder: Path, split: str, image: int) -> Path:
-    """The file of an image.
-
-    Args:
-        folder: holds the images, or a folder named like the split that does.
-        split: such as val2014; test-dev2015 is a part of test2015, and its images have that name.
-        image: its number.
-
-    Raises:
-        InputError: one line that names the file, where it was looked for, and the option to set.
-    """
-    of = split.replace("test-dev", "test")
-    name = f"COCO_{of}_{image:012d}.jpg"
-    for place in (folder, folder / of):
-        if (place / name).is_file():
-            return place / name
-    raise InputError(
-        f"{name}: no such image in {folder} or {folder / of}; "
-        f"set the option 'images' to the folder of COCO's {of} images"
-    )
-
-
 PEOPLE = 10
 """How many answers each question has."""
 _SPLIT = re.compile(r"(train|val|test|test-dev)20\d\d")
+_SAME_RELEASE = "give questions and annotations of the same release and split"
 Found = TypeVar("Found")
 
 
@@ -58,6 +33,19 @@ class Question(NamedTuple):
     id: str
     image: int
     text: str
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A questions file: its split, such as val2014, and its questions by id."""
+
+    split: str
+    by_id: dict[str, Question]
+
+
+class _Answer(NamedTuple):
+    answer: str
+    raw: str | None
 
 
 class Annotation(NamedTuple):
@@ -72,17 +60,76 @@ class Annotation(NamedTuple):
     kind: str
 
 
-class _Answer(NamedTuple):
-    answer: str
-    raw: str | None
+class VqaPlugin(plugin.Plugin):
+    """Where the released files are; get them from the data set's own site."""
+
+    scoring: ClassVar[Literal["vqa", "okvqa"]]
+    """How its answers are compared."""
+
+    questions: str = plugin.file()
+    """The questions file, as released (JSON)."""
+    images: str = plugin.folder()
+    """COCO's folder of images: COCO_val2014_000000000042.jpg and so on, directly or in a folder such as val2014/."""
+    annotations: str | None = plugin.file(None)
+    """The annotations file, as released (JSON); without it, as for a test split, no right answer is known."""
+    ids: str | None = plugin.file(None)
+    """A list of question ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether the images are where they should be."""
+        there = Path(self.images).is_dir()
+        yield Diagnostic(
+            there, f"{self.images}: " + ("images" if there else "no such folder; unpack COCO's images there")
+        )
+
+    def build(self) -> Dataset:
+        """The data set."""
+        return Vqa(self)
 
 
-@dataclass(frozen=True)
-class Questions:
-    """A questions file: its split, such as val2014, and its questions by id."""
+class Vqa:
+    """A data set in VQA's layout."""
 
-    split: str
-    by_id: dict[str, Question]
+    def __init__(self, options: VqaPlugin) -> None:
+        self.options = options
+
+    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
+        """At most `items` questions, each with its image; the files are read once, images as they come.
+
+        Raises:
+            InputError: one line: a file is missing or is no such file, or an image is missing.
+        """
+        source, ids = Path(self.options.questions), self.options.ids
+        questions = read_questions(source)
+        wanted = chosen(questions.by_id, items, seed, Path(ids) if ids else None, source)
+        taken = [questions.by_id[item] for item in wanted]
+        images = [image_path(Path(self.options.images), questions.split, question.image) for question in taken]
+        known = self._annotations(questions, wanted)
+        del questions
+        opened = (self._sample(q, image, known.get(q.id)) for q, image in zip(taken, images, strict=True))
+        yield from as_frozen(opened, ids)
+
+    def _annotations(self, questions: Questions, wanted: list[str]) -> dict[str, Annotation]:
+        if not self.options.annotations:
+            return {}
+        path = Path(self.options.annotations)
+        found = read_annotations(path, questions, dict.fromkeys(wanted))
+        for item in found.values():
+            if bool(item.raw) != (self.options.scoring == "okvqa"):
+                release, backend = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
+                raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use backend {backend}")
+        return found
+
+    def _sample(self, question: Question, image: Path, known: Annotation | None) -> RawSample:
+        return RawSample(
+            id=question.id,
+            picture=import_image(image),
+            question=question.text,
+            reference=known.reference if known else "",
+            answers=known.answers if known else (),
+            scoring=self.options.scoring,
+            kind=known.kind if known else "",
+        )
 
 
 def read_questions(path: Path) -> Questions:
@@ -131,9 +178,6 @@ def read_annotations(path: Path, questions: Questions, wanted: Collection[str]) 
         if item not in by_id or by_id[item].image != questions.by_id[item].image:
             raise InputError(f"{path}: no annotation of question {item} about its image; {_SAME_RELEASE}")
     return {item: found._replace(kind=_named(found.kind, names)) for item, found in by_id.items()}
-
-
-_SAME_RELEASE = "give questions and annotations of the same release and split"
 
 
 def _check_release(path: Path, questions: Questions, split: str, annotations: int) -> None:
@@ -212,73 +256,23 @@ def _whose(found: dict[str, Any]) -> str:
     return f" (question_id {found['question_id']!r:.40})" if "question_id" in found else ""
 
 
-class VqaPlugin(plugin.Plugin):
-    """Where the released files are; get them from the data set's own site."""
+def image_path(folder: Path, split: str, image: int) -> Path:
+    """The file of an image.
 
-    scoring: ClassVar[Literal["vqa", "okvqa"]]
-    """How its answers are compared."""
+    Args:
+        folder: holds the images, or a folder named like the split that does.
+        split: such as val2014; test-dev2015 is a part of test2015, and its images have that name.
+        image: its number.
 
-    questions: str = plugin.file()
-    """The questions file, as released (JSON)."""
-    images: str = plugin.folder()
-    """COCO's folder of images: COCO_val2014_000000000042.jpg and so on, directly or in a folder such as val2014/."""
-    annotations: str | None = plugin.file(None)
-    """The annotations file, as released (JSON); without it, as for a test split, no right answer is known."""
-    ids: str | None = plugin.file(None)
-    """A list of question ids, plain or frozen: exactly those, in that order. Without it the seed draws."""
-
-    def diagnose(self) -> Iterator[Diagnostic]:
-        """Whether the images are where they should be."""
-        there = Path(self.images).is_dir()
-        yield Diagnostic(
-            there, f"{self.images}: " + ("images" if there else "no such folder; unpack COCO's images there")
-        )
-
-    def build(self) -> Dataset:
-        """The data set."""
-        return Vqa(self)
-
-
-class Vqa:
-    """A data set in VQA's layout."""
-
-    def __init__(self, options: VqaPlugin) -> None:
-        self.options = options
-
-    def samples(self, items: int, seed: int) -> Iterator[RawSample]:
-        """At most `items` questions, each with its image; the files are read once, images as they come.
-
-        Raises:
-            InputError: one line: a file is missing or is no such file, or an image is missing.
-        """
-        source, ids = Path(self.options.questions), self.options.ids
-        questions = read_questions(source)
-        wanted = chosen(questions.by_id, items, seed, Path(ids) if ids else None, source)
-        taken = [questions.by_id[item] for item in wanted]
-        images = [image_path(Path(self.options.images), questions.split, question.image) for question in taken]
-        known = self._annotations(questions, wanted)
-        del questions
-        opened = (self._sample(q, image, known.get(q.id)) for q, image in zip(taken, images, strict=True))
-        yield from as_frozen(opened, ids)
-
-    def _annotations(self, questions: Questions, wanted: list[str]) -> dict[str, Annotation]:
-        if not self.options.annotations:
-            return {}
-        path = Path(self.options.annotations)
-        found = read_annotations(path, questions, dict.fromkeys(wanted))
-        for item in found.values():
-            if bool(item.raw) != (self.options.scoring == "okvqa"):
-                release, backend = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
-                raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use backend {backend}")
-        return found
-
-    def _sample(self, question: Question, image: Path, known: Annotation | None) -> RawSample:
-        return RawSample(
-            id=question.id,
-            picture=import_image(image),
-            question=question.text,
-            reference=known.reference if known else "",
-            answers=known.answers if known else (),
-            scoring=self.options.scoring,
-            kind=known.kind if known else "",
-        )
+    Raises:
+        InputError: one line that names the file, where it was looked for, and the option to set.
+    """
+    of = split.replace("test-dev", "test")
+    name = f"COCO_{of}_{image:012d}.jpg"
+    for place in (folder, folder / of):
+        if (place / name).is_file():
+            return place / name
+    raise InputError(
+        f"{name}: no such image in {folder} or {folder / of}; "
+        f"set the option 'images' to the folder of COCO's {of} images"
+    )

@@ -1,11 +1,4 @@
-"""Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
-
-Gather the headline figures of the tables for `dvc metrics`.
-
-Draw one of the study's figures from the table that it shows (PNG and SVG).
-
-Write the calls that the records of some arms name into one archive, which replays them on another machine.
-"""
+"""The verbs of the study's results: tables, their headline figures, figures, and the calls that they rest on."""
 
 from pathlib import Path
 from typing import Annotated

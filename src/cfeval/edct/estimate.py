@@ -1,9 +1,7 @@
-"""Which requests a study makes of which backend: every stage's jobs, each once however many arms share it.
+"""What the study comes to before it runs: which requests it makes of which backend, however many arms share each.
 
 Lengths are in tokens. What no one can know beforehand, how long answers and explanations are, is assumed: once as it
 typically is, and once as long as `max_tokens` lets the models speak.
-
-What a study comes to before it runs: calls, tokens and money, by stage and by model, against store and budget.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +13,13 @@ from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.protocols.rules import RULES, Rules
 from cfeval.edct.records import Arm
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
+
+LONGEST_QUESTION = 100
+UNKNOWN_LIMIT = 2048
+"""The longest text of a backend that calls no provider (EDCT 2025, Appendix B)."""
+FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
+"""Whose calls are counted; a verifier is named by the data set that it checks."""
+_UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,6 @@ class Lengths:
 
 TYPICAL = Lengths(question=20, answer=15, explanation=180, instruction=100, verdict=200)
 """An explanation has five or six sentences, a judge reasons before its verdict."""
-LONGEST_QUESTION = 100
-UNKNOWN_LIMIT = 2048
-"""The longest text of a backend that calls no provider (EDCT 2025, Appendix B)."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,6 @@ class Stage:
     """It has requests for every edit of an item."""
 
 
-_UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 STAGES = (
     Stage("baseline", "vlm", _UP_TO[:2]),
     Stage("instructions", "writer", _UP_TO[:4]),
@@ -70,8 +71,37 @@ STAGES = (
 )
 
 
-FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
-"""Whose calls are counted; a verifier is named by the data set that it checks."""
+def lines(
+    study: Edct, items: Mapping[str, int], answer_prompt: str, explain_prompt: str, edits: Mapping[str, int]
+) -> tuple[list[Line], list[str]]:
+    """What every backend that calls a provider takes at every stage, and the places of those that do not say.
+
+    Args:
+        study: the parameters.
+        items: how many items each data set has.
+        answer_prompt: the template of the first turn.
+        explain_prompt: the template of the second turn.
+        edits: how many an explanation has under each protocol, one where it is not named.
+    """
+    backends = used_by_edct(study)
+    expected = {
+        (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
+        for use in backends
+        for protocol in use.protocols
+    }
+    found: dict[tuple[str, str, str, str], Line] = {}
+    for stage, arm in jobs(study.arms()):
+        calls_of = {f: expected.get((f"{f}s", named(arm, f), arm.protocol), ()) for f in FIELDS}
+        limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
+        for call in calls_of[stage.field]:
+            protocol = arm.protocol if "protocol" in stage.fields else ""
+            key = stage.name, protocol, named(arm, stage.field), call.model
+            asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
+            typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
+            before = found.get(key, Line(*key, Amount(), Amount()))
+            count = items[arm.dataset]
+            found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
+    return list(found.values()), [use.place for use in backends if _silent(use)]
 
 
 def named(arm: Arm, field: str) -> str:
@@ -120,39 +150,6 @@ def requests(
         return [Request(has.instruction, 0, has.verdict)] * len(numbers)
     told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
     return [Request(2 * said + count * has.instruction, 0, has.verdict) for count in told]
-
-
-def lines(
-    study: Edct, items: Mapping[str, int], answer_prompt: str, explain_prompt: str, edits: Mapping[str, int]
-) -> tuple[list[Line], list[str]]:
-    """What every backend that calls a provider takes at every stage, and the places of those that do not say.
-
-    Args:
-        study: the parameters.
-        items: how many items each data set has.
-        answer_prompt: the template of the first turn.
-        explain_prompt: the template of the second turn.
-        edits: how many an explanation has under each protocol, one where it is not named.
-    """
-    backends = used_by_edct(study)
-    expected = {
-        (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
-        for use in backends
-        for protocol in use.protocols
-    }
-    found: dict[tuple[str, str, str, str], Line] = {}
-    for stage, arm in jobs(study.arms()):
-        calls_of = {f: expected.get((f"{f}s", named(arm, f), arm.protocol), ()) for f in FIELDS}
-        limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
-        for call in calls_of[stage.field]:
-            protocol = arm.protocol if "protocol" in stage.fields else ""
-            key = stage.name, protocol, named(arm, stage.field), call.model
-            asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
-            typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
-            before = found.get(key, Line(*key, Amount(), Amount()))
-            count = items[arm.dataset]
-            found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
-    return list(found.values()), [use.place for use in backends if _silent(use)]
 
 
 def _silent(use: Used) -> bool:

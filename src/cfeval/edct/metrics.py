@@ -1,4 +1,4 @@
-"""What an edit comes to: its Counterfactual Consistency Score, a panel's majority and median, the changed area.
+"""Counterfactual Consistency Score of an edit, a panel's majority and median, and the changed area of an image.
 
 EDCT 2025, Section 3; EDCT-Bench 2026.
 """

@@ -1,15 +1,4 @@
-"""What the verbs about the store share: which store, and which calls some record files name.
-
-Write the calls that record files name into one archive, which replays them on another machine.
-
-Take the calls of an archive into the store; what is there already stays.
-
-Remove the calls that no record file names; what they cost stays in the ledger.
-
-Show for every model what is stored, what was sent and how it ended, and what it cost.
-
-Check that every stored call is the one its key names and every image the one its hash names.
-"""
+"""The verbs about the response store: move its calls to another machine, prune, count and verify them."""
 
 import hashlib
 import json
@@ -34,58 +23,20 @@ StoreFile = Annotated[Path | None, typer.Option("--store", help="The store; empt
 Records = Annotated[
     list[Path] | None, typer.Argument(help="Record files (JSONL), or folders of them, whose calls are meant.")
 ]
-
-
-def opened(path: Path | None, new: bool = False) -> Store:
-    """The store in a file.
-
-    Raises:
-        InputError: there is none, and it is not to be made.
-    """
-    file = path or Path(settings().store)
-    if not new and not file.is_file():
-        raise InputError(f"{file}: there is no response store; name one by --store")
-    return Store(file)
-
-
-def calls_named(records: Iterable[Path]) -> set[str]:
-    """The keys of all calls that record files name.
-
-    Raises:
-        InputError: a file that is missing, or not JSONL.
-    """
-    return {key for file in _files(records) for key in _keys(file)}
-
-
-def _files(records: Iterable[Path]) -> Iterator[Path]:
-    for path in records:
-        if path.is_dir():
-            yield from sorted(path.rglob("*.jsonl"))
-        else:
-            yield path
-
-
-def _keys(file: Path) -> Iterator[str]:
-    for number, line in enumerate(read_lines(file), start=1):
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{file}, line {number}: not JSON ({error.msg})") from None
-        yield from _named_in(record)
-
-
-def _named_in(content: Any) -> Iterator[str]:
-    """What stands under `calls`, wherever in a record."""
-    if isinstance(content, list):
-        for part in content:
-            yield from _named_in(part)
-    elif isinstance(content, dict):
-        yield from content.get("calls", ())
-        for part in content.values():
-            yield from _named_in(part)
-
-
 Archive = Annotated[Path, typer.Option("--out", help="Archive to write (ZIP); it appears whole or not at all.")]
+COLUMNS = {
+    "model": "model",
+    "stored": "stored",
+    "failed": "failed",
+    "sent": "sent",
+    "lost": "lost",
+    "input_tokens": "tokens in",
+    "output_tokens": "out",
+    "images": "images",
+    "spent_usd": "USD",
+    "reported_usd": "reported",
+    "listed_usd": "by list",
+}
 
 
 def run_export(out: Archive, records: Records = None, store: StoreFile = None) -> None:
@@ -126,21 +77,6 @@ def run_prune(
     if not dry_run:
         held.remove(unused)
     print(f"{len(unused)} calls that no record names{'' if dry_run else ' removed'}")
-
-
-COLUMNS = {
-    "model": "model",
-    "stored": "stored",
-    "failed": "failed",
-    "sent": "sent",
-    "lost": "lost",
-    "input_tokens": "tokens in",
-    "output_tokens": "out",
-    "images": "images",
-    "spent_usd": "USD",
-    "reported_usd": "reported",
-    "listed_usd": "by list",
-}
 
 
 def run_stats(
@@ -203,3 +139,52 @@ def run_verify(store: StoreFile = None) -> None:
         if fault:
             raise InputError(f"{held.path}: call {call.key} {fault}; restore it with `cfeval store import`")
     print(f"{held.path}: fine; {count} calls")
+
+
+def opened(path: Path | None, new: bool = False) -> Store:
+    """The store in a file.
+
+    Raises:
+        InputError: there is none, and it is not to be made.
+    """
+    file = path or Path(settings().store)
+    if not new and not file.is_file():
+        raise InputError(f"{file}: there is no response store; name one by --store")
+    return Store(file)
+
+
+def calls_named(records: Iterable[Path]) -> set[str]:
+    """The keys of all calls that record files name.
+
+    Raises:
+        InputError: a file that is missing, or not JSONL.
+    """
+    return {key for file in _files(records) for key in _keys(file)}
+
+
+def _files(records: Iterable[Path]) -> Iterator[Path]:
+    for path in records:
+        if path.is_dir():
+            yield from sorted(path.rglob("*.jsonl"))
+        else:
+            yield path
+
+
+def _keys(file: Path) -> Iterator[str]:
+    for number, line in enumerate(read_lines(file), start=1):
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{file}, line {number}: not JSON ({error.msg})") from None
+        yield from _named_in(record)
+
+
+def _named_in(content: Any) -> Iterator[str]:
+    """What stands under `calls`, wherever in a record."""
+    if isinstance(content, list):
+        for part in content:
+            yield from _named_in(part)
+    elif isinstance(content, dict):
+        yield from content.get("calls", ())
+        for part in content.values():
+            yield from _named_in(part)

@@ -1,11 +1,6 @@
-"""How writers and judges ask a chat model: one turn, and one repair turn where the reply cannot be read.
+"""How a chat model is asked: one turn, and one repair turn where the reply cannot be read.
 
-Prompt templates: Markdown files with named placeholders, `{question}`.
-
-A plug-in is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
-
-Every hook but `build` has a default that follows from the fields, so that a plug-in says only what is special. What is
-built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
+Prompt templates are Markdown files with named placeholders, `{question}`, in the package or in a folder of the user's.
 """
 
 import hashlib
@@ -22,11 +17,68 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
 from cfeval.core.plugin import Plugin, component
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOptions
+from cfeval.core.registry import CallEstimate, Diagnostic, PluginOptions
 from cfeval.core.sampling import derive
 from cfeval.inference.chat import ChatReply, ChatRequest, Dialogue, Turn
 
+T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+class AskingOptions(PluginOptions):
+    """Which model is asked, and with which templates."""
+
+    model: dict[str, Any]
+    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
+    prompts: str = ""
+    """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
+
+
+@dataclass(frozen=True)
+class Form(Generic[T]):
+    """A question that a protocol has: its two templates, what they are filled with, and how a reply is bound and read.
+
+    The templates are `name` and `name`_repair in a folder of the package; where the first has variants, `opening` is
+    the name of the one that is used. `schema` is the JSON schema of the reply, for a server that enforces it; `read`
+    says what a reply's text says, None where it cannot be read. `max_tokens` is the protocol's limit, None where it has
+    none; `seen` says that a picture is shown with the opening; `arrange` is done to the opening before it is filled.
+    """
+
+    folder: str
+    name: str
+    placeholders: tuple[str, ...]
+    schema: Mapping[str, Any]
+    read: Callable[[str], T | None]
+    max_tokens: int | None = None
+    seen: bool = False
+    arrange: Callable[[str], str] = str
+    opening: str = ""
+
+    @property
+    def templates(self) -> tuple[str, str]:
+        """Their names."""
+        return self.opening or self.name, f"{self.name}_repair"
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """A form with its templates, ready to be asked; `max_tokens` is None where the model's own limit holds."""
+
+    form: Form[T]
+    opening: str
+    repair: str
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Heard(Generic[T]):
+    """What was read in the reply, or the status and reason why nothing was; `raw` is what came, as it came."""
+
+    value: T | None
+    raw: str
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
 
 
 def prompt_file(name: str, *, protocol: str, study: str = "edct", folder: Path | None = None) -> Path:
@@ -87,70 +139,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
 
 
-T = TypeVar("T")
-
-
-class AskingOptions(PluginOptions):
-    """Which model is asked, and with which templates."""
-
-    model: dict[str, Any]
-    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
-    prompts: str = ""
-    """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
-
-
-@dataclass(frozen=True)
-class Form(Generic[T]):
-    """A question that a protocol has: its two templates, what they are filled with, and how a reply is bound and read.
-
-    The templates are `name` and `name`_repair in a folder of the package; where the first has variants, `opening` is
-    the name of the one that is used. `schema` is the JSON schema of the reply, for a server that enforces it; `read`
-    says what a reply's text says, None where it cannot be read. `max_tokens` is the protocol's limit, None where it has
-    none; `seen` says that a picture is shown with the opening; `arrange` is done to the opening before it is filled.
-    """
-
-    folder: str
-    name: str
-    placeholders: tuple[str, ...]
-    schema: Mapping[str, Any]
-    read: Callable[[str], T | None]
-    max_tokens: int | None = None
-    seen: bool = False
-    arrange: Callable[[str], str] = str
-    opening: str = ""
-
-    @property
-    def templates(self) -> tuple[str, str]:
-        """Their names."""
-        return self.opening or self.name, f"{self.name}_repair"
-
-
-@dataclass(frozen=True)
-class Question(Generic[T]):
-    """A form with its templates, ready to be asked; `max_tokens` is None where the model's own limit holds."""
-
-    form: Form[T]
-    opening: str
-    repair: str
-    max_tokens: int | None = None
-
-
-@dataclass(frozen=True)
-class Heard(Generic[T]):
-    """What was read in the reply, or the status and reason why nothing was; `raw` is what came, as it came."""
-
-    value: T | None
-    raw: str
-    status: Status = Status.OK
-    reason: str = ""
-    calls: tuple[str, ...] = ()
-
-
-def model_of(options: AskingOptions) -> tuple[Component, ...]:
-    """The chat model, as a part."""
-    return (("chat", options.model),)
-
-
 def question(options: AskingOptions, form: Form[T]) -> Question[T]:
     """Load the templates of a form, from the user's own folder where one is named.
 
@@ -160,28 +148,6 @@ def question(options: AskingOptions, form: Form[T]) -> Question[T]:
     opening, repair = (_template(options, form, name) for name in form.templates)
     limit = None if "max_tokens" in options.model else form.max_tokens
     return Question(form, opening, repair, limit)
-
-
-def template_files(options: AskingOptions, *forms: Form[Any]) -> tuple[str, ...]:
-    """The files of the templates."""
-    found = (_file(options, form, name) for form in forms for name in form.templates)
-    return tuple(dict.fromkeys(map(str, found)))
-
-
-def template_faults(options: AskingOptions, *forms: Form[Any]) -> Iterator[Diagnostic]:
-    """What is wrong with the templates: a file is missing, or names a placeholder that has no value."""
-    for form in forms:
-        for name in form.templates:
-            try:
-                fill_marked(_template(options, form, name), **dict.fromkeys(form.placeholders, ""))
-            except InputError as error:
-                yield Diagnostic(False, f"{_file(options, form, name)}: {error}")
-
-
-def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[CallEstimate, ...]:
-    """The calls of `ask`, for every form, from those that the chat model makes for one request."""
-    model = registry.estimate_calls("chat", options.model)
-    return tuple(call for form in forms for call in _expected(model, question(options, form)))
 
 
 def ask(
@@ -206,6 +172,12 @@ def ask(
     turns = (opening, Turn("assistant", first.text), repair)
     second = yield ChatRequest(item, turns, derive(seed, "repair"), form.schema, asked.max_tokens)
     return _heard(form.read(second.text) if second.status == Status.OK else None, first, second)
+
+
+def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[CallEstimate, ...]:
+    """The calls of `ask`, for every form, from those that the chat model makes for one request."""
+    model = registry.estimate_calls("chat", options.model)
+    return tuple(call for form in forms for call in _expected(model, question(options, form)))
 
 
 def named_texts(texts: Mapping[str, str]) -> str:
@@ -271,11 +243,17 @@ class ChatPlugin(Plugin, AskingOptions):
 
     def dependencies(self, protocol: str = "") -> tuple[str, ...]:
         """The templates."""
-        return template_files(self, *self.forms(protocol))
+        found = (_file(self, form, name) for form in self.forms(protocol) for name in form.templates)
+        return tuple(dict.fromkeys(map(str, found)))
 
     def diagnose(self, protocol: str = "") -> Iterator[Diagnostic]:
-        """Templates that cannot be filled."""
-        yield from template_faults(self, *self.forms(protocol))
+        """Templates that cannot be filled: a file is missing, or names a placeholder that has no value."""
+        for form in self.forms(protocol):
+            for name in form.templates:
+                try:
+                    fill_marked(_template(self, form, name), **dict.fromkeys(form.placeholders, ""))
+                except InputError as error:
+                    yield Diagnostic(False, f"{_file(self, form, name)}: {error}")
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """Each form, and each again where a reply must be repaired."""

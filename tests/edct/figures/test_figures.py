@@ -53,25 +53,25 @@ def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: s
 
 def test_the_forest_has_a_line_an_arm_with_its_figures() -> None:
     given_ = made_of([row for one in ARMS for row in scores(one, 5, 5)], test_targets={"prior"})
-    text = svg(forest.draw(edct_table1.table1_rows(ARMS, given_)))
+    text = svg(forest.draw(edct_table1.TABLE1.rows(ARMS, given_)))
     assert all(f">{vlm}<" in text for vlm in KNOWN if vlm != "prior")
     assert ">prior †<" in text
     assert text.count("10 of 10") == 4
 
 
 def test_the_forest_shows_an_arm_without_scores() -> None:
-    found = edct_table1.table1_rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
+    found = edct_table1.TABLE1.rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
     assert "none scored   (0 of 1)" in svg(forest.draw(found))
 
 
 def test_a_published_figure_is_a_star_of_its_own() -> None:
-    (row,) = edct_table1.table1_rows([GROUNDED], made_of(scores(GROUNDED, 5, 5)))
+    (row,) = edct_table1.TABLE1.rows([GROUNDED], made_of(scores(GROUNDED, 5, 5)))
     assert "published CCS" in svg(forest.draw([row.model_copy(update={"paper_ccs": 0.674})]))
 
 
 def test_the_forest_names_every_way_in_which_an_interval_was_computed() -> None:
     prior = arm(vlm="prior")
-    found = edct_table1.table1_rows([GROUNDED, prior], made_of([*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]))
+    found = edct_table1.TABLE1.rows([GROUNDED, prior], made_of([*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]))
     assert "intervals: percentile bootstrap 95 %; Wilson bound 95 %" in svg(forest.draw(found))
 
 

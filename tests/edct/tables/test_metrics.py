@@ -28,7 +28,7 @@ def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None
     given = made_of([*scores(GROUNDED, 9, 1), *scores(prior, 2, 8)], known={"grounded": 0})
     found = metrics(
         {
-            "table1": arms.table1_rows([GROUNDED, prior], given),
+            "table1": arms.TABLE1.rows([GROUNDED, prior], given),
             "calibration": calibration.rows([GROUNDED], given),
         }
     )
@@ -38,7 +38,7 @@ def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None
 
 def test_a_figure_that_does_not_exist_is_left_out() -> None:
     prior = arm(vlm="prior")
-    of = arms.table1_rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
+    of = arms.TABLE1.rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
     assert metrics({"table1": of}) == {"table1": {}}
 
 

@@ -14,7 +14,7 @@ def said(of: Arm, bits: str) -> list[Score]:
 
 
 def sources(given: list[Score], *arms: Arm, **settings: object) -> dict[str, VarianceRow]:
-    return {row.source: row for row in variance.rows(arms, made_of(given, **settings))}
+    return {row.source: row for row in variance.variance_rows(arms, made_of(given, **settings))}
 
 
 def test_where_judges_always_agree_all_variance_is_the_items() -> None:
@@ -34,7 +34,7 @@ def test_a_target_asked_again_is_the_same_target_and_what_differs_is_resampling(
     found = sources(given, GROUNDED, AGAIN, repeats={"again": "grounded"})
     assert {row.target for row in found.values()} == {"grounded"}
     assert (found["re-sampling"].share, found["item"].share) == (1, 0)
-    apart = variance.rows([GROUNDED, AGAIN], made_of(given))
+    apart = variance.variance_rows([GROUNDED, AGAIN], made_of(given))
     assert {row.target for row in apart} == {"grounded", "again"}
     assert all("no cell of the design was repeated" in row.note for row in apart if row.source == "re-sampling")
 
@@ -48,16 +48,16 @@ def test_what_is_missing_is_counted_and_counts_for_nothing() -> None:
 
 def test_protocols_and_data_sets_are_split_apart() -> None:
     arms = [arm(protocol="edct-bench-2026"), GROUNDED, arm(dataset="elsewhere")]
-    found = variance.rows(arms, made_of([row for one in arms for row in said(one, "1010")]))
+    found = variance.variance_rows(arms, made_of([row for one in arms for row in said(one, "1010")]))
     assert list(dict.fromkeys((row.protocol, row.dataset) for row in found)) == [
         ("edct-bench-2026", "world"),
         ("edct-2025", "world"),
         ("edct-2025", "elsewhere"),
     ]
-    assert variance.sheet(found).headings[:2] == ("Data set", "Protocol")
+    assert variance.variance_sheet(found).headings[:2] == ("Data set", "Protocol")
 
 
 def test_a_design_without_any_score_makes_no_row() -> None:
-    found = variance.rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
+    found = variance.variance_rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
     assert found == []
-    assert "none has a score" in variance.sheet(found).notes[0]
+    assert "none has a score" in variance.variance_sheet(found).notes[0]

@@ -15,7 +15,7 @@ REPEATS = {"again": "grounded", "third": "grounded"}
 
 
 def rows(given: list[Score], *arms: Arm, **settings: object) -> dict[str, RepeatRow]:
-    return {row.score: row for row in variance.repeats_rows(arms, made_of(given, repeats=REPEATS, **settings))}
+    return {row.score: row for row in variance.repeat_rows(arms, made_of(given, repeats=REPEATS, **settings))}
 
 
 def test_mean_sd_and_t_interval_are_those_of_scipy_over_the_runs() -> None:
@@ -41,14 +41,14 @@ def test_every_score_of_the_protocol_has_a_row_and_a_grade_where_it_is_graded() 
 
 def test_a_target_run_once_has_no_row_and_the_empty_table_says_how_to_fill_it() -> None:
     assert rows(scores(GROUNDED, 1, 0), GROUNDED) == {}
-    assert "repeat: 2" in variance.repeats_sheet([]).notes[0]
+    assert "repeat: 2" in variance.repeat_sheet([]).notes[0]
 
 
 def test_runs_under_another_judge_are_a_row_of_their_own() -> None:
     arms = [arm(vlm=vlm, judge=judge) for judge in ("grammar", "lexical") for vlm in ("grounded", "again")]
-    found = variance.repeats_rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)], repeats=REPEATS))
+    found = variance.repeat_rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)], repeats=REPEATS))
     assert [(row.judge, row.runs) for row in found if row.score == "ccs"] == [("grammar", 2), ("lexical", 2)]
-    assert variance.repeats_sheet(found).headings[:2] == ("Protocol", "Judge")
+    assert variance.repeat_sheet(found).headings[:2] == ("Protocol", "Judge")
 
 
 def test_what_is_missing_moves_no_figure_and_widens_the_range() -> None:

@@ -30,8 +30,6 @@ MODULES = (
 """Modules, and packages with all that is in them."""
 HOOKS = ("resources", "dependencies", "diagnose", "estimate_calls")
 """Methods of a plug-in's class, whose name ends with `Plugin`, that only planning, `doctor` and `estimate` ask."""
-FUNCTIONS = ("needs", "files", "examine", "calls")
-"""The same of a plug-in that is a module of functions still."""
 FATAL = ("ParamsError", "OutputError", "BackendError")
 """Errors that end a run: their wording is no part of a result."""
 FATAL_IN = (

@@ -1,8 +1,6 @@
-"""Sidecars as others read them: what a job wrote beside its first output, `X.made.json` (see `cfeval.core.provenance`).
+"""What ties the files of a study together: the sidecars that jobs write beside their first outputs, `X.made.json`.
 
-What ties the files of a study together: the sidecars that jobs write beside their outputs (`X.made.json`).
-
-Each names by hash what the job made and what it was made from.
+Each names by hash what the job made and what it was made from (see `cfeval.core.provenance`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from cfeval.core.provenance.hashes import Hashes, digest
 from cfeval.core.provenance.jobs import ENDING
+
+_EMPTY = digest(b"")
+"""The hash of a folder without pictures, which neither git nor DVC brings back."""
 
 
 class Plan(BaseModel):
@@ -65,10 +66,6 @@ def parsed(text: str | bytes, place: str) -> Sidecar:
     if not roots:
         raise ValueError("tells of other files than the one it lies beside")
     return found.model_copy(update={"root": roots[0]})
-
-
-_EMPTY = digest(b"")
-"""The hash of a folder without pictures, which neither git nor DVC brings back."""
 
 
 def seal_faults(results: Path, files: Iterable[Path] = ()) -> Iterator[tuple[Path, str]]:

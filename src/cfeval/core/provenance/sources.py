@@ -167,7 +167,7 @@ class _Walk:
         self.modules.add(module)
         found = [(parent, EFFECTS) for parent in (*_parents(module), module)]
         if name == _ALL:
-            return found + [(module, one) for one in its.definitions if not _is_hook(module, one)]
+            return found + [(module, one) for one in its.definitions]
         definition = its.definitions.get(name)
         if definition is None:
             return found
@@ -243,10 +243,6 @@ def path_of(module: str) -> str | None:
         if file.is_file():
             return str(file)
     return None
-
-
-def _is_hook(module: str, name: str) -> bool:
-    return module.startswith("cfeval.core.registry.") and name in outside.FUNCTIONS
 
 
 def _split(dotted: str) -> tuple[str, str]:

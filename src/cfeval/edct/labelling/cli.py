@@ -1,9 +1,4 @@
-"""Draw edits for people to label, and write the labelling sheet: an HTML page that works offline, and a CSV.
-
-Bring the labels of several people together: a row per edit and person.
-
-Make the agreement table: how far people agree about edits and scores, and the tool with them.
-"""
+"""The verbs of human labels: draw edits and write the sheet, bring people's labels together, make their table."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -14,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Out, TableOut
+from cfeval.core.cli_options import Out, TableOut, writable
 from cfeval.core.errors import InputError
-from cfeval.core.files import ensure_writable, write_text
+from cfeval.core.files import write_text
 from cfeval.core.images import load
 from cfeval.core.jsonl import read_csv, stream_csv, write_csv
 from cfeval.core.records import ImageRef
@@ -43,11 +38,6 @@ from cfeval.report.tables import write_table
 Place = tuple[Path, ImageRef]
 
 
-def _writable(out: Path) -> Path:
-    ensure_writable(out)
-    return out
-
-
 def run_sheet(
     scores: ScoreFiles,
     results: Results = Path("results/edct"),
@@ -58,7 +48,7 @@ def run_sheet(
     ] = False,
     shards: Shards = 1,
     out: Annotated[
-        Path, typer.Option(callback=_writable, help="Sheet to write: OUT.html, OUT.csv and OUT.key.csv.")
+        Path, typer.Option(callback=writable, help="Sheet to write: OUT.html, OUT.csv and OUT.key.csv.")
     ] = Path("labels/sheet"),
 ) -> None:
     """Draw edits for people to label, and write the labelling sheet: an HTML page that works offline, and a CSV.

@@ -1,12 +1,8 @@
-"""What people are asked about an edit, in words: the edit itself, then the scores of its protocol and the grade.
+"""The labelling sheet: one HTML page that works offline, and a CSV of the same items for those who prefer that.
 
-The scores are those that judges give (`cfeval.edct.protocols.rules`, `cfeval/prompts`), each in one sentence.
-
-The labelling sheet: one HTML page that works offline, and a CSV of the same items for those who prefer that.
-
-Neither says which arm an item comes from, nor what the tool made of it.
-
-From the records of an arm to what people see of its edits.
+People see an edit and are asked, in words, whether it is valid, and for the scores of its protocol and the grade: those
+that judges give (`cfeval.edct.protocols.rules`), each in one sentence. They see neither which arm an item comes from
+nor what the tool made of it.
 """
 
 import csv
@@ -30,10 +26,10 @@ from cfeval.report.html import data_url, rendered
 
 Answers = tuple[tuple[str, str, str], ...]
 """For each answer: how it is recorded, what it is called, the key that gives it."""
-
-
+Key = tuple[str, int]
 _MISSING = ("not_assessable", "Not assessable", "n")
 _YES_NO: Answers = (("1", "Yes", "1"), ("0", "No", "0"), _MISSING)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -91,9 +87,6 @@ def asked(protocol: str, talked: bool = True) -> tuple[str, ...]:
     return ("edit_valid", *scores)
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
 @dataclass(frozen=True)
 class Change:
     """An instruction: what it changes, what to do, what must not remain."""
@@ -119,6 +112,17 @@ class SheetItem:
     explanation: str
     new_answer: str = ""
     new_explanation: str = ""
+
+
+@dataclass(frozen=True)
+class ArmRecords:
+    """The records of one arm that a sheet shows, by item, or by item and edit."""
+
+    samples: Mapping[str, Sample]
+    baselines: Mapping[str, Baseline]
+    instructions: Mapping[Key, Instruction]
+    counterfactuals: Mapping[Key, Counterfactual]
+    requeries: Mapping[Key, Requery]
 
 
 def sheet_hash(items: Sequence[SheetItem]) -> str:
@@ -175,20 +179,6 @@ def _told(change: Change) -> str:
 
 def _cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-Key = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class ArmRecords:
-    """The records of one arm that a sheet shows, by item, or by item and edit."""
-
-    samples: Mapping[str, Sample]
-    baselines: Mapping[str, Baseline]
-    instructions: Mapping[Key, Instruction]
-    counterfactuals: Mapping[Key, Counterfactual]
-    requeries: Mapping[Key, Requery]
 
 
 def gates(made: Iterable[Counterfactual]) -> dict[Key, Bit | None]:

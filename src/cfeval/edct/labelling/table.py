@@ -2,8 +2,6 @@
 
 For the edit's validity, each score, their product and the grade: people among themselves, the tool with each person,
 with their consensus, and with all of them together.
-
-Human labels: the key of a labelling sheet, what its page saves, and the labels as they are kept (labels.csv).
 """
 
 from collections import Counter

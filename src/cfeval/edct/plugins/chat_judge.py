@@ -1,6 +1,6 @@
-"""What judges made of chat models share: what each protocol asks, and one dialogue a sample (EDCT 2025, Section 3).
+"""What judges made of chat models share: what each protocol asks, one dialogue a sample, and several verdicts made one.
 
-Several verdicts on the same texts, made one (EDCT 2025, Section 3, Stage 4: strict majority).
+EDCT 2025, Section 3, Stage 4: where a judge is asked several times, a strict majority decides.
 """
 
 import re
@@ -25,66 +25,6 @@ from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, hold
 from cfeval.inference.prompts import Form, Heard, Question, ask, named_texts, question
 
-
-def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
-    """The verdict of a panel; a single member's is left as it is.
-
-    Each score is what more than half of the members say; the grade is the median of theirs, if more than half gave one.
-    A member that failed has no vote and still counts as one of the panel. Where all failed in the same way, that is how
-    the panel failed; where there is no majority otherwise, the reply is `unparsable` and its reason names the votes.
-
-    Args:
-        replies: at least one, by the name of who gave it.
-        protocol: whose scores these are.
-
-    Returns:
-        No product is stated: a panel states none.
-    """
-    members = list(replies.values())
-    if len(members) == 1:
-        return members[0]
-    raw = named_texts({name: reply.raw for name, reply in replies.items()})
-    calls = tuple(call for reply in members for call in reply.calls)
-    voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
-    scores = _scores(voting, RULES[protocol].scores)
-    if scores is None:
-        ends = {reply.status for reply in members}
-        status = ends.pop() if len(ends) == 1 and Status.OK not in ends else Status.UNPARSABLE
-        return JudgeReply(raw=raw, status=status, reason=f"no majority ({_votes(replies)})", calls=calls)
-    grade = median_grade([reply.grade for reply in voting])
-    missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
-    return JudgeReply(scores, grade, missing, raw=raw, calls=calls)
-
-
-def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Bit] | None:
-    """The majorities, or None where one of the scores has none."""
-    found = {name: majority([reply.scores.get(name) for reply in voting]) for name in names}
-    decided = {name: bit for name, bit in found.items() if bit is not None}
-    return decided if len(decided) == len(names) else None
-
-
-def _votes(replies: Mapping[str, JudgeReply]) -> str:
-    return ", ".join(f"{name}: {_failure(reply) or _bits(reply)}" for name, reply in replies.items())
-
-
-def _grades(replies: Mapping[str, JudgeReply]) -> str:
-    return ", ".join(f"{name}: {_failure(reply) or _grade(reply)}" for name, reply in replies.items())
-
-
-def _bits(reply: JudgeReply) -> str:
-    return " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
-
-
-def _grade(reply: JudgeReply) -> str:
-    return f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
-
-
-def _failure(reply: JudgeReply) -> str:
-    if reply.status == Status.OK:
-        return ""
-    return f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)
-
-
 T = TypeVar("T")
 ORDER = (
     "question",
@@ -99,8 +39,6 @@ COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_
 TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
 SEEN = ("question", *COMPARED)
 _BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
-
-
 Forms = tuple[Form[Any], ...]
 """What a judge is asked under a protocol: for the scores, and then for the grade where there is one."""
 _COMPARE = Form("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
@@ -249,3 +187,62 @@ def _with_grade(reply: JudgeReply, heard: Heard[Any]) -> JudgeReply:
         reason = f"{heard.status}, {heard.reason}" if heard.reason else str(heard.status)
         return replace(reply, grade_reason=reason, raw=raw, calls=calls)
     return replace(reply, grade=float(heard.value.grade), raw=raw, calls=calls)
+
+
+def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
+    """The verdict of a panel; a single member's is left as it is.
+
+    Each score is what more than half of the members say; the grade is the median of theirs, if more than half gave one.
+    A member that failed has no vote and still counts as one of the panel. Where all failed in the same way, that is how
+    the panel failed; where there is no majority otherwise, the reply is `unparsable` and its reason names the votes.
+
+    Args:
+        replies: at least one, by the name of who gave it.
+        protocol: whose scores these are.
+
+    Returns:
+        No product is stated: a panel states none.
+    """
+    members = list(replies.values())
+    if len(members) == 1:
+        return members[0]
+    raw = named_texts({name: reply.raw for name, reply in replies.items()})
+    calls = tuple(call for reply in members for call in reply.calls)
+    voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
+    scores = _scores(voting, RULES[protocol].scores)
+    if scores is None:
+        ends = {reply.status for reply in members}
+        status = ends.pop() if len(ends) == 1 and Status.OK not in ends else Status.UNPARSABLE
+        return JudgeReply(raw=raw, status=status, reason=f"no majority ({_votes(replies)})", calls=calls)
+    grade = median_grade([reply.grade for reply in voting])
+    missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
+    return JudgeReply(scores, grade, missing, raw=raw, calls=calls)
+
+
+def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Bit] | None:
+    """The majorities, or None where one of the scores has none."""
+    found = {name: majority([reply.scores.get(name) for reply in voting]) for name in names}
+    decided = {name: bit for name, bit in found.items() if bit is not None}
+    return decided if len(decided) == len(names) else None
+
+
+def _votes(replies: Mapping[str, JudgeReply]) -> str:
+    return ", ".join(f"{name}: {_failure(reply) or _bits(reply)}" for name, reply in replies.items())
+
+
+def _grades(replies: Mapping[str, JudgeReply]) -> str:
+    return ", ".join(f"{name}: {_failure(reply) or _grade(reply)}" for name, reply in replies.items())
+
+
+def _bits(reply: JudgeReply) -> str:
+    return " ".join(f"{name.upper()} {bit}" for name, bit in reply.scores.items())
+
+
+def _grade(reply: JudgeReply) -> str:
+    return f"{reply.grade:g}" if reply.grade is not None else reply.grade_reason or "none"
+
+
+def _failure(reply: JudgeReply) -> str:
+    if reply.status == Status.OK:
+        return ""
+    return f"{reply.status}, {reply.reason}" if reply.reason else str(reply.status)

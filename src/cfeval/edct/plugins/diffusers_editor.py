@@ -1,10 +1,7 @@
-"""Edits pictures with a loaded pipeline, one at a time.
+"""An editor of a diffusers checkpoint: its pipeline in memory, set, and asked for one picture at a time.
 
-A diffusers checkpoint: a folder for each part of its pipeline, and its way into memory.
-
-What a pipeline is set to: what was given, checked against what it can use, and its own values for the rest.
-
-The size that a picture is painted at: near its own shape, within limits, on the model's grid.
+A checkpoint is a folder for each part of its pipeline. The pipeline is set to what was given, checked against what it
+can use, and to its own values for the rest; it paints near the picture's own shape, within limits, on the model's grid.
 """
 
 import math
@@ -32,37 +29,9 @@ from cfeval.inference.local.weights import read_json, weights_fault, weights_siz
 if TYPE_CHECKING:
     import torch
 
-
-def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple[int, int]:
-    """Width and height to paint at, multiples of `grid`.
-
-    The picture is enlarged to `least` pixels or shrunk to `most`; of the four sizes on the grid around that, the one
-    within `most` that keeps the shape best, and the largest of these.
-
-    Args:
-        size: width and height of the picture.
-        least: pixels that a smaller picture is enlarged to.
-        most: pixels that a larger picture is shrunk to.
-        grid: side of a cell in pixels.
-    """
-    width, height = size
-    area = min(max(width * height, least), most)
-    scale = math.sqrt(area / (width * height))
-    around = product(_around(width * scale, grid), _around(height * scale, grid))
-    return min(around, key=lambda it: (it[0] * it[1] > most, _stretch(it, size), -it[0] * it[1]))
-
-
-def _around(length: float, grid: int) -> tuple[int, int]:
-    cells = length / grid
-    return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
-
-
-def _stretch(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
-    return abs(math.log(one[0] * other[1] / (one[1] * other[0])))
-
-
 Pixels = npt.NDArray[np.uint8]
+INDEX = "model_index.json"
+Offload = Literal["none", "model", "sequential"]
 
 
 class PipelineEditor:
@@ -157,8 +126,78 @@ def _sizes(request: EditRequest, painted: npt.NDArray[Any]) -> dict[str, str]:
     return {name: f"{shape[1]} × {shape[0]}" for name, shape in shapes.items()}
 
 
-INDEX = "model_index.json"
-Offload = Literal["none", "model", "sequential"]
+def paint_size(size: tuple[int, int], least: int, most: int, grid: int) -> tuple[int, int]:
+    """Width and height to paint at, multiples of `grid`.
+
+    The picture is enlarged to `least` pixels or shrunk to `most`; of the four sizes on the grid around that, the one
+    within `most` that keeps the shape best, and the largest of these.
+
+    Args:
+        size: width and height of the picture.
+        least: pixels that a smaller picture is enlarged to.
+        most: pixels that a larger picture is shrunk to.
+        grid: side of a cell in pixels.
+    """
+    width, height = size
+    area = min(max(width * height, least), most)
+    scale = math.sqrt(area / (width * height))
+    around = product(_around(width * scale, grid), _around(height * scale, grid))
+    return min(around, key=lambda it: (it[0] * it[1] > most, _stretch(it, size), -it[0] * it[1]))
+
+
+def _around(length: float, grid: int) -> tuple[int, int]:
+    cells = length / grid
+    return max(grid, math.floor(cells + 1e-6) * grid), max(grid, math.ceil(cells - 1e-6) * grid)
+
+
+def _stretch(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """How far two shapes differ: the logarithm of the ratio of their aspect ratios, without sign."""
+    return abs(math.log(one[0] * other[1] / (one[1] * other[0])))
+
+
+def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
+    """All settings of a pipeline.
+
+    Args:
+        pipeline: a name from `KINDS`.
+        given: the settings that the user gave.
+        masked: whether the user named a source of masks.
+        offload: where its parts wait.
+
+    Raises:
+        ParamsError: one that this pipeline cannot use, or values that do not fit each other.
+    """
+    kind = KINDS[pipeline]
+    for name in given:
+        if name not in kind.settings:
+            raise ParamsError(
+                f"{pipeline} cannot use '{name}'; remove it; it can be set: {', '.join(sorted(kind.settings))}"
+            )
+    if masked and not kind.mask:
+        raise ParamsError(f"{pipeline} cannot use a mask; remove 'masks' and 'mask_model'")
+    if kind.mask and not masked:
+        raise ParamsError(f"{pipeline} paints inside a mask; set 'masks' (a folder, or whole) or 'mask_model'")
+    if offload != "none" and not kind.offload:
+        raise ParamsError(f"{pipeline} cannot use offload '{offload}'; set offload: none")
+    settings = {**kind.settings, **given}
+    _check_steps(pipeline, settings)
+    return {**settings, **_limits(settings, given)}
+
+
+def _check_steps(pipeline: str, settings: Settings) -> None:
+    steps, strength = settings["steps"], settings.get("strength", 1.0)
+    if int(steps * strength) < 1:
+        raise ParamsError(f"{pipeline}: no step is left of steps {steps:g} at strength {strength:g}; raise one of them")
+
+
+def _limits(settings: Settings, given: Mapping[str, float]) -> Settings:
+    """The limits of the painted size: one that is given moves the pipeline's own other one along."""
+    least, most = settings["min_pixels"], settings["max_pixels"]
+    if least > most and "min_pixels" in given and "max_pixels" in given:
+        raise ParamsError(f"min_pixels {least:g} is over max_pixels {most:g}; swap or remove one of them")
+    if "max_pixels" in given:
+        return {"min_pixels": min(least, most), "max_pixels": most}
+    return {"min_pixels": least, "max_pixels": max(least, most)}
 
 
 def checkpoint_of(options: LocalOptions) -> Checkpoint:
@@ -239,48 +278,3 @@ def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype") 
             f"model '{model}' cannot be loaded as {pipeline.__name__} ({first_line(error, folder, model)}); "
             "set 'pipeline' to the one it is for, or download it again"
         ) from error
-
-
-def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offload: str) -> Settings:
-    """All settings of a pipeline.
-
-    Args:
-        pipeline: a name from `KINDS`.
-        given: the settings that the user gave.
-        masked: whether the user named a source of masks.
-        offload: where its parts wait.
-
-    Raises:
-        ParamsError: one that this pipeline cannot use, or values that do not fit each other.
-    """
-    kind = KINDS[pipeline]
-    for name in given:
-        if name not in kind.settings:
-            raise ParamsError(
-                f"{pipeline} cannot use '{name}'; remove it; it can be set: {', '.join(sorted(kind.settings))}"
-            )
-    if masked and not kind.mask:
-        raise ParamsError(f"{pipeline} cannot use a mask; remove 'masks' and 'mask_model'")
-    if kind.mask and not masked:
-        raise ParamsError(f"{pipeline} paints inside a mask; set 'masks' (a folder, or whole) or 'mask_model'")
-    if offload != "none" and not kind.offload:
-        raise ParamsError(f"{pipeline} cannot use offload '{offload}'; set offload: none")
-    settings = {**kind.settings, **given}
-    _check_steps(pipeline, settings)
-    return {**settings, **_limits(settings, given)}
-
-
-def _check_steps(pipeline: str, settings: Settings) -> None:
-    steps, strength = settings["steps"], settings.get("strength", 1.0)
-    if int(steps * strength) < 1:
-        raise ParamsError(f"{pipeline}: no step is left of steps {steps:g} at strength {strength:g}; raise one of them")
-
-
-def _limits(settings: Settings, given: Mapping[str, float]) -> Settings:
-    """The limits of the painted size: one that is given moves the pipeline's own other one along."""
-    least, most = settings["min_pixels"], settings["max_pixels"]
-    if least > most and "min_pixels" in given and "max_pixels" in given:
-        raise ParamsError(f"min_pixels {least:g} is over max_pixels {most:g}; swap or remove one of them")
-    if "max_pixels" in given:
-        return {"min_pixels": min(least, most), "max_pixels": most}
-    return {"min_pixels": least, "max_pixels": max(least, most)}

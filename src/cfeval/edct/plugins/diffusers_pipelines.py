@@ -1,25 +1,19 @@
-"""What the pipelines have in common: what can be set, what they read, and how they are asked for a picture.
+"""Pipelines of diffusers that edit: what can be set, what they read, and how they are asked for a picture.
 
-The table of pipelines, by the name that a checkpoint's model_index.json gives.
+FLUX.1 Kontext, for the whole picture and inside a mask: the negative prompt counts only with `true_cfg_scale` > 1,
+which doubles the work, since the guidance proper is distilled into the model. Sizes are explicit: without them the
+pipeline paints a square.
 
-FLUX.1 Kontext, for the whole picture and inside a mask.
+Stable Diffusion 1 and 2, as InstructPix2Pix, inpainting and img2img (SDEdit): their text encoder reads 77 tokens. The
+negative prompt counts where there is guidance: `guidance_scale` > 1.
 
-The negative prompt counts only with `true_cfg_scale` > 1, which doubles the work: the guidance proper is distilled into
-the model. Sizes are explicit: without them the pipeline paints a square.
-
-LEDITS++ on Stable Diffusion: invert the image, then guide it towards the positive and away from the negative part.
-
-Variables: edit guidance s_e → `guidance`; masking quantile λ → `edit_threshold`; skipped share of the steps → 1 −
+LEDITS++ on Stable Diffusion inverts the image, then guides it towards the positive and away from the negative part. Its
+variables: edit guidance s_e → `guidance`; masking quantile λ → `edit_threshold`; skipped share of the steps → 1 −
 `strength` (LEDITS++, Section 3). Randomness enters in the inversion only.
 
-Qwen-Image-Edit and Qwen-Image-Edit-Plus (2509 and later).
-
-The negative prompt counts only with `true_cfg_scale` > 1, and then guidance needs one: a blank where there is nothing
-to say, as the model's authors do. What it sees of the original is scaled to about a megapixel whatever comes in.
-
-Editors on Stable Diffusion 1 and 2: InstructPix2Pix, inpainting, and img2img (SDEdit).
-
-Their text encoder reads 77 tokens. The negative prompt counts where there is guidance: `guidance_scale` > 1.
+Qwen-Image-Edit and Qwen-Image-Edit-Plus (2509 and later): the negative prompt counts only with `true_cfg_scale` > 1,
+and then guidance needs one: a blank where there is nothing to say, as the model's authors do. What it sees of the
+original is scaled to about a megapixel whatever comes in.
 """
 
 from collections.abc import Callable, Mapping
@@ -111,10 +105,10 @@ def _kontext_inpaint(pipe: Any, canvas: Canvas, settings: Settings) -> Any:
     return pipe(**_flux_arguments(canvas, settings), mask_image=canvas.mask, strength=settings["strength"])
 
 
-_SETTINGS = {"steps": 28, "guidance": 2.5, "true_cfg": 1.0, "min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
-KONTEXT = Kind(_SETTINGS, grid=16, paint=_kontext, negative=_flux_reads_negative, tokenizer="tokenizer_2")
+_KONTEXT_SETTINGS = {"steps": 28, "guidance": 2.5, "true_cfg": 1.0, "min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL}
+KONTEXT = Kind(_KONTEXT_SETTINGS, grid=16, paint=_kontext, negative=_flux_reads_negative, tokenizer="tokenizer_2")
 KONTEXT_INPAINT = Kind(
-    {**_SETTINGS, "strength": 1.0},
+    {**_KONTEXT_SETTINGS, "strength": 1.0},
     grid=16,
     paint=_kontext_inpaint,
     negative=_flux_reads_negative,
@@ -123,7 +117,7 @@ KONTEXT_INPAINT = Kind(
 )
 
 
-TRAINED = {"min_pixels": 512 * 512, "max_pixels": 512 * 512}
+_STABLE_DIFFUSION_SIZE = {"min_pixels": 512 * 512, "max_pixels": 512 * 512}
 """The size the models were trained at."""
 
 
@@ -162,16 +156,23 @@ def _inpaint(pipe: Any, canvas: Canvas, settings: Settings) -> Any:
 
 
 INSTRUCT_PIX2PIX = Kind(
-    {"steps": 100, "guidance": 7.5, "image_guidance": 1.5, **TRAINED},
+    {"steps": 100, "guidance": 7.5, "image_guidance": 1.5, **_STABLE_DIFFUSION_SIZE},
     grid=8,
     paint=_instruct,
     negative=_guided_by_both,
 )
 INPAINT = Kind(
-    {"steps": 50, "guidance": 7.5, "strength": 1.0, **TRAINED}, grid=8, paint=_inpaint, negative=_guided, mask=True
+    {"steps": 50, "guidance": 7.5, "strength": 1.0, **_STABLE_DIFFUSION_SIZE},
+    grid=8,
+    paint=_inpaint,
+    negative=_guided,
+    mask=True,
 )
 IMAGE_TO_IMAGE = Kind(
-    {"steps": 50, "guidance": 7.5, "strength": 0.75, **TRAINED}, grid=8, paint=_image_to_image, negative=_guided
+    {"steps": 50, "guidance": 7.5, "strength": 0.75, **_STABLE_DIFFUSION_SIZE},
+    grid=8,
+    paint=_image_to_image,
+    negative=_guided,
 )
 
 
@@ -211,7 +212,7 @@ def _ledits_paint(pipe: Any, canvas: Canvas, settings: Settings) -> Any:
 
 
 LEDITS = Kind(
-    {"steps": 30, "guidance": 5.0, "edit_threshold": 0.9, "strength": 0.85, **TRAINED},
+    {"steps": 30, "guidance": 5.0, "edit_threshold": 0.9, "strength": 0.85, **_STABLE_DIFFUSION_SIZE},
     grid=32,
     paint=_ledits_paint,
     negative=_always,
@@ -239,20 +240,20 @@ def _qwen_paint(pipe: Any, canvas: Canvas, settings: Settings) -> Any:
     )
 
 
-EDIT = Kind(
+QWEN = Kind(
     {"steps": 50, "true_cfg": 4.0, "min_pixels": MEGAPIXEL, "max_pixels": MEGAPIXEL},
     grid=32,
     paint=_qwen_paint,
     negative=_qwen_reads_negative,
 )
-EDIT_PLUS = Kind({**EDIT.settings, "steps": 40}, grid=32, paint=_qwen_paint, negative=_qwen_reads_negative)
+QWEN_PLUS = Kind({**QWEN.settings, "steps": 40}, grid=32, paint=_qwen_paint, negative=_qwen_reads_negative)
 
 
 KINDS: dict[str, Kind] = {
     "FluxKontextPipeline": KONTEXT,
     "FluxKontextInpaintPipeline": KONTEXT_INPAINT,
-    "QwenImageEditPipeline": EDIT,
-    "QwenImageEditPlusPipeline": EDIT_PLUS,
+    "QwenImageEditPipeline": QWEN,
+    "QwenImageEditPlusPipeline": QWEN_PLUS,
     "StableDiffusionInstructPix2PixPipeline": INSTRUCT_PIX2PIX,
     "StableDiffusionInpaintPipeline": INPAINT,
     "StableDiffusionImg2ImgPipeline": IMAGE_TO_IMAGE,

@@ -1,9 +1,7 @@
 """Where an image may change: own masks, a model that finds what a text names, or everywhere.
 
-A mask is bool, (H, W), in the size of its image; True may change.
-
-CLIPSeg: where in an image is what a text names (Lüddecke and Ecker 2022, "Image Segmentation Using Text and Image
-Prompts").
+A mask is bool, (H, W), in the size of its image; True may change. The model is CLIPSeg (Lüddecke and Ecker 2022, "Image
+Segmentation Using Text and Image Prompts").
 """
 
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from cfeval.inference.local.pretrained import check_kind, checkpoint_of, load
 
 Mask = npt.NDArray[np.bool_]
 WHOLE = "whole"
+KINDS = ("clipseg",)
 
 
 class MaskOptions(PluginOptions):
@@ -161,9 +160,6 @@ def _checked(masked: Masked, source: str) -> Masked:
 
 def _size(shape: tuple[int, ...]) -> str:
     return f"{shape[1]} × {shape[0]}"
-
-
-KINDS = ("clipseg",)
 
 
 class ClipSeg:

@@ -1,10 +1,8 @@
-"""What the editors behind a provider share: the picture that is sent, the call, the picture that comes back.
+"""What the editors behind a provider share: the prompt and the picture that are sent, and the picture that comes back.
 
-Pictures are shrunk, decoded and encoded in threads, so that a large one does not hold up the other calls.
-
-An instruction as an editor can take it: its positive and negative part (EDCT 2025, Section 3, Stage 2).
-
-An editor says what it `Uses`. What it cannot use is told in the prompt's text, and the details say what was done.
+An editor says what it `Uses` of an instruction, its positive and negative part (EDCT 2025, Section 3, Stage 2). What it
+cannot use is told in the prompt's text, and the details say what was done. Pictures are shrunk, decoded and encoded in
+threads, so that a large one does not hold up the other calls.
 """
 
 import asyncio

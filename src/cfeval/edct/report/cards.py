@@ -1,6 +1,6 @@
 """Cards of the gallery: everything that happened to one item and edit of one arm, in one place.
 
-The gallery's data as JSON inside the page, in a form that no text from a model can break out of.
+They stand in the page as JSON, in a form that no text from a model can break out of.
 """
 
 import json
@@ -15,6 +15,31 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Arm, Baseline, Instruction, Requery, Score
 
 Key = tuple[str, int]
+NUMBERS = ("edit", "answer_score", "explanation_score", "ccs", "ccs_graded", "verified")
+TEXTS = (
+    "id",
+    "question",
+    "kind",
+    "reference",
+    "original",
+    "edited",
+    "answer",
+    "explanation",
+    "concept",
+    "positive",
+    "negative",
+    "new_answer",
+    "new_explanation",
+    "status",
+    "stage",
+    "reason",
+)
+SHOWN = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"} | {
+    "answer_moved": "answer moved",
+    "explanation_moved": "explanation moved",
+}
+"""How scores are called on the page."""
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 @dataclass(frozen=True)
@@ -96,33 +121,6 @@ def _card(of: Evidence, score: Score) -> Card:
         ccs_graded=score.ccs_graded,
         verified=score.verified,
     )
-
-
-NUMBERS = ("edit", "answer_score", "explanation_score", "ccs", "ccs_graded", "verified")
-TEXTS = (
-    "id",
-    "question",
-    "kind",
-    "reference",
-    "original",
-    "edited",
-    "answer",
-    "explanation",
-    "concept",
-    "positive",
-    "negative",
-    "new_answer",
-    "new_explanation",
-    "status",
-    "stage",
-    "reason",
-)
-SHOWN = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"} | {
-    "answer_moved": "answer moved",
-    "explanation_moved": "explanation moved",
-}
-"""How scores are called on the page."""
-_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def payload(cards: Sequence[Card]) -> Markup:

@@ -1,6 +1,6 @@
 """Stage 1, baseline acquisition: the model's answer and explanation for the original image (EDCT 2025, Section 3).
 
-The two turns: the question, then in the same conversation the reason (EDCT 2025, Section 3, Stage 1).
+Two turns: the question, then in the same conversation the reason. The re-query of stage 4 holds them, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -41,6 +41,22 @@ class Asked:
     picture: Picture
     question: str
     seed: int
+
+
+def baseline(
+    samples: Iterable[Sample],
+    picture_of: Callable[[Sample], Picture],
+    model: ChatModel,
+    prompts: Prompts,
+    seed: int,
+) -> Iterator[Baseline]:
+    """Ask every question and its reason, in order."""
+
+    def asked(sample: Sample) -> Asked:
+        return Asked(sample.id, picture_of(sample), sample.question, derive(seed, sample.id, "baseline"))
+
+    for sample, said in converse(model, samples, asked, prompts, "baseline"):
+        yield Baseline(id=sample.id, question=sample.question, **said)
 
 
 def converse(
@@ -92,22 +108,6 @@ def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> dic
         "stage": stage if failed else "",
         "reason": last.reason if failed else "",
     }
-
-
-def baseline(
-    samples: Iterable[Sample],
-    picture_of: Callable[[Sample], Picture],
-    model: ChatModel,
-    prompts: Prompts,
-    seed: int,
-) -> Iterator[Baseline]:
-    """Ask every question and its reason, in order."""
-
-    def asked(sample: Sample) -> Asked:
-        return Asked(sample.id, picture_of(sample), sample.question, derive(seed, sample.id, "baseline"))
-
-    for sample, said in converse(model, samples, asked, prompts, "baseline"):
-        yield Baseline(id=sample.id, question=sample.question, **said)
 
 
 def run(

@@ -31,6 +31,7 @@ BATCH = 32
 Pictures = Mapping[str, Picture]
 Made = tuple[Counterfactual, Pictures]
 """A record and its pictures by path; the counterfactual itself comes first."""
+Apply = Callable[[list[EditRequest]], list[EditReply]]
 
 
 def counterfactuals(
@@ -68,9 +69,6 @@ class _Item:
     picture: Picture
     chain: list[Instruction]
     made: list[Made] = field(default_factory=list)
-
-
-Apply = Callable[[list[EditRequest]], list[EditReply]]
 
 
 def _take_step(items: list[_Item], step: int, apply: Apply, protocol: str, seed: int) -> None:

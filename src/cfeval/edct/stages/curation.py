@@ -1,19 +1,15 @@
-"""The records of curation: which candidates are fit for the study, as a model and as people see it.
+"""Curation, first: a model decides about every candidate question whether it suits the study.
 
-The filter of candidate questions: will an explanation of the answer describe what the image shows?
-
-EDCT 2025, Section 4, takes "questions likely to elicit descriptive NLEs", chosen by hand; here a model chooses, and
-people may overrule it.
-
-Curation: a model decides about every candidate whether its question suits the study (EDCT 2025, Section 4).
+EDCT 2025, Section 4, takes "questions likely to elicit descriptive NLEs", chosen by hand; here a model chooses, by
+whether an explanation of the answer will describe what the image shows, and people may overrule it.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cfeval.core.cli_options import Out, PromptFolder, Seed, build, sound
 from cfeval.core.jsonl import read_jsonl, write_jsonl
@@ -59,24 +55,13 @@ class Override(Record):
     who: str = Field(min_length=1)
 
 
-NAME = "curation"
-
-
-FILTER_SCHEMA = object_schema(reason={"type": "string"}, keep={"type": "integer", "minimum": 0, "maximum": 1})
-"""A reply; the reason comes first, so that the decision follows from it."""
-
-
-def _bit_of_text(value: Any) -> Any:
-    return int(value) if value in ("0", "1") else value
-
-
 class Judged(BaseModel):
     """A decision and its reason."""
 
     model_config = ConfigDict(frozen=True)
 
     reason: Text
-    keep: Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
+    keep: Bit
 
 
 def read_decision(text: str) -> Judged | None:
@@ -85,8 +70,10 @@ def read_decision(text: str) -> Judged | None:
     return found[-1] if len({one.keep for one in found}) == 1 else None
 
 
+SCHEMA = object_schema(reason={"type": "string"}, keep={"type": "integer", "minimum": 0, "maximum": 1})
+"""A reply; the reason comes first, so that the decision follows from it."""
+FORM = Form("curation", "filter", ("question",), SCHEMA, read_decision)
 BATCH = 256
-FORM = Form(NAME, "filter", ("question",), FILTER_SCHEMA, read_decision)
 
 
 def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: int) -> Iterator[Decision]:

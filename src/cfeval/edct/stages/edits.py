@@ -1,6 +1,6 @@
-"""The edits of one item: what each one starts from, and what was done to the image before it.
+"""The edits of one item: what each one starts from, and what an editor's attempts and verifiers leave as records.
 
-What verifiers found out, as records, and the pictures that show it under their paths.
+Pictures that show what was found out are named by their paths beside the records.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +14,8 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Counterfactual, Instruction, Try, Verification
 
 ByEdit = ByKey[tuple[str, int], Instruction]
+DECIMALS = 4
+"""Numbers are rounded, so that they are the same on any machine."""
 
 
 def by_item(instructions: Iterable[Instruction]) -> Iterator[list[Instruction]]:
@@ -47,10 +49,6 @@ def base_of(
         return original_of(samples[record.id])
 
     return base
-
-
-DECIMALS = 4
-"""Numbers are rounded, so that they are the same on any machine."""
 
 
 def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str, Picture]]:

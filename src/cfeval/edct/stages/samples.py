@@ -1,7 +1,4 @@
-"""Draw the samples of a data set and file them, cut into shards by a hash of the id.
-
-File own images and questions as samples, from a CSV or JSONL file or a folder of images.
-"""
+"""The samples of a study: drawn from a data set, or a user's own images and questions."""
 
 from pathlib import Path
 from typing import Annotated

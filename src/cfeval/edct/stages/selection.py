@@ -1,9 +1,8 @@
-"""Curation: a set of items from the candidates that were kept, stratified, with a seed.
+"""Curation, second: a set of items from the candidates that were kept, stratified, with a seed, and frozen by hash.
 
-Whether a candidate is taken depends on the candidates, the seed and the settings, never on the order of a file. Each
-step draws with a seed of its own: whoever comes first in one draw would come first in the next.
-
-Curation: what became of every candidate, by the model's decisions and the people's who overrule it.
+What a model decided about candidates holds where no person overrules it. Whether a candidate is taken depends on the
+candidates, the seed and the settings, never on the order of a file. Each step draws with a seed of its own: whoever
+comes first in one draw would come first in the next.
 """
 
 import hashlib
@@ -28,6 +27,10 @@ from cfeval.core.sampling import derive, drawn
 from cfeval.datasets.sample import Sample, SamplesFile, content_hash, originals, write_set
 from cfeval.edct.stages.curation import Decision, Override
 
+By = Literal["kind", "reference", "none"]
+"""The field of a sample that its stratum is named after; none: all are in one."""
+COLUMNS = ("there", "undecided", "kept", "free", "taken")
+
 
 @dataclass(frozen=True)
 class Fates:
@@ -35,6 +38,33 @@ class Fates:
 
     kept: frozenset[str]
     undecided: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How items are taken.
+
+    `equal`: as many of each stratum, as far as it has them; else in proportion to what each has. `per_image`: at most
+    so many questions about one image; 0: as many as there are.
+    """
+
+    items: int
+    seed: int
+    by: By = "kind"
+    equal: bool = False
+    per_image: int = 0
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """What became of the candidates of a stratum; `free` are those kept that `per_image` leaves."""
+
+    name: str
+    there: int
+    undecided: int
+    kept: int
+    free: int
+    taken: int
 
 
 def fates(
@@ -83,37 +113,6 @@ def _decided(candidates: Mapping[str, Sample], decisions: Iterable[Decision]) ->
             "run the filter on these candidates"
         )
     return keep
-
-
-By = Literal["kind", "reference", "none"]
-"""The field of a sample that its stratum is named after; none: all are in one."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How items are taken.
-
-    `equal`: as many of each stratum, as far as it has them; else in proportion to what each has. `per_image`: at most
-    so many questions about one image; 0: as many as there are.
-    """
-
-    items: int
-    seed: int
-    by: By = "kind"
-    equal: bool = False
-    per_image: int = 0
-
-
-@dataclass(frozen=True)
-class Stratum:
-    """What became of the candidates of a stratum; `free` are those kept that `per_image` leaves."""
-
-    name: str
-    there: int
-    undecided: int
-    kept: int
-    free: int
-    taken: int
 
 
 def select(candidates: Mapping[str, Sample], fate: Fates, plan: Plan) -> tuple[list[str], list[Stratum]]:
@@ -183,9 +182,6 @@ def _thinned(candidates: Mapping[str, Sample], kept: Collection[str], plan: Plan
 
 def _stratum(sample: Sample, by: By) -> str:
     return "" if by == "none" else str(getattr(sample, by))
-
-
-COLUMNS = ("there", "undecided", "kept", "free", "taken")
 
 
 def run(

@@ -1,18 +1,8 @@
-"""What the tables of arms have in common: one row an arm, every figure with what it rests on.
+"""The tables of arms: one row an arm, every figure with what it rests on, published ones beside where a paper has them.
 
-The tables of arms for readers: the names that differ, the figures with their intervals, what is missing.
-
-Published figures beside one's own: only where the paper has that very cell.
-
-EDCT 2025, Table 1: targets side by side; mean PCS, NCC and CCS with intervals.
-
-EDCT 2025, Table 2: the same target under several judges and editors; how far the instrument moves the figure.
-
-EDCT-Bench 2026: targets, editors and judges under its protocol; AC, EF, binary and graded CCS, means over chains.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
-
-How all figures look, and how they are saved: the same data give the same bytes.
+Table 1 of EDCT 2025: targets side by side; mean PCS, NCC and CCS with intervals. Its Table 2: the same target under
+several judges and editors; how far the instrument moves the figure. EDCT-Bench 2026: targets, editors and judges under
+its protocol; AC, EF, binary and graded CCS, means over chains.
 """
 
 import re
@@ -52,6 +42,14 @@ from cfeval.report.tables import (
     world_note,
 )
 from cfeval.stats.intervals import Interval, estimate
+
+METRICS = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS"}
+BENCH_METRICS = {"ac": "AC", "ef": "EF", "ccs": "CCS", "ccs_graded": "Graded CCS"}
+MISSING_NOTE = "CCS range: the mean over all items if every missing score had been 0, or 1."
+_JOINED = ("dataset", "vlm", "writer", "editor", "judge")
+"""The names by which published figures are found."""
+_ORDER = ("dataset", "vlm", "writer", "judge", "editor", "protocol")
+"""Of the names in Table 2: the judge stands before the editor, as in the paper."""
 
 
 class ArmRow(Arm):
@@ -129,7 +127,47 @@ class BenchRow(Arm):
     test_world: Bit = 0
 
 
-_JOINED = ("dataset", "vlm", "writer", "editor", "judge")
+def arm_rows(table: str, arms: Sequence[Arm], material: Material) -> list[ArmRow]:
+    """A row for each arm, in the order of `arms`; scores of other arms are left aside.
+
+    Args:
+        table: `table1` or `table2`: which published figures may stand beside.
+
+    Raises:
+        InputError: an arm has no scores, or another protocol's.
+    """
+    return [
+        ArmRow.model_validate(summary(arm, material.of(arm), material.how) | beside(table, arm, material))
+        for arm in arms_under(arms, table, EDCT_2025)
+    ]
+
+
+def bench_rows(arms: Sequence[Arm], material: Material) -> list[BenchRow]:
+    """A row for each arm, in the order of `arms`; InputError where one has no scores, or another protocol's."""
+    return [_bench_row(arm, material) for arm in arms_under(arms, "bench", EDCT_BENCH_2026)]
+
+
+def _bench_row(arm: Arm, material: Material) -> BenchRow:
+    scores = material.of(arm)
+    edits = {"n_edits": len(scores), "n_edits_scored": sum(score.told.ccs is not None for score in scores)}
+    edits |= {"n_graded": len(values(scores, "ccs_graded"))}
+    return BenchRow.model_validate(summary(arm, scores, material.how) | beside("bench", arm, material) | edits)
+
+
+def summary(arm: Arm, scores: Sequence[Row], how: Interval) -> Figures:
+    """Every figure of one arm's scores, by its column."""
+    rules = RULES[arm.protocol]
+    metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
+    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics})
+    figures = arm.model_dump() | counts(scores) | found | bounds("ccs", scores, "ccs")
+    return figures | {"accuracy": accuracy(scores)} | edit_checks(scores)
+
+
+def beside(table: str, arm: Arm, material: Material) -> Figures:
+    """What the paper printed for this very cell, and whether the target is a built-in test model."""
+    paper = published_figures(arm, table, material.published)
+    figures: Figures = {f"paper_{metric}": value for metric, value in paper.items()}
+    return figures | {"test_world": material.is_test(arm.vlm)}
 
 
 def published_figures(arm: Arm, table: str, published: Iterable[Published]) -> dict[str, float]:
@@ -153,41 +191,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_. ]", "", name.casefold())
 
 
-def arm_rows(table: str, arms: Sequence[Arm], material: Material) -> list[ArmRow]:
-    """A row for each arm, in the order of `arms`; scores of other arms are left aside.
-
-    Args:
-        table: `table1` or `table2`: which published figures may stand beside.
-
-    Raises:
-        InputError: an arm has no scores, or another protocol's.
-    """
-    return [
-        ArmRow.model_validate(summary(arm, material.of(arm), material.how) | beside(table, arm, material))
-        for arm in arms_under(arms, table, EDCT_2025)
-    ]
-
-
-def beside(table: str, arm: Arm, material: Material) -> Figures:
-    """What the paper printed for this very cell, and whether the target is a built-in test model."""
-    paper = published_figures(arm, table, material.published)
-    figures: Figures = {f"paper_{metric}": value for metric, value in paper.items()}
-    return figures | {"test_world": material.is_test(arm.vlm)}
-
-
-def summary(arm: Arm, scores: Sequence[Row], how: Interval) -> Figures:
-    """Every figure of one arm's scores, by its column."""
-    rules = RULES[arm.protocol]
-    metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
-    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics})
-    figures = arm.model_dump() | counts(scores) | found | bounds("ccs", scores, "ccs")
-    return figures | {"accuracy": accuracy(scores)} | edit_checks(scores)
-
-
-METRICS = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS"}
-MISSING_NOTE = "CCS range: the mean over all items if every missing score had been 0, or 1."
-
-
 def arm_sheet(
     name: str, title: str, rows: Sequence[ArmRow], order: Sequence[str] = NAMES, always: str = "vlm"
 ) -> Sheet:
@@ -206,6 +209,30 @@ def arm_sheet(
         for row in rows
     )
     return Sheet(name, title, tuple(headings), body, notes(rows, names))
+
+
+def bench_sheet(of: Sequence[BenchRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, NAMES)
+    paper = [metric for metric in ("ccs", "ccs_graded") if any(getattr(r, f"paper_{metric}") is not None for r in of)]
+    headings = [*(HEADINGS[name] for name in names), "Scored", "Edits scored", *BENCH_METRICS.values(), "CCS range"]
+    headings += [
+        *(f"Paper {BENCH_METRICS[metric]}" for metric in paper),
+        "Accuracy",
+        "Edits right (checked)",
+        "Missing",
+    ]
+    body = tuple(
+        (
+            *named(row, names, row.test_world),
+            f"{row.n_scored} of {row.n}",
+            f"{row.n_edits_scored} of {row.n_edits}",
+            *figure_cells(row, BENCH_METRICS, paper),
+        )
+        for row in of
+    )
+    title = "EDCT-Bench 2026: faithfulness under a chain of edits"
+    return Sheet("edct_bench", title, tuple(headings), body, notes(of, names))
 
 
 def named(row: Record, names: Sequence[str], marked: int = 0) -> list[str]:
@@ -241,74 +268,24 @@ def figure_cells(row: ArmRow | BenchRow, metrics: Iterable[str], paper: Sequence
     )
 
 
-table1_rows = partial(arm_rows, "table1")
-
-
-def table1_sheet(of: Sequence[ArmRow]) -> Sheet:
-    """The table for readers."""
-    return arm_sheet("edct_table1", "EDCT, Table 1: faithfulness of explanations by target", of)
-
-
-TABLE1 = Table(row=ArmRow, rows=table1_rows, sheet=table1_sheet)
-
-
-_ORDER = ("dataset", "vlm", "writer", "judge", "editor", "protocol")
-table2_rows = partial(arm_rows, "table2")
-
-
-def table2_sheet(of: Sequence[ArmRow]) -> Sheet:
-    """The table for readers; the judge stands before the editor, as in the paper."""
-    return arm_sheet("edct_table2", "EDCT, Table 2: robustness to judge and editor", of, _ORDER, always="judge")
-
-
-TABLE2 = Table(row=ArmRow, rows=table2_rows, sheet=table2_sheet)
-
-
-BENCH_METRICS = {"ac": "AC", "ef": "EF", "ccs": "CCS", "ccs_graded": "Graded CCS"}
-
-
-def bench_rows(arms: Sequence[Arm], material: Material) -> list[BenchRow]:
-    """A row for each arm, in the order of `arms`; InputError where one has no scores, or another protocol's."""
-    return [_bench_row(arm, material) for arm in arms_under(arms, "bench", EDCT_BENCH_2026)]
-
-
-def bench_sheet(of: Sequence[BenchRow]) -> Sheet:
-    """The table for readers."""
-    names = varying(of, NAMES)
-    paper = [metric for metric in ("ccs", "ccs_graded") if any(getattr(r, f"paper_{metric}") is not None for r in of)]
-    headings = [*(HEADINGS[name] for name in names), "Scored", "Edits scored", *BENCH_METRICS.values(), "CCS range"]
-    headings += [
-        *(f"Paper {BENCH_METRICS[metric]}" for metric in paper),
-        "Accuracy",
-        "Edits right (checked)",
-        "Missing",
-    ]
-    body = tuple(
-        (
-            *named(row, names, row.test_world),
-            f"{row.n_scored} of {row.n}",
-            f"{row.n_edits_scored} of {row.n_edits}",
-            *figure_cells(row, BENCH_METRICS, paper),
-        )
-        for row in of
-    )
-    title = "EDCT-Bench 2026: faithfulness under a chain of edits"
-    return Sheet("edct_bench", title, tuple(headings), body, notes(of, names))
-
-
-def _bench_row(arm: Arm, material: Material) -> BenchRow:
-    scores = material.of(arm)
-    edits = {"n_edits": len(scores), "n_edits_scored": sum(score.told.ccs is not None for score in scores)}
-    edits |= {"n_graded": len(values(scores, "ccs_graded"))}
-    return BenchRow.model_validate(summary(arm, scores, material.how) | beside("bench", arm, material) | edits)
-
-
-BENCH = Table(row=BenchRow, rows=bench_rows, sheet=bench_sheet)
-
-
 def arm_labels(rows: Sequence[Any]) -> list[str]:
     """What tells each arm from the others, targets of the test world marked; rows have `test_world`."""
     return [
         plain(label.replace(row.vlm, f"{row.vlm} †", 1) if row.test_world else label)
         for row, label in zip(rows, short_labels(rows), strict=True)
     ]
+
+
+TABLE1 = Table(
+    row=ArmRow,
+    rows=partial(arm_rows, "table1"),
+    sheet=partial(arm_sheet, "edct_table1", "EDCT, Table 1: faithfulness of explanations by target"),
+)
+TABLE2 = Table(
+    row=ArmRow,
+    rows=partial(arm_rows, "table2"),
+    sheet=partial(
+        arm_sheet, "edct_table2", "EDCT, Table 2: robustness to judge and editor", order=_ORDER, always="judge"
+    ),
+)
+BENCH = Table(row=BenchRow, rows=bench_rows, sheet=bench_sheet)

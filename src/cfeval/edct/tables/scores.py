@@ -1,15 +1,8 @@
-"""Arms as tables and figures show them.
+"""What tables are made from: the scores of arms, and the figures that follow from them.
 
-Score rows in little memory: what tables need of a score, and what many rows share held once.
-
-What tables are made from: the scores of arms, and what is known beside them.
-
-From scores to figures: items as the unit, edits of an item averaged, images as clusters.
-
-EDCT 2025, Section 3, and EDCT-Bench 2026: the mean over an item's edits, then over items. Missing is not zero: an edit
-without a score counts neither way, and what it could change is told as bounds.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+Items are the unit, edits of an item are averaged, images are clusters: the mean over an item's edits, then over items
+(EDCT 2025, Section 3; EDCT-Bench 2026). Missing is not zero: an edit without a score counts neither way, and what it
+could change is told as bounds. Of scores only what tables need is kept, and what many share is held once.
 """
 
 from collections import Counter
@@ -35,35 +28,6 @@ HEADINGS = {
     "editor": "Editor",
     "judge": "Judge",
 }
-
-
-def arm_of(row: Arm) -> Arm:
-    """The arm of a score or table row."""
-    return Arm(**{name: getattr(row, name) for name in NAMES})
-
-
-def label(arm: Arm) -> str:
-    """All names of an arm, as in the paths of its files: the same whichever arms stand beside it."""
-    return "/".join(getattr(arm, name) for name in NAMES)
-
-
-def arms_under(arms: Iterable[Arm], table: str, *protocols: str) -> list[Arm]:
-    """The arms, each once.
-
-    Raises:
-        InputError: one is under another protocol, whose scores must not stand in the same column.
-    """
-    for arm in arms:
-        if arm.protocol not in protocols:
-            allowed = " or ".join(protocols)
-            raise InputError(f"the table {table} is of {allowed}; the arm {label(arm)} belongs in another table")
-    return list(dict.fromkeys(arms))
-
-
-def short_labels(arms: Sequence[Arm]) -> list[str]:
-    """For each arm, the names that tell it from the others."""
-    names = sorted(varying(arms, NAMES), key=lambda name: name != "vlm")
-    return [" · ".join(getattr(arm, name) for name in names) for arm in arms]
 
 
 class Told(NamedTuple):
@@ -92,38 +56,8 @@ class Row(NamedTuple):
     told: Told
 
 
-_told, _names = attrgetter(*Told._fields), attrgetter(*NAMES)
-
-
-def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[Row]:
-    """The scores of an arm in the order of items and edits, however they were cut into files.
-
-    Args:
-        same: what was told before, by this arm or another; added to.
-
-    Raises:
-        InputError: a score is of another arm, or an item and edit appears twice.
-    """
-    rows = [_row(score, same) for score in _of(arm, scores)]
-    rows.sort(key=attrgetter("id", "edit"))
-    for one, other in pairwise(rows):
-        if (one.id, one.edit) == (other.id, other.edit):
-            where = f"item '{one.id}', edit {one.edit} of {label(arm)}"
-            raise InputError(f"two score rows for {where}; make its score files again")
-    return rows
-
-
-def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
-    names = _names(arm)
-    for score in scores:
-        if _names(score) != names:
-            raise InputError(f"a score of {label(score)} stands in the files of {label(arm)}; make these again")
-        yield score
-
-
-def _row(score: Score, same: dict[Told, Told]) -> Row:
-    told = Told._make(_told(score))
-    return Row(intern(score.id), score.edit, intern(score.group or score.id), same.setdefault(told, told))
+Metric = str | Callable[[Row], float | None]
+"""A field of what a row tells, or what follows from its fields; in [0, 1], None where the edit has no score."""
 
 
 class Published(Record):
@@ -190,8 +124,67 @@ def material(scores: Mapping[Arm, Iterable[Score]], **settings: object) -> Mater
     return Material({arm: gathered(arm, of, same) for arm, of in scores.items()}, **settings)  # type: ignore[arg-type]
 
 
-Metric = str | Callable[[Row], float | None]
-"""A field of what a row tells, or what follows from its fields; in [0, 1], None where the edit has no score."""
+def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[Row]:
+    """The scores of an arm in the order of items and edits, however they were cut into files.
+
+    Args:
+        same: what was told before, by this arm or another; added to.
+
+    Raises:
+        InputError: a score is of another arm, or an item and edit appears twice.
+    """
+    rows = [_row(score, same) for score in _of(arm, scores)]
+    rows.sort(key=attrgetter("id", "edit"))
+    for one, other in pairwise(rows):
+        if (one.id, one.edit) == (other.id, other.edit):
+            where = f"item '{one.id}', edit {one.edit} of {label(arm)}"
+            raise InputError(f"two score rows for {where}; make its score files again")
+    return rows
+
+
+_told, _names = attrgetter(*Told._fields), attrgetter(*NAMES)
+
+
+def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
+    names = _names(arm)
+    for score in scores:
+        if _names(score) != names:
+            raise InputError(f"a score of {label(score)} stands in the files of {label(arm)}; make these again")
+        yield score
+
+
+def _row(score: Score, same: dict[Told, Told]) -> Row:
+    told = Told._make(_told(score))
+    return Row(intern(score.id), score.edit, intern(score.group or score.id), same.setdefault(told, told))
+
+
+def arm_of(row: Arm) -> Arm:
+    """The arm of a score or table row."""
+    return Arm(**{name: getattr(row, name) for name in NAMES})
+
+
+def label(arm: Arm) -> str:
+    """All names of an arm, as in the paths of its files: the same whichever arms stand beside it."""
+    return "/".join(getattr(arm, name) for name in NAMES)
+
+
+def arms_under(arms: Iterable[Arm], table: str, *protocols: str) -> list[Arm]:
+    """The arms, each once.
+
+    Raises:
+        InputError: one is under another protocol, whose scores must not stand in the same column.
+    """
+    for arm in arms:
+        if arm.protocol not in protocols:
+            allowed = " or ".join(protocols)
+            raise InputError(f"the table {table} is of {allowed}; the arm {label(arm)} belongs in another table")
+    return list(dict.fromkeys(arms))
+
+
+def short_labels(arms: Sequence[Arm]) -> list[str]:
+    """For each arm, the names that tell it from the others."""
+    names = sorted(varying(arms, NAMES), key=lambda name: name != "vlm")
+    return [" · ".join(getattr(arm, name) for name in names) for arm in arms]
 
 
 def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:

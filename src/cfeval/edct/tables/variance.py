@@ -1,16 +1,8 @@
-"""Where the variance of CCS comes from: writer, editor, judge, re-sampling, item, on one set of items.
+"""How far the figures of a target move: where the variance of CCS comes from, and repeated runs of the same items.
 
-Arms of one target are a crossed design. A target that params.yaml names twice, with another `repeat`, is the same
-target asked again: what differs between the two is re-sampling.
-
-Repeated runs: how far the figures of a target move when the same items are run again.
-
-EDCT-Bench 2026 prints mean and standard deviation of five runs of one target. A target that params.yaml names several
-times, with another `repeat` each, is the same target run again.
-
-Rows of the table of repeated runs.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
+A target that params.yaml names several times, with another `repeat` each, is the same target run again. Arms of one
+target are a crossed design: writer, editor, judge, re-sampling and item on one set of items. Over runs EDCT-Bench 2026
+prints mean and standard deviation, of five.
 """
 
 from collections import defaultdict
@@ -59,62 +51,6 @@ class VarianceRow(Record):
     note: str = ""
 
 
-FACTORS = ("writer", "editor", "judge")
-NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance), or none has a score."
-_TITLE = "Where the variance of CCS comes from"
-_HEADINGS = ("Target", "Source", "Levels", "Variance", "Share", "Scored", "Note", "Missing")
-_READING = (
-    "Variance components of CCS on the linear scale (MIVQUE(0)), as shares of their sum. Residual: what sources do "
-    "only together. A component from two levels describes these two and is a poor guide to others."
-)
-
-
-def rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
-    """For each data set, protocol and target a row a source; InputError where an arm has no scores."""
-    designs: dict[tuple[str, str, str], list[Arm]] = defaultdict(list)
-    for arm in dict.fromkeys(arms):
-        designs[arm.dataset, arm.protocol, material.repeats.get(arm.vlm, arm.vlm)].append(arm)
-    return [row for names, of in designs.items() for row in _rows(names, of, material)]
-
-
-def sheet(of: Sequence[VarianceRow]) -> Sheet:
-    """The table for readers."""
-    names = varying(of, ("dataset", "protocol"), ("protocol",))
-    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
-    body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
-    return Sheet("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
-
-
-def _rows(names: tuple[str, str, str], arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
-    told = [(arm, value) for arm in arms for value in values(material.of(arm), "ccs")]
-    if not told:
-        return []
-    factors = {name: [getattr(arm, name) for arm, _ in told] for name in FACTORS}
-    split = variance_split([value.value for _, value in told], factors | {"item": [value.item for _, value in told]})
-    every = [material.of(arm) for arm in arms]
-    shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
-    shared |= {"n": sum(map(n_items, every)), "n_scored": len(told)}
-    shared |= {"missing": missing(score for scores in every for score in scores)}
-    return [
-        VarianceRow.model_validate(
-            shared
-            | {"source": part.source, "levels": part.levels, "note": part.note}
-            | {"variance": rounded(part.variance), "share": rounded(part.share)}
-        )
-        for part in split
-    ]
-
-
-def _cells(row: VarianceRow) -> list[str]:
-    return [
-        *(row.target, row.source, str(row.levels), cell(row.variance), cell(row.share)),
-        *(f"{row.n_scored} of {row.n}", row.note, row.missing),
-    ]
-
-
-TABLE = Table(row=VarianceRow, rows=rows, sheet=sheet)
-
-
 class RepeatRow(Record):
     """A figure of one target over several runs of the same items (edct_repeats.csv)."""
 
@@ -150,35 +86,86 @@ class RepeatRow(Record):
     """1: the target is a built-in test model."""
 
 
+FACTORS = ("writer", "editor", "judge")
+NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance), or none has a score."
+_TITLE = "Where the variance of CCS comes from"
+_HEADINGS = ("Target", "Source", "Levels", "Variance", "Share", "Scored", "Note", "Missing")
+_READING = (
+    "Variance components of CCS on the linear scale (MIVQUE(0)), as shares of their sum. Residual: what sources do "
+    "only together. A component from two levels describes these two and is a poor guide to others."
+)
 NO_REPEAT_NOTE = "Empty: edct.tables names no target twice (under a second name in edct.vlms, with `repeat: 2`)."
 _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
-_REPEATS_TITLE = "Repeated runs: the same items once more"
-_REPEATS_HEADINGS = ("Target", "Score", "Runs", "Mean", "SD", "Range", "Scored", "Note", "Missing")
-_REPEATS_READING = (
+_RUNS_TITLE = "Repeated runs: the same items once more"
+_RUNS_HEADINGS = ("Target", "Score", "Runs", "Mean", "SD", "Range", "Scored", "Note", "Missing")
+_RUNS_READING = (
     "Mean and standard deviation over runs that differ in their seeds alone. The interval tells how far the figure "
     "moves if the same items are run again; it says nothing of other items. Range: the mean if every missing score had "
     "been 0, or 1."
 )
 
 
-def repeats_rows(arms: Sequence[Arm], material: Material) -> list[RepeatRow]:
+def variance_rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
+    """For each data set, protocol and target a row a source; InputError where an arm has no scores."""
+    designs: dict[tuple[str, str, str], list[Arm]] = defaultdict(list)
+    for arm in dict.fromkeys(arms):
+        designs[arm.dataset, arm.protocol, material.repeats.get(arm.vlm, arm.vlm)].append(arm)
+    return [row for names, of in designs.items() for row in _components(names, of, material)]
+
+
+def variance_sheet(of: Sequence[VarianceRow]) -> Sheet:
+    """The table for readers."""
+    names = varying(of, ("dataset", "protocol"), ("protocol",))
+    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
+    return Sheet("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
+
+
+def _components(names: tuple[str, str, str], arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
+    told = [(arm, value) for arm in arms for value in values(material.of(arm), "ccs")]
+    if not told:
+        return []
+    factors = {name: [getattr(arm, name) for arm, _ in told] for name in FACTORS}
+    split = variance_split([value.value for _, value in told], factors | {"item": [value.item for _, value in told]})
+    every = [material.of(arm) for arm in arms]
+    shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
+    shared |= {"n": sum(map(n_items, every)), "n_scored": len(told)}
+    shared |= {"missing": missing(score for scores in every for score in scores)}
+    return [
+        VarianceRow.model_validate(
+            shared
+            | {"source": part.source, "levels": part.levels, "note": part.note}
+            | {"variance": rounded(part.variance), "share": rounded(part.share)}
+        )
+        for part in split
+    ]
+
+
+def _cells(row: VarianceRow) -> list[str]:
+    return [
+        *(row.target, row.source, str(row.levels), cell(row.variance), cell(row.share)),
+        *(f"{row.n_scored} of {row.n}", row.note, row.missing),
+    ]
+
+
+def repeat_rows(arms: Sequence[Arm], material: Material) -> list[RepeatRow]:
     """A row for each setting and score of a target with several runs; InputError where an arm has no scores."""
     runs: dict[Arm, list[Arm]] = defaultdict(list)
     for arm in dict.fromkeys(arms):
         runs[arm.model_copy(update={"vlm": material.repeats.get(arm.vlm, arm.vlm)})].append(arm)
-    return [row for one, of in runs.items() if len(of) > 1 for row in _repeats_rows(one, of, material)]
+    return [row for one, of in runs.items() if len(of) > 1 for row in _over_runs(one, of, material)]
 
 
-def repeats_sheet(of: Sequence[RepeatRow]) -> Sheet:
+def repeat_sheet(of: Sequence[RepeatRow]) -> Sheet:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol",))
-    headings = (*(HEADINGS[name] for name in names), *_REPEATS_HEADINGS)
-    body = tuple((*(getattr(row, name) for name in names), *_repeats_cells(row)) for row in of)
-    said = (intervals(of) + _REPEATS_READING, *world_note(of)) if of else (NO_REPEAT_NOTE,)
-    return Sheet("edct_repeats", _REPEATS_TITLE, headings, body, said)
+    headings = (*(HEADINGS[name] for name in names), *_RUNS_HEADINGS)
+    body = tuple((*(getattr(row, name) for name in names), *_run_cells(row)) for row in of)
+    said = (intervals(of) + _RUNS_READING, *world_note(of)) if of else (NO_REPEAT_NOTE,)
+    return Sheet("edct_repeats", _RUNS_TITLE, headings, body, said)
 
 
-def _repeats_rows(one: Arm, arms: Sequence[Arm], material: Material) -> Iterator[RepeatRow]:
+def _over_runs(one: Arm, arms: Sequence[Arm], material: Material) -> Iterator[RepeatRow]:
     """The rows of one target under one setting."""
     rules, runs = RULES[one.protocol], [material.of(arm) for arm in arms]
     shared: Figures = {name: getattr(one, name) for name in _NAMES} | {"target": one.vlm}
@@ -205,7 +192,7 @@ def _figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures
     }
 
 
-def _repeats_cells(row: RepeatRow) -> list[str]:
+def _run_cells(row: RepeatRow) -> list[str]:
     mark = " †" if row.test_world else ""
     return [
         *(row.target + mark, row.score.replace("_", " "), str(row.runs), with_interval(row, "mean"), cell(row.sd)),
@@ -213,4 +200,5 @@ def _repeats_cells(row: RepeatRow) -> list[str]:
     ]
 
 
-REPEATS = Table(row=RepeatRow, rows=repeats_rows, sheet=repeats_sheet)
+VARIANCE = Table(row=VarianceRow, rows=variance_rows, sheet=variance_sheet)
+REPEATS = Table(row=RepeatRow, rows=repeat_rows, sheet=repeat_sheet)

@@ -1,4 +1,4 @@
-"""The data set card: what is in a training set, what it teaches, where it comes from, what it is not."""
+"""The verb that makes a training set: lines, pictures, and a card that says what is in it and what it is not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +36,8 @@ from cfeval.edct.training_set.layouts import (
 from cfeval.edct.training_set.records import Written
 
 SPLITS = {TRAIN: "train", HELD_OUT: "test"}
+Pictures = dict[str, Callable[[], Picture]]
+"""How to open pictures, by their hashes."""
 
 
 @dataclass(frozen=True)
@@ -55,31 +57,6 @@ class Made:
     seed: int
     scored: int
     left_out: int
-
-
-def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
-    """The card as Markdown; `sides` are the examples by file."""
-    import jinja2
-
-    source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
-    template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    files = [_counts(name, of) for name, of in sides.items()]
-    return str(template.render(made=made, files=files, arms=[arm_path(arm) for arm in made.arms]))
-
-
-def _counts(name: str, of: Sequence[Example]) -> dict[str, str | int]:
-    return {
-        "name": name,
-        "split": SPLITS[name],
-        "entry": entry_name(name),
-        "examples": len(of),
-        "originals": sum(one.picture == one.original for one in of),
-        "images": len({one.original for one in of}),
-    }
-
-
-Pictures = dict[str, Callable[[], Picture]]
-"""How to open pictures, by their hashes."""
 
 
 def run(
@@ -181,3 +158,24 @@ def _write(out: Path, sides: Mapping[str, Sequence[Example]], made: Made, pictur
         if made.layout == "llama-factory":
             text = dataset_info(made.teach == "contrast", [file for file in sides if sides[file]])
             (folder / "dataset_info.json").write_text(text, encoding="utf-8")
+
+
+def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
+    """The card as Markdown; `sides` are the examples by file."""
+    import jinja2
+
+    source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
+    template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    files = [_counts(name, of) for name, of in sides.items()]
+    return str(template.render(made=made, files=files, arms=[arm_path(arm) for arm in made.arms]))
+
+
+def _counts(name: str, of: Sequence[Example]) -> dict[str, str | int]:
+    return {
+        "name": name,
+        "split": SPLITS[name],
+        "entry": entry_name(name),
+        "examples": len(of),
+        "originals": sum(one.picture == one.original for one in of),
+        "images": len({one.original for one in of}),
+    }

@@ -1,6 +1,6 @@
-"""What was said about each picture, and the tests that it was put to.
+"""What there is to learn from a study, and the examples that teach it.
 
-What there is to learn from a study, and the examples that teach it.
+A study tells what was said about each picture, and the tests that it was put to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +16,10 @@ from cfeval.edct.stages.baseline import Prompts
 from cfeval.edct.training_set.records import Origin, PairProvenance, Provenance, Written
 from cfeval.edct.verification.calls import calls_of
 from cfeval.inference.prompts import fill
+
+Teach = Literal["consistent", "contrast", "written", "all"]
+LEAST_DIGITS = 8
+"""So many digits of a picture's hash name it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,56 @@ class Said:
 
 
 Trials = dict[Said, list[Trial]]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn of a conversation; the first one of the user shows the picture."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A conversation to learn; or, with `rejected`, two replies to the same turns, of which the first is the better."""
+
+    picture: str
+    original: str
+    turns: tuple[Turn, ...]
+    provenance: Provenance | PairProvenance
+    chosen: Turn | None = None
+    rejected: Turn | None = None
+
+
+def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: Iterable[Written]) -> list[Example]:
+    """The examples that teach one thing.
+
+    Args:
+        teach: consistent: conversations that stood every test. contrast: pairs of replies about the same edited image
+            that a score tells apart. written: conversations in the words of people. all: every conversation.
+        trials: what was scored, of all arms.
+        prompts: what the model was asked.
+        written: the words, for `written`.
+
+    Raises:
+        InputError: pairs are wanted from an arm of a control; words are for a picture that is not there.
+    """
+    if teach == "contrast":
+        found = _pairs(trials, prompts)
+    elif teach == "written":
+        tests = trials_of_all(trials)
+        found = (_in_words(line, tests, prompts) for line in written)
+    else:
+        found = (
+            _conversation(said, provenance(said, of), prompts)
+            for said, of in trials_of_all(trials).items()
+            if teach == "all" or all(withstood(trial.score) for trial in of)
+        )
+    distinct: dict[tuple[object, ...], Example] = {}
+    for one in found:
+        distinct.setdefault((one.picture, one.turns, one.chosen, one.rejected), one)
+    return list(distinct.values())
 
 
 def trials_of_all(trials: Iterable[Trial]) -> Trials:
@@ -134,61 +188,6 @@ def _calls(trial: Trial) -> Iterator[str]:
     for record in (trial.told, trial.made, trial.check):
         yield from calls_of(record)
     yield from trial.judged
-
-
-Teach = Literal["consistent", "contrast", "written", "all"]
-LEAST_DIGITS = 8
-"""So many digits of a picture's hash name it."""
-
-
-@dataclass(frozen=True)
-class Turn:
-    """A turn of a conversation; the first one of the user shows the picture."""
-
-    role: Literal["user", "assistant"]
-    text: str
-
-
-@dataclass(frozen=True)
-class Example:
-    """A conversation to learn; or, with `rejected`, two replies to the same turns, of which the first is the better."""
-
-    picture: str
-    original: str
-    turns: tuple[Turn, ...]
-    provenance: Provenance | PairProvenance
-    chosen: Turn | None = None
-    rejected: Turn | None = None
-
-
-def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: Iterable[Written]) -> list[Example]:
-    """The examples that teach one thing.
-
-    Args:
-        teach: consistent: conversations that stood every test. contrast: pairs of replies about the same edited image
-            that a score tells apart. written: conversations in the words of people. all: every conversation.
-        trials: what was scored, of all arms.
-        prompts: what the model was asked.
-        written: the words, for `written`.
-
-    Raises:
-        InputError: pairs are wanted from an arm of a control; words are for a picture that is not there.
-    """
-    if teach == "contrast":
-        found = _pairs(trials, prompts)
-    elif teach == "written":
-        tests = trials_of_all(trials)
-        found = (_in_words(line, tests, prompts) for line in written)
-    else:
-        found = (
-            _conversation(said, provenance(said, of), prompts)
-            for said, of in trials_of_all(trials).items()
-            if teach == "all" or all(withstood(trial.score) for trial in of)
-        )
-    distinct: dict[tuple[object, ...], Example] = {}
-    for one in found:
-        distinct.setdefault((one.picture, one.turns, one.chosen, one.rejected), one)
-    return list(distinct.values())
 
 
 def _conversation(said: Said, source: Provenance, prompts: Prompts) -> Example:

@@ -1,11 +1,11 @@
-"""Lines of a training set, in the layouts that trainers read.
+"""Lines of a training set, in the layouts that trainers read; and which examples are held out.
 
 trl            TRL and all that follow it: a message's content is a list of parts `image` and `text`, the pictures stand
                in the column `images`; pairs have `prompt`, `chosen` and `rejected`.
 llama-factory  LLaMA-Factory's `sharegpt` with OpenAI's names: a message's content is a text in which `<image>` stands
                for the picture; pairs have `messages`, and one message each in `chosen` and `rejected`.
 
-Which examples are held out: all that share an image, whole or edited, stand on one side.
+Of those held out, all that share an image, whole or edited, stand on one side.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
-"""Do the stored calls that records name say what the records say?
+"""Do the stored calls and the pictures that records name say what the records say?
 
 The key of a call is the hash of what was asked, pictures by their hashes in it. So a call that asks about the picture,
-and holds the text of the record before and that of the record itself, ties the three together.
-
-Are the pictures that records name there, and are they the ones that the records were written for?
+and holds the text of the record before and that of the record itself, ties the three together. Pictures must be there,
+and be the ones that the records were written for.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""A line of the evidence chain that an auditor keeps (`cfeval edct verify --out`).
-
-One link of the chain, and the records of an arm between which the links are.
-"""
+"""Links of the evidence chain, the records of an arm between which they are, and a line as an auditor keeps it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,36 +7,6 @@ from typing import Any
 from cfeval.core.records import ItemId, Record, Sha256, Status
 from cfeval.datasets.sample import Sample
 from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
-
-
-class ChainLine(Arm):
-    """Everything behind one score, by SHA-256.
-
-    `image` and `edited` are picture files. A stage's field is the hash of its record as a JSONL line (keys sorted,
-    UTF-8, with the line end); the record names pictures and calls by hash in turn.
-    """
-
-    id: ItemId
-    edit: int
-    status: Status
-    image: Sha256
-    sample: Sha256
-    baseline: Sha256
-    instruction: Sha256
-    edited: Sha256 | None
-    """None where the edit failed."""
-    counterfactual: Sha256
-    check: Sha256
-    requery: Sha256
-    verdict: Sha256
-    score: Sha256
-    pictures: tuple[Sha256, ...] = ()
-    """The pictures of attempts and checks: rejected edits, masks, heat maps."""
-    calls: tuple[Sha256, ...] = ()
-    """The calls to models outside: keys of the response store, each the hash of what was asked."""
-    head: Sha256
-    """The hash of this line without its head, after the head of the line before: the last one stands for all."""
-
 
 Key = tuple[str, int]
 """An item and the number of its edit; 0 before there are edits."""
@@ -77,3 +44,32 @@ def key_of(record: Any) -> Key:
 def links(stage: str, record: Record, *faults: str) -> Iterator[Link]:
     """A link for each of the faults, empty texts included."""
     return (Link(stage, key_of(record), fault) for fault in faults)
+
+
+class ChainLine(Arm):
+    """Everything behind one score, by SHA-256.
+
+    `image` and `edited` are picture files. A stage's field is the hash of its record as a JSONL line (keys sorted,
+    UTF-8, with the line end); the record names pictures and calls by hash in turn.
+    """
+
+    id: ItemId
+    edit: int
+    status: Status
+    image: Sha256
+    sample: Sha256
+    baseline: Sha256
+    instruction: Sha256
+    edited: Sha256 | None
+    """None where the edit failed."""
+    counterfactual: Sha256
+    check: Sha256
+    requery: Sha256
+    verdict: Sha256
+    score: Sha256
+    pictures: tuple[Sha256, ...] = ()
+    """The pictures of attempts and checks: rejected edits, masks, heat maps."""
+    calls: tuple[Sha256, ...] = ()
+    """The calls to models outside: keys of the response store, each the hash of what was asked."""
+    head: Sha256
+    """The hash of this line without its head, after the head of the line before: the last one stands for all."""

@@ -1,6 +1,6 @@
 """Do the records of each stage follow from those of the stage before: items and edits, statuses, pictures, scores?
 
-Does a score follow from verdict, check and answers? Everything is computed anew (EDCT 2025, Section 3).
+Whether a score follows from verdict, check and answers is computed anew (EDCT 2025, Section 3).
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """Turns requests into what a model takes: the chat template filled in, images beside, prompts padded on the left.
 
-Limits on the pixels of an image: the processor's own where it has them, else kept by resizing beforehand.
+Limits on the pixels of an image are the processor's own where it has them, else kept by resizing beforehand.
 """
 
 import math
@@ -15,6 +15,10 @@ from cfeval.core.errors import BackendError
 from cfeval.core.images import Picture
 from cfeval.inference.chat import ChatRequest, Turn
 from cfeval.inference.local.libraries import first_line, quiet
+
+_PIXELS_A_TOKEN = 28 * 28
+_LETTERS_A_TOKEN = 4
+_PROBE = (Turn("user", "first words"), Turn("assistant", "second words"), Turn("user", "third words"))
 
 
 @dataclass(frozen=True)
@@ -61,11 +65,6 @@ def fitted(image: Image.Image, limits: Limits) -> Image.Image:
     else:
         return image
     return image.resize(size, Image.Resampling.BICUBIC)
-
-
-_PIXELS_A_TOKEN = 28 * 28
-_LETTERS_A_TOKEN = 4
-_PROBE = (Turn("user", "first words"), Turn("assistant", "second words"), Turn("user", "third words"))
 
 
 class UnusableRequestError(Exception):

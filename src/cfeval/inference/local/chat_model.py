@@ -1,6 +1,6 @@
 """A loaded checkpoint as a chat model: requests in batches, each reply drawn with its own seed.
 
-Chooses the next token of every row of a batch on its own: a row's tokens follow from its scores and its seed.
+The next token of every row of a batch is chosen on its own: a row's tokens follow from its scores and its seed.
 """
 
 from collections.abc import Iterator, Sequence

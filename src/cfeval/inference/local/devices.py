@@ -1,7 +1,4 @@
-"""Devices that a model can compute on, the types of its numbers, and how much memory there is.
-
-Memory that runs out: how it shows, how it is given back, and what the user is told.
-"""
+"""Devices that a model can compute on, the types of its numbers, and memory: how much there is, what if it runs out."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +10,8 @@ DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 """What a device can be called; auto: a GPU where there is one."""
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 """What the type of a model's numbers can be called."""
+_MARKS = ("out of memory", "can't allocate memory", "ALLOC_FAILED")
+"""Torch has an error of its own for a full GPU, but not for all GPUs and not for the host's memory."""
 
 
 def chosen(device: str) -> str:
@@ -51,10 +50,6 @@ def memory_together() -> int:
     import torch
 
     return memory("cpu") + sum(memory(f"cuda:{number}") for number in range(torch.cuda.device_count()))
-
-
-_MARKS = ("out of memory", "can't allocate memory", "ALLOC_FAILED")
-"""Torch has an error of its own for a full GPU, but not for all GPUs and not for the host's memory."""
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -1,9 +1,8 @@
-"""Models on the Hugging Face hub: fetched into the hub's cache on this machine, and used from there.
+"""Checkpoints: a folder on this machine or a name on the Hugging Face hub, found and looked through, never loaded.
 
-The hub is asked a question with a short time limit first: its client repeats a download that fails for half a minute,
-but not a question. Where that is not answered, a copy in the cache is as good.
-
-A checkpoint: a folder on this machine or a name on the Hugging Face hub, found and looked through, never loaded.
+What is on the hub is fetched into its cache on this machine, and used from there. The hub is asked a question with a
+short time limit first: its client repeats a download that fails for half a minute, but not a question. Where that is
+not answered, a copy in the cache is as good.
 """
 
 from collections.abc import Callable, Iterator, Sequence

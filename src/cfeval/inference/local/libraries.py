@@ -1,11 +1,4 @@
-"""Packages that only some settings need.
-
-Errors of other libraries, told in one line.
-
-Keeps the libraries' notes off the console: what matters to the user is said by cfeval, in one line.
-
-The options that every local model has.
-"""
+"""The libraries that run local models: which are needed, their notes kept quiet, their errors told in one line."""
 
 import warnings
 from collections.abc import Iterable, Iterator
@@ -21,6 +14,17 @@ from pydantic import Field
 from cfeval.core.errors import BackendError
 from cfeval.core.registry import PluginOptions
 from cfeval.inference.local.devices import DEVICE
+
+
+class LocalOptions(PluginOptions):
+    """Which model, and where it computes."""
+
+    model: str = Field(min_length=1)
+    """A folder with a checkpoint, or a name on the Hugging Face hub (owner/name)."""
+    revision: str = ""
+    """Branch, tag or commit on the hub, of which only a commit never changes; empty: the main branch."""
+    device: str = Field("auto", pattern=DEVICE)
+    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
 
 
 class Package(NamedTuple):
@@ -77,14 +81,3 @@ def quiet(*libraries: str) -> Iterator[None]:
                 restored.callback(logging.enable_progress_bar)
                 logging.disable_progress_bar()
         yield
-
-
-class LocalOptions(PluginOptions):
-    """Which model, and where it computes."""
-
-    model: str = Field(min_length=1)
-    """A folder with a checkpoint, or a name on the Hugging Face hub (owner/name)."""
-    revision: str = ""
-    """Branch, tag or commit on the hub, of which only a commit never changes; empty: the main branch."""
-    device: str = Field("auto", pattern=DEVICE)
-    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""

@@ -1,11 +1,6 @@
-"""Models of the transformers library that look at pictures and do not talk: found, checked, loaded.
+"""Checkpoints of the transformers library: what can be said before any weight is read, and how they are loaded.
 
-What can be said about a local model in seconds, before any weight is read: for `cfeval doctor`.
-
-A plug-in is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
-
-Every hook but `build` has a default that follows from the fields, so that a plug-in says only what is special. What is
-built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
+Chat models are checked here and loaded by `cfeval.inference.local.chat_loading`; those that look and do not talk, here.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -22,7 +17,10 @@ from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import LocalOptions, Package, check_packages, first_line, quiet
 from cfeval.inference.local.weights import weights_fault, weights_size
 
+SMALLER = "set device: cpu, or take a smaller model or a larger machine"
+"""What to do where the weights do not fit."""
 _GIB = 2**30
+_HOW = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
 
 
 class Room(NamedTuple):
@@ -32,59 +30,6 @@ class Room(NamedTuple):
     place: str
     memory: int
     advice: str
-
-
-def findings(
-    checkpoint: Checkpoint, packages: Iterable[Package], room: Callable[[], Room], size: Callable[[Path], int]
-) -> Generator[Diagnostic, None, bool]:
-    """Packages that are lacking, device, checkpoint, memory; returns whether the checkpoint is fine.
-
-    Args:
-        checkpoint: the model's.
-        packages: those that not every setting needs.
-        room: BackendError where there is no such device.
-        size: bytes that the weights in a folder will take.
-    """
-    there = None
-    try:
-        check_packages(packages)
-        there = room()
-        slow = ", which takes minutes an item with models of billions of weights" if there.device == "cpu" else ""
-        yield Diagnostic(True, f"computes on {there.device}{slow}")
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-    try:
-        folder = checkpoint.here()
-    except CfevalError as error:
-        yield Diagnostic(False, str(error))
-        return False
-    yield Diagnostic(True, checkpoint.about(folder))
-    if there and folder:
-        need = size(folder)  # of the weights alone; what is computed needs some more
-        place = "the host" if there.place == "cpu" else there.place
-        text = f"the weights of '{checkpoint.name(folder)}' take {_gib(need)} of memory, {place} has "
-        fine = need < there.memory
-        yield Diagnostic(fine, f"{text}{_gib(there.memory)}" + ("" if fine else f"; {there.advice}"))
-    return True
-
-
-def finding(check: Callable[[], str]) -> Diagnostic:
-    """What a check says: its line, or that of its error."""
-    try:
-        return Diagnostic(True, check())
-    except CfevalError as error:
-        return Diagnostic(False, str(error))
-
-
-def _gib(size: int) -> str:
-    return f"{size / _GIB:.1f} GiB"
-
-
-SMALLER = "set device: cpu, or take a smaller model or a larger machine"
-"""What to do where the weights do not fit."""
-
-
-_HOW = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
 
 
 @dataclass(frozen=True)
@@ -148,6 +93,48 @@ def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoPr
     return Loaded(processor, model.eval().to(device), device)
 
 
+def findings(
+    checkpoint: Checkpoint, packages: Iterable[Package], room: Callable[[], Room], size: Callable[[Path], int]
+) -> Generator[Diagnostic, None, bool]:
+    """Packages that are lacking, device, checkpoint, memory; returns whether the checkpoint is fine.
+
+    Args:
+        checkpoint: the model's.
+        packages: those that not every setting needs.
+        room: BackendError where there is no such device.
+        size: bytes that the weights in a folder will take.
+    """
+    there = None
+    try:
+        check_packages(packages)
+        there = room()
+        slow = ", which takes minutes an item with models of billions of weights" if there.device == "cpu" else ""
+        yield Diagnostic(True, f"computes on {there.device}{slow}")
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+    try:
+        folder = checkpoint.here()
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+        return False
+    yield Diagnostic(True, checkpoint.about(folder))
+    if there and folder:
+        need = size(folder)  # of the weights alone; what is computed needs some more
+        place = "the host" if there.place == "cpu" else there.place
+        text = f"the weights of '{checkpoint.name(folder)}' take {_gib(need)} of memory, {place} has "
+        fine = need < there.memory
+        yield Diagnostic(fine, f"{text}{_gib(there.memory)}" + ("" if fine else f"; {there.advice}"))
+    return True
+
+
+def finding(check: Callable[[], str]) -> Diagnostic:
+    """What a check says: its line, or that of its error."""
+    try:
+        return Diagnostic(True, check())
+    except CfevalError as error:
+        return Diagnostic(False, str(error))
+
+
 def examine(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterator[Diagnostic]:
     """What can be said about a model before any weight is read: device, checkpoint, memory, kind."""
 
@@ -157,6 +144,10 @@ def examine(checkpoint: Checkpoint, kinds: Sequence[str], device: str) -> Iterat
 
     if (yield from findings(checkpoint, (), room, lambda folder: weights_size(folder, "float32"))):
         yield finding(lambda: f"a checkpoint of {check_kind(checkpoint, kinds)}")
+
+
+def _gib(size: int) -> str:
+    return f"{size / _GIB:.1f} GiB"
 
 
 class LocalPlugin(Plugin, LocalOptions):

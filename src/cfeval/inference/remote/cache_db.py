@@ -1,6 +1,6 @@
-"""The SQLite file behind the response store: made, opened, and what SQLite says about it in one line.
+"""The SQLite file behind the response store: how it is made and opened, and the rows that lie in it and in an export.
 
-A row of the response store, as it lies in the file and in an export; and what may be wrong with it.
+What SQLite says about the file is told in one line; so is what may be wrong with a row.
 """
 
 import hashlib

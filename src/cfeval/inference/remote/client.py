@@ -1,7 +1,4 @@
-"""A call in, a reply out: from the store, or sent, retried, paid for and stored.
-
-The attempts at one call: when another is made, how long it waits, and when it is given up.
-"""
+"""A call in, a reply out: from the store, or sent, retried, paid for and stored."""
 
 import asyncio
 import random
@@ -28,6 +25,10 @@ from cfeval.inference.remote.settings import Meter
 T = TypeVar("T")
 _BACK_OFF = 0.5
 _LONGEST_BACK_OFF = 30.0
+ALIKE = 3
+"""So many calls that fail alike for no reason of their own, before any went well, end the run."""
+_LOOK = 0.2
+"""Seconds between two looks at a call that another job is at."""
 
 
 @dataclass
@@ -121,12 +122,6 @@ Work = Callable[[Attempts], Awaitable[Reply | Fault]]
 def _given_up(fault: Fault, why: str) -> Fault:
     reason = f"{fault.reason}; given up: {why}"
     return replace(fault, reaction=Reaction.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
-
-
-ALIKE = 3
-"""So many calls that fail alike for no reason of their own, before any went well, end the run."""
-_LOOK = 0.2
-"""Seconds between two looks at a call that another job is at."""
 
 
 class _Lane:

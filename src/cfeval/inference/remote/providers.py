@@ -1,9 +1,7 @@
-"""Which parameters a provider of the OpenAI chat protocol takes, and where it is.
+"""Which parameters a provider of the OpenAI chat protocol takes, where it is, and what it says before a run.
 
 Each rejects, or silently drops, what others need: Gemini's compatible path refuses `seed` with HTTP 400, newer OpenAI
 models know `max_completion_tokens` only, OpenRouter drops what the chosen host does not support unless told not to.
-
-What a server says about address, key and model before anything is spent; for `cfeval doctor`.
 """
 
 import asyncio
@@ -20,6 +18,8 @@ from cfeval.inference.remote.openai_api import same_model
 
 T = TypeVar("T")
 ProviderName = Literal["openai", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]
+SECONDS = 8.0
+"""How long a server may take to answer what is asked before a run."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,6 @@ def checked_base_url(value: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("base_url must hold no user, password, query or fragment; keys come by key_env")
     return value.rstrip("/")
-
-
-SECONDS = 8.0
-"""How long a server may take to answer."""
 
 
 def get(where: Endpoint, path: str) -> Any | Fault:

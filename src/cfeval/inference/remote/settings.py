@@ -1,6 +1,6 @@
-"""How calls travel. The settings come by the environment, because nothing that a job makes depends on them.
+"""How calls travel, and how far those of a job are, on stderr: done, stored, in flight, waiting, tokens, cost.
 
-How far the calls of a job are, on stderr: done, from the store, in flight, waiting, tokens, cost.
+The settings come by the environment, because nothing that a job makes depends on them.
 """
 
 import os
@@ -22,6 +22,11 @@ from cfeval.inference.remote.request import Reply, Usage
 
 VARIABLE = "CFEVAL_CALLS"
 """Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""
+EVERY = 5.0
+"""Seconds between two lines of a meter."""
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
+]
 
 
 def settings() -> Calls:
@@ -43,12 +48,19 @@ def use(calls: Calls) -> None:
     os.environ[VARIABLE] = calls.model_dump_json()
 
 
-EVERY = 5.0
-"""Seconds between lines."""
+def heed(offline: bool) -> None:
+    """Let the response store alone answer, if that is asked for.
+
+    The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
+    calls travel: no result depends on it.
+    """
+    if offline:
+        settings = import_module("cfeval.inference.remote.settings")
+        settings.use(settings.settings().model_copy(update={"offline": True}))
 
 
 class Meter:
-    """Counts; see the module."""
+    """Counts the calls of a job, and says now and then how far they are."""
 
     def __init__(self) -> None:
         self.stored = self.done = self.failed = self.flying = self.pausing = self.tokens = self.shrunk = 0
@@ -111,19 +123,3 @@ class Meter:
             over.set()
             talker.join()
             print(self.line(), file=sys.stderr, flush=True)
-
-
-Offline = Annotated[
-    bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
-]
-
-
-def heed(offline: bool) -> None:
-    """Let the response store alone answer, if that is asked for.
-
-    The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
-    calls travel: no result depends on it.
-    """
-    if offline:
-        settings = import_module("cfeval.inference.remote.settings")
-        settings.use(settings.settings().model_copy(update={"offline": True}))

@@ -1,8 +1,7 @@
 """Accepts an edit whose changes lie where they should (EDCT-Bench 2026); the two shares are the paper's.
 
-Pictures that show what the gate saw: the mask, and where and how strongly pixels changed.
-
-They are evidence to look at and are kept for every attempt, so large ones are drawn smaller.
+Pictures show what the gate saw: the mask, and where and how strongly pixels changed. They are evidence to look at and
+are kept for every attempt, so large ones are drawn smaller.
 """
 
 from dataclasses import dataclass
@@ -16,6 +15,12 @@ from cfeval.core.registry import PluginOptions
 from cfeval.edct.plugins.edit_localisation.change_map import Comparison
 
 Mask = npt.NDArray[np.bool_]
+_LONGEST = 512
+"""Pixels of the longer side, at most."""
+_BRIGHTEST = 3.0
+"""The strength of change that has the brightest color; one over 1 counts as changed."""
+_NOT_SHARED = (40, 60, 160)
+"""The color of pixels that only one of the pictures has."""
 
 
 class Limits(PluginOptions):
@@ -71,14 +76,6 @@ def decide(found: Shares, limits: Limits) -> tuple[bool | None, str]:
     if found.outside >= limits.outside:
         faults.append(f"{found.outside:.1%} of what is beside the mask changed, and under {limits.outside:.0%} may")
     return not faults, "; ".join(faults)
-
-
-_LONGEST = 512
-"""Pixels of the longer side, at most."""
-_BRIGHTEST = 3.0
-"""The strength of change that has the brightest color; one over 1 counts as changed."""
-_NOT_SHARED = (40, 60, 160)
-"""The color of pixels that only one of the pictures has."""
 
 
 def mask_picture(mask: Mask, width: int, height: int) -> Picture:

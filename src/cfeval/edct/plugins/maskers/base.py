@@ -1,9 +1,8 @@
 """What every masker offers, and how those that look for a text in a picture go about it.
 
-What an instruction does, and to what: (ADD | MODIFY | REMOVE, target) (EDCT-Bench 2026).
-
-The first words decide, after `Change:`, `please` and the like: a verb of adding, a verb of removing, and everything
-else modifies. The target is the concept.
+What an instruction does, and to what: (ADD | MODIFY | REMOVE, target) (EDCT-Bench 2026). The first words decide, after
+`Change:`, `please` and the like: a verb of adding, a verb of removing, and everything else modifies. The target is the
+concept.
 """
 
 import re

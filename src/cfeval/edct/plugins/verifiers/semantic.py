@@ -1,10 +1,8 @@
-"""A verifier that is any chat model with eyes: is the edit to be seen, and nothing else changed?
+"""A verifier that is any chat model with eyes: is the edit to be seen, and nothing else changed? Under any protocol.
 
 It is shown both images in one picture, side by side or one above the other, whichever is nearer to a square: every
 model takes one picture, not every model takes two. A model that shrinks large pictures sees each image at about half
 its resolution.
-
-What a model says that looks at an edit, under any protocol: was it made, and was everything else kept?
 """
 
 from collections.abc import Sequence
@@ -23,6 +21,10 @@ from cfeval.inference.prompts import Form, Heard, Question, ask, question
 
 FOLDER = "verification"
 """Of the prompts."""
+PLACEHOLDERS = ("first", "second", "instruction")
+_BAND = 0.02
+"""Width of the band between the images, as a share of the longer side."""
+_GRAY = 128
 SCHEMA = object_schema(analysis=TEXT, made=BIT, kept=BIT)
 """A reply; the analysis comes first, so that the scores follow from it."""
 
@@ -41,11 +43,7 @@ def read_sight(text: str) -> Sight | None:
     return last_verdict(text, Sight, "01")
 
 
-PLACEHOLDERS = ("first", "second", "instruction")
 FORM = Form(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
-_BAND = 0.02
-"""Width of the band between the images, as a share of the longer side."""
-_GRAY = 128
 
 
 class Plugin(prompts.ChatPlugin):
