@@ -90,8 +90,7 @@ FATAL_IN = (
     "cfeval.vce.contact_sheet_cli:run",
     "cfeval.vce.files:views_of",
     "cfeval.vce.stages.counterfactuals:run",
-    "cfeval.vce.stages.targets:find",
-    "cfeval.vce.stages.targets:load",
+    "cfeval.vce.wordnet",
 )
 """Modules, packages and `module:name` where `InputError` ends a run too: what the command line says of arguments.
 
