@@ -98,9 +98,7 @@ EDITS = (
     ),
     Edit("the diffusion editor", f"{_CODE}/testbed/plugins/editors_diffusion.py", ":.4f}", ":.3f}"),
     Edit("the prompt that asks for a reason", f"{_CODE}/edct/prompts/conversation/explain.md", "", "Be brief.\n"),
-    Edit(
-        "the chat plug-in of test models", f"{_CODE}/testbed/plugins/chat_world.py", "mixture {item}", "of {item}"
-    ),
+    Edit("the chat plug-in of test models", f"{_CODE}/testbed/plugins/chat_world.py", "mixture {item}", "of {item}"),
     Edit("the weights of the test models", "data/models/vlm.safetensors", "", "0"),
     Edit("the denoiser's weights", "data/models/cell-denoiser.safetensors", "", "0"),
     Edit("how C-VQA answers are compared", f"{_CODE}/cvqa/stages/scores.py", "if order and letter in", "if letter in"),
