@@ -1,1 +1,1 @@
-"""Files in and out: every reader names the place of a fault, every writer is atomic."""
+"""What every study rests on: files, images and records, plug-ins, and what results are made from."""

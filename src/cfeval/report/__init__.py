@@ -1,1 +1,1 @@
-""""""
+"""How tables, figures and pages look, whatever study they are of."""

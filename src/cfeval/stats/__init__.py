@@ -1,1 +1,1 @@
-""""""
+"""Estimates with their intervals, and tests; no study's own."""

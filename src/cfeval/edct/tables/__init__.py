@@ -1,4 +1,4 @@
-"""The tables of edct by name, in the order of the report, and the figures that `dvc metrics` shows."""
+"""The tables of edct by name, in the order of the report. An empty cell: there is no such figure."""
 
 from collections.abc import Mapping
 

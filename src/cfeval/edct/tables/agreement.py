@@ -2,8 +2,6 @@
 
 Judges may differ in what they are, in what they see (the texts, or the edited image), in the order of what they are
 shown or in the wording of their prompt; whatever it is, `1 − agreement` is how often it flips a verdict.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
 """
 
 from collections import defaultdict

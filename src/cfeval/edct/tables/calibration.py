@@ -2,8 +2,6 @@
 
 CCS should equal (1 − p) · CCS of the target with p = 0, all else equal, while accuracy says nothing. Scores of the two
 protocols stand side by side, never in one column.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
 """Targets compared two at a time on the same items: paired, clustered by image, adjusted over the whole table.
 
 Neither paper compares its targets so; both print intervals of each alone, which answer another question.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
 """
 
 from collections import defaultdict

@@ -10,8 +10,6 @@ CCS asks whether what an explanation cites matters. Two things it cannot tell:
 
 Limits: a few uncited things an item are edited, not all, so that completeness is an upper bound of what it estimates;
 an uncited cause that the edit leaves in force goes unseen; and an answer may move because the edit was spoiled.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,6 @@
 
 A row a setting (protocol, editor, judge). Compare the rows that differ in one name: an editor with and without its
 gate, a judge with the panel it sits on, `error` with `error_corrected`, one protocol with the other.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
 """
 
 from collections.abc import Sequence

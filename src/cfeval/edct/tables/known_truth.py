@@ -2,8 +2,6 @@
 
 The error of a judge is measured on one half of the images and the correction applied to the other half, so that neither
 sees the other's chance.
-
-The rows of the edct study's tables. Figures are plain numbers in [0, 1]; an empty cell: there is no such figure.
 """
 
 from collections import defaultdict

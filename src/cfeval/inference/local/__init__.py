@@ -1,1 +1,1 @@
-""""""
+"""Models on this machine: found, checked, loaded and asked."""

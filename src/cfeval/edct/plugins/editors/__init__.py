@@ -1,1 +1,1 @@
-""""""
+"""Editors: an image and an instruction → the counterfactual."""

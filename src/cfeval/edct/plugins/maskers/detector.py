@@ -1,8 +1,4 @@
-"""An open-vocabulary detector, and SAM 2 for the outline (EDCT-Bench 2026; there the detector is Moondream 3).
-
-Detectors: Grounding DINO (Liu et al. 2023) and OWLv2 (Minderer et al. 2023), as transformers has them. The segmenter:
-SAM 2 (Ravi et al. 2024), asked for what is in the box; without one the box itself is the mask.
-"""
+"""Finds the target by an open-vocabulary detector and outlines it by SAM 2; see `cfeval.inference.local.detector`."""
 
 from collections.abc import Iterator
 
