@@ -273,9 +273,9 @@ def stages_of(params: dict[str, Any]) -> str:
 def offer(root: Path, family: str, name: str, source: str) -> None:
     """Add a plug-in to a study's copy of the code, and a distribution that offers it."""
     (root / f"src/cfeval/testbed/plugins/{family}_{name}.py").write_text(source)
-    about = root / f"src/{name}-0.dist-info"
+    about = root / f"src/{family}_{name}-0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {family}-{name}\nVersion: 0\n")
     (about / "entry_points.txt").write_text(
         f"[cfeval.{family}]\n{name} = cfeval.testbed.plugins.{family}_{name}:Plugin\n"
     )
