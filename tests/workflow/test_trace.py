@@ -88,8 +88,8 @@ SMALL: dict[str, Any] = {
 }
 PLUGINS = {point.module for point in distribution("cfeval").entry_points if point.group.startswith("cfeval.")}
 CALLBACKS = {
-    *(("cfeval.core.cli_options", name) for name in ("_writable", "_file", "_known_protocol")),
-    ("cfeval.core.cli_options", "writable"),
+    *(("cfeval.core.cli_options", name) for name in ("writable", "existing")),
+    ("cfeval.edct.files", "_known_protocol"),
     ("cfeval.core.files", "ensure_writable"),
 }
 """What the command line asks of an option before a stage begins: a bad one ends the command."""
