@@ -26,7 +26,7 @@ from bench.table import Table
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.records import Status
-from cfeval.inference.chat import ChatReply, ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.settings import use
 
 CALLS = 500
@@ -64,7 +64,7 @@ def faults(server: Remote, folder: Path) -> tuple[Met, Ends, Ends]:
     """The calls of cfeval and those of the bare client, in that order."""
     kinds = [row for row in FAULTS.values() if _plays(row)]
     script = _spread(kinds)
-    requests = [ChatRequest(f"i{n}", (Turn("user", f"Item {n}?"),), n) for n in range(CALLS)]
+    requests = [ChatRequest(f"i{n}", (ChatMessage("user", f"Item {n}?"),), n) for n in range(CALLS)]
     healthy = [reply.text for reply in _ask(server, folder / "healthy.sqlite", requests)]
     healthy_bare = asyncio.run(_bare(server, requests))
     server.steer("reset")

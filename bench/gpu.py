@@ -27,7 +27,7 @@ from bench.table import Found, Table, machine
 from cfeval.core import registry
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import EditRequest
-from cfeval.inference.chat import ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatRequest
 
 PROMPT_TOKENS = 512
 """Of T5, to which the pipeline pads."""
@@ -210,7 +210,7 @@ def picture(side: int) -> Picture:
 
 def _request(number: int, side: int) -> ChatRequest:
     return ChatRequest(
-        str(number), (Turn("user", "What is in the picture, and how do you know?", picture(side)),), number
+        str(number), (ChatMessage("user", "What is in the picture, and how do you know?", picture(side)),), number
     )
 
 

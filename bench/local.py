@@ -24,7 +24,7 @@ from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
 from cfeval.core.images import Picture
-from cfeval.inference.chat import ChatModel, ChatRequest, Dialogue, Turn, hold
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest, Dialogue, run_dialogues
 
 BATCHES, ITEMS, TOKENS, REPEATS = (1, 2, 4, 8, 16), 16, 16, 2
 WORDS = ("color", "shape", "circle", "background", "picture", "left", "right", "large", "small", "many")
@@ -60,18 +60,18 @@ def measured(path: Path, size: QwenSize, batches: Sequence[int], items: int, tok
 
 def _hold(model: ChatModel, pictures: Sequence[Picture], turns: int) -> Replies:
     """The replies to every item."""
-    return hold(model, [_dialogue(number, picture, turns) for number, picture in enumerate(pictures)])
+    return run_dialogues(model, [_dialogue(number, picture, turns) for number, picture in enumerate(pictures)])
 
 
 def _dialogue(number: int, picture: Picture, turns: int) -> Dialogue[tuple[str, ...]]:
     """A question about the picture; then, in the same conversation, why."""
     about = " ".join(WORDS[(number + n) % len(WORDS)] for n in range(2 + number % 5))
-    conversation = (Turn("user", f"Which {about} do you see?", picture),)
+    conversation = (ChatMessage("user", f"Which {about} do you see?", picture),)
     replies = []
     for turn in range(turns):
         reply = yield ChatRequest(str(number), conversation, seed=number)
         replies.append(reply.text)
-        conversation += (Turn("assistant", reply.text), Turn("user", f"Why? Tell me once more: {turn}."))
+        conversation += (ChatMessage("assistant", reply.text), ChatMessage("user", f"Why? Tell me once more: {turn}."))
     return tuple(replies)
 
 

@@ -23,7 +23,7 @@ from cfeval.edct.config import FAMILIES
 from cfeval.edct.records import Arm
 from cfeval.edct.tables import arms as edct_table1
 from cfeval.edct.tables import arms as edct_table2
-from cfeval.edct.tables.scores import Material, Published
+from cfeval.edct.tables.scores import Published, TableData
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
 from cfeval.vce.models.class_names import imagenet
@@ -152,7 +152,7 @@ def test_the_command_of_an_overlay_names_the_files_it_needs(name: str) -> None:
     assert re.search(rf"snakemake --cores 2 --configfile\s+(# )?{files}( -- (vce|cvqa))?$", text, re.MULTILINE)
 
 
-def with_paper(arms: Sequence[Arm]) -> Material:
+def with_paper(arms: Sequence[Arm]) -> TableData:
     """An item of each arm, and the paper's figures."""
     return made_of([score(arm, "a") for arm in arms], published=read_csv(PAPER, Published))
 

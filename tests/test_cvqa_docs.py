@@ -66,11 +66,11 @@ def test_an_overlay_in_the_docs_of_cvqa_is_sound(block: str) -> None:
 @pytest.mark.parametrize(
     ("start", "kind"),
     [
-        ("questions", records.Pair),
+        ("questions", records.QuestionPair),
         ("drafts", records.Draft),
         ("reviews", records.Review),
         ("fates", records.CvqaBuild),
-        ("answers", records.Said),
+        ("answers", records.Answer),
         ("scores", records.CvqaScore),
     ],
 )

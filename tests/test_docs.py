@@ -15,7 +15,7 @@ from cfeval.config import merged, parse, read
 from cfeval.core import registry
 from cfeval.core.config import Spec
 from cfeval.core.errors import ParamsError
-from cfeval.core.records import Outcome, Record
+from cfeval.core.records import Record, StageResult
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES
@@ -51,7 +51,7 @@ SHOWN = (
 TABLE_PAGES = {"edct": "docs/tables.md", "vce": "docs/vce-tables.md", "cvqa": "docs/cvqa-tables.md"}
 OWN = "workflow/params/mine.yaml"
 """The overlay that a reader writes."""
-SHARED = {"id", "edit", *Outcome.model_fields}
+SHARED = {"id", "edit", *StageResult.model_fields}
 
 
 def row(start: str, page: str = "README.md") -> str:

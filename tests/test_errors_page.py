@@ -19,7 +19,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.shards import file_pictured
 from cfeval.datasets.sample import RawSample, file_samples
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from cfeval.vce.records import SourceImage
 from tests.conftest import Run
@@ -139,7 +139,7 @@ def no_database(desk: Desk) -> str:
 
 
 def newer_store(desk: Desk) -> str:
-    Store(desk.folder / "calls.sqlite").close()
+    ResponseCache(desk.folder / "calls.sqlite").close()
     with sqlite3.connect(desk.folder / "calls.sqlite") as database:
         database.execute("PRAGMA user_version = 99")
     database.close()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.edct.interfaces import Bit, Judge, JudgeReply, JudgeRequest
+from cfeval.core.records import Binary
+from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import RULES
 
 
@@ -40,6 +41,6 @@ class Overlap:
         scores = dict(zip(rules.scores, (answer, explanation), strict=True))
         return JudgeReply(scores, grade_reason="word overlap gives no grade" if rules.graded else "")
 
-    def _changed(self, before: str, after: str) -> Bit:
+    def _changed(self, before: str, after: str) -> Binary:
         one, other = (set(re.findall(r"\w+", text.lower())) for text in (before, after))
         return 0 if len(one & other) >= self.threshold * len(one | other) else 1

@@ -12,14 +12,14 @@ import pytest
 from cfeval.audit import machine
 from cfeval.core import registry
 from cfeval.inference.models import openai
-from cfeval.inference.remote.cache import Budget, Settlement, Store
-from cfeval.inference.remote.request import Call, Reply
+from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
+from cfeval.inference.remote.request import Request, Response
 from cfeval.testbed.mocks import chat
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.provider_study import BLOCK, CANARY, KEY_ENV, params, target, written
 
-CALL = Call("chat", "http://x", "gpt-4o", {}, 0)
+CALL = Request("chat", "http://x", "gpt-4o", {}, 0)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_a_missing_file_and_a_missing_folder_are_both_told(examined: Any, server
 def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
+    monkeypatch.setattr("cfeval.testbed.weights.models_dir", lambda: tmp_path / "models")
     content = params(tmp_path, server.openai)
     content["edct"]["vlms"]["m"] = {"backend": "easy_vqa"}
     status, lines, _ = examined(content)
@@ -171,7 +171,7 @@ def test_only_what_the_tables_use_is_examined(examined: Any, server: Loopback, t
 
 
 def test_offline_no_server_is_asked(examined: Any, server: Loopback, tmp_path: Path) -> None:
-    Store(tmp_path / "calls.sqlite").close()
+    ResponseCache(tmp_path / "calls.sqlite").close()
     status, lines, _ = examined(params(tmp_path, server.openai, offline=True))
     assert status == 0
     assert "offline" in about(lines, "edct.vlms.m")
@@ -231,9 +231,9 @@ def test_a_damaged_store_is_told(examined: Any, server: Loopback, tmp_path: Path
 
 
 def test_a_budget_that_is_used_up_is_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
-    store = Store(tmp_path / "calls.sqlite")
-    store.settle(Settlement(store.send(CALL, 0.0, Budget()), "ok", None, None, charged=True))
-    store.keep(CALL, Reply(text="x"))
+    store = ResponseCache(tmp_path / "calls.sqlite")
+    store.settle(UsageEntry(store.send(CALL, 0.0, Budget()), "ok", None, None, charged=True))
+    store.keep(CALL, Response(text="x"))
     store.close()
     status, lines, _ = examined(params(tmp_path, server.openai, max_calls=1))
     assert status == 2

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cfeval.inference.remote.cache import Budget, Settlement, Store
-from cfeval.inference.remote.request import Call, Reply, Usage
+from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
+from cfeval.inference.remote.request import Request, Response, Usage
 from tests.conftest import Run
 from tests.provider_study import BLOCK, CANARY, params, target, written
 
@@ -168,11 +168,11 @@ def test_where_no_price_is_known_there_is_no_total(
 def test_what_the_store_holds_is_counted_and_left_out_of_the_budget(
     estimated: Any, study: dict[str, Any], tmp_path: Path
 ) -> None:
-    store = Store(tmp_path / "calls.sqlite")
+    store = ResponseCache(tmp_path / "calls.sqlite")
     for draw in range(4):
-        call = Call("chat", "http://x", "maker/talker", {}, draw)
-        store.settle(Settlement(store.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
-        store.keep(call, Reply(text="x"))
+        call = Request("chat", "http://x", "maker/talker", {}, draw)
+        store.settle(UsageEntry(store.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
+        store.keep(call, Response(text="x"))
     store.close()
     study["calls"] |= {"max_calls": 44, "max_cost_usd": 1}
     found = estimated(study)

@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.records import ItemId
 from cfeval.cvqa.csv_format import read_choices
-from cfeval.cvqa.records import Pair, form_of
+from cfeval.cvqa.records import QuestionPair, form_of
 from tests.cvqa.files import write_images, write_questions
 
 EXAMPLES: dict[str, dict[str, Any]] = {"csv": {"share": 0.9}, "synthetic": {"size": 240}, "world": {}}
@@ -48,7 +48,7 @@ def test_pairs_are_as_many_as_wanted_the_same_each_time_and_can_be_filed(name: s
     for pair in pairs:
         TypeAdapter(ItemId).validate_python(pair.id)
         fields = ("id", "original", "counterfactual", "type", "img_path", "coco", "metadata", "counts")
-        Pair(image=pair.picture.ref(f"{pair.id}.png"), **{field: getattr(pair, field) for field in fields})
+        QuestionPair(image=pair.picture.ref(f"{pair.id}.png"), **{field: getattr(pair, field) for field in fields})
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -29,7 +29,7 @@ from cfeval.edct.interfaces import (
 )
 from cfeval.edct.plugins.maskers.base import Found
 from cfeval.edct.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
-from cfeval.inference.chat import ChatReply, ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.settings import VARIABLE
 from cfeval.testbed.scenes import scene_in
 from tests.data_files import SETS
@@ -206,7 +206,7 @@ def test_a_data_set_gives_the_same_samples_for_the_same_seed(name: str, tmp_path
 
 
 def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
-    return ChatRequest(sample.id, (Turn("user", sample.question, sample.picture),), seed)
+    return ChatRequest(sample.id, (ChatMessage("user", sample.question, sample.picture),), seed)
 
 
 @pytest.mark.parametrize("name", cases("chat"))
@@ -229,7 +229,7 @@ def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., 
     model = built("chat", name)
     first = conversation(drawn("chat", name)[0])
     answer = model.chat([first])[0].text
-    second = ChatRequest(first.item, (*first.turns, Turn("assistant", answer), Turn("user", "why?")), 1)
+    second = ChatRequest(first.item, (*first.turns, ChatMessage("assistant", answer), ChatMessage("user", "why?")), 1)
     explanation = model.chat([second])[0]
     assert explanation.text.strip()
     assert explanation.text != answer
@@ -309,7 +309,7 @@ def explained_by_easy_vqa(sample: RawSample) -> str:
     model = built("chat", "easy_vqa")
     first = conversation(sample)
     answer = model.chat([first])[0].text
-    turns = (*first.turns, Turn("assistant", answer), Turn("user", "why?"))
+    turns = (*first.turns, ChatMessage("assistant", answer), ChatMessage("user", "why?"))
     return str(model.chat([ChatRequest(sample.id, turns, 1)])[0].text)
 
 

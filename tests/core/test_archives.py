@@ -15,7 +15,7 @@ from cfeval.core.archives import MARK, archive_of, growing_archive
 from cfeval.core.errors import InputError, OutputError
 from cfeval.core.images import fault_of, file_in, folder_of, load, names_in
 from cfeval.core.records import ImageRef
-from cfeval.core.shards import gallery, move, sharded_gallery
+from cfeval.core.shards import atomic_records_with_images, move, sharded_gallery
 from cfeval.edct.records import Instruction
 from tests.pictures import picture
 
@@ -29,7 +29,7 @@ def records(tmp_path: Path) -> Path:
 
 
 def written(path: Path, archive: bool = True) -> Path:
-    with gallery(path, archive=archive) as add:
+    with atomic_records_with_images(path, archive=archive) as add:
         add(Instruction(id="a"), PICTURES)
         add(Instruction(id="b"), {"a.png": picture(2), "values.npy": b"123"})
     return path
@@ -133,7 +133,7 @@ def test_a_flipped_byte_in_a_picture_is_told(records: Path) -> None:
 def test_an_archive_that_was_replaced_is_read_anew(records: Path) -> None:
     folder = folder_of(records)
     assert load(folder, picture(1).ref("b.png"))
-    with gallery(records, archive=True) as add:
+    with atomic_records_with_images(records, archive=True) as add:
         add(Instruction(id="a"), {"b.png": picture(9)})
     assert load(folder, picture(9).ref("b.png"))
     assert fault_of(folder, picture(1).ref("b.png"))
@@ -142,7 +142,7 @@ def test_an_archive_that_was_replaced_is_read_anew(records: Path) -> None:
 @pytest.mark.parametrize("archive", [True, False])
 def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path, archive: bool) -> None:
     def interrupted(path: Path) -> None:
-        with gallery(path, 1, archive=archive) as add:
+        with atomic_records_with_images(path, 1, archive=archive) as add:
             add(Instruction(id="c"), {"c.png": picture(4)})
             raise KeyboardInterrupt
 
@@ -183,7 +183,7 @@ def test_the_other_form_of_a_former_run_goes(tmp_path: Path, archive: bool) -> N
 @pytest.mark.parametrize("archive", [True, False])
 def test_the_archive_of_a_run_that_was_broken_off_is_made_anew(records: Path, archive: bool) -> None:
     records.unlink()
-    with gallery(records, archive=archive) as add:
+    with atomic_records_with_images(records, archive=archive) as add:
         add(Instruction(id="a"), {"a.png": picture(9)})
     assert names_in(folder_of(records)) == ["a.png"]
     assert load(folder_of(records), picture(9).ref("a.png"))

@@ -8,7 +8,7 @@ import pytest
 from cfeval.core import files
 from cfeval.core.errors import OutputError
 from cfeval.core.files import fresh_folder, write_text
-from cfeval.core.shards import gallery
+from cfeval.core.shards import atomic_records_with_images
 from cfeval.edct.records import Instruction
 from tests.pictures import picture
 
@@ -52,18 +52,18 @@ def test_a_folder_of_someone_elses_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday" / "dear.png").write_bytes(picture().png)
     complaint = r"holiday: exists, and holiday\.jsonl does not stand beside it"
-    with pytest.raises(OutputError, match=complaint), gallery(tmp_path / "holiday.jsonl"):
+    with pytest.raises(OutputError, match=complaint), atomic_records_with_images(tmp_path / "holiday.jsonl"):
         pass
     assert (tmp_path / "holiday" / "dear.png").exists()
 
 
 def test_records_and_pictures_appear_together(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    with gallery(path) as add:
+    with atomic_records_with_images(path) as add:
         add(Instruction(id="a"), {"a.png": picture(), "a-mask.png": picture(2)})
         assert not path.exists()
     assert sorted(file.name for file in (tmp_path / "x").iterdir()) == ["a-mask.png", "a.png"]
-    with gallery(path) as add:
+    with atomic_records_with_images(path) as add:
         add(Instruction(id="b"), {})
     assert path.read_text().count("\n") == 1
     assert list((tmp_path / "x").iterdir()) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.core.index import Grouped, Indexed
+from cfeval.core.index import Grouped, RecordIndex
 from cfeval.core.jsonl import write_jsonl
 from cfeval.edct.records import Baseline
 
@@ -26,7 +26,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def test_every_record_is_found_in_any_order(files: list[Path]) -> None:
-    records = Indexed(files, Baseline)
+    records = RecordIndex(files, Baseline)
     names = [f"i{n}" for n in range(60)]
     assert list(records) == names
     assert len(records) == 60
@@ -35,14 +35,14 @@ def test_every_record_is_found_in_any_order(files: list[Path]) -> None:
 
 
 def test_what_is_not_there_is_none(files: list[Path]) -> None:
-    assert Indexed(files, Baseline).get("i60") is None
-    assert "i60" not in Indexed(files, Baseline)
-    assert Indexed([], Baseline).get("i1") is None
+    assert RecordIndex(files, Baseline).get("i60") is None
+    assert "i60" not in RecordIndex(files, Baseline)
+    assert RecordIndex([], Baseline).get("i1") is None
 
 
 def test_an_id_twice_is_refused(files: list[Path]) -> None:
     with pytest.raises(InputError, match=r"two records of 'i\d+'; give each file once"):
-        Indexed([files[0], *files], Baseline)
+        RecordIndex([files[0], *files], Baseline)
 
 
 def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
     with (tmp_path / "x.jsonl").open("a") as stream:
         stream.write("{}\n")
     with pytest.raises(InputError, match=r"x\.jsonl, line 2: "):
-        Indexed([tmp_path / "x.jsonl"], Baseline)
+        RecordIndex([tmp_path / "x.jsonl"], Baseline)
 
 
 def test_records_that_share_a_key_are_a_group_in_the_order_of_the_files(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import write_jsonl
-from cfeval.core.streams import Following
+from cfeval.core.streams import StreamingLookup
 from cfeval.edct.records import Baseline, Verdict
 
 
@@ -13,8 +13,8 @@ def baseline(name: str) -> Baseline:
     return Baseline(id=name, question="?", answer=f"of {name}")
 
 
-def following(path: Path, window: int) -> Following[str, Baseline]:
-    return Following(path, Baseline, lambda record: record.id, window)
+def following(path: Path, window: int) -> StreamingLookup[str, Baseline]:
+    return StreamingLookup(path, Baseline, lambda record: record.id, window)
 
 
 @pytest.mark.parametrize("window", [1, 7, 1000])
@@ -37,7 +37,7 @@ def test_a_file_that_is_looked_up_in_its_own_order_is_read_once(tmp_path: Path) 
 
 def test_what_no_record_is_about_is_named(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [Verdict(id="a"), Verdict(id="a", edit=2)])
-    records = Following(tmp_path / "x.jsonl", Verdict, lambda record: (record.id, record.edit), 1)
+    records = StreamingLookup(tmp_path / "x.jsonl", Verdict, lambda record: (record.id, record.edit), 1)
     assert records["a", 2].edit == 2
     with pytest.raises(InputError, match=r"x\.jsonl: no record of 'b', edit 1; give the files"):
         records["b", 1]

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 
 from cfeval.core.images import Picture
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
-from cfeval.cvqa.records import Pair, PairType, Question
+from cfeval.cvqa.records import PairType, Question, QuestionPair
 from tests.pictures import picture
 
 OPTIONS = " Select the correct answer:A:16  B:17  C:12  D:13"
 
 
-def pair(number: int = 1, type: PairType = "direct") -> Pair:
+def pair(number: int = 1, type: PairType = "direct") -> QuestionPair:
     """A pair; those of synthetic types have options."""
     form = {"direct": ("3", ""), "indirect": ("4", ""), "boolean": ("yes", "")}
     answer, options = form.get(type, ("B", OPTIONS))
-    return Pair(
+    return QuestionPair(
         id=f"p{number}",
         image=picture_of_number(number).ref(f"p{number}.png"),
         original=Question(question=f"What of {number}?{options}", answer=answer),
@@ -29,7 +29,7 @@ def picture_of_number(number: int) -> Picture:
     return picture(number % 256)
 
 
-def picture_of(pair: Pair) -> Picture:
+def picture_of(pair: QuestionPair) -> Picture:
     """The picture of a pair."""
     return picture_of_number(int(pair.id[1:]))
 

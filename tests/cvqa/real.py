@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from cfeval.cvqa.records import Question
-from cfeval.cvqa.stages.statistics import QuestionPair
+from cfeval.cvqa.stages.statistics import PairStatistics
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "cvqa_real_questions.csv"
 OWN = """img_path,query,answer,new query,new answer,type
@@ -16,13 +16,13 @@ COCO_val2014_000000000003.jpg,Is it day?,yes,Would it be day if it rained?,yes,b
 """
 
 
-def real_pairs() -> tuple[list[QuestionPair], bool]:
+def real_pairs() -> tuple[list[PairStatistics], bool]:
     """The pairs, and whether they are the published ones."""
     text = PUBLISHED.read_text(encoding="utf-8") if PUBLISHED.exists() else OWN
     return [_pair(row) for row in csv.DictReader(text.splitlines())], PUBLISHED.exists()
 
 
-def _pair(row: dict[str, str]) -> QuestionPair:
+def _pair(row: dict[str, str]) -> PairStatistics:
     first = Question(question=row["query"], answer=row["answer"])
     then = Question(question=row["new query"], answer=row["new answer"])
-    return QuestionPair(first, then, row["type"], row["img_path"])  # type: ignore[arg-type]
+    return PairStatistics(first, then, row["type"], row["img_path"])  # type: ignore[arg-type]

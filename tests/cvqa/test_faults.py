@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cfeval.core.jsonl import read_jsonl
-from cfeval.cvqa.records import Pair
+from cfeval.cvqa.records import QuestionPair
 from tests.conftest import Run
 from tests.cvqa.study import ERRING, HEADER, ORIGINALS, PROGRAMS, RANDOM, SCENE, Study, everything, given, lines
 from tests.pictures import picture
@@ -60,7 +60,7 @@ def test_what_cannot_be_used_is_named_by_its_line_and_the_rest_goes_on(study: St
         prefix = f"left out: {of['questions']}, line {number}: "
         [line] = [line for line in named if line.startswith(prefix)]
         assert why in line
-    assert [pair.id for pair in read_jsonl(out, Pair)] == ["a-00001", f"a-{len(bad) + 2:05}"]
+    assert [pair.id for pair in read_jsonl(out, QuestionPair)] == ["a-00001", f"a-{len(bad) + 2:05}"]
 
 
 def test_of_very_many_unusable_rows_twenty_are_named_and_all_are_counted(study: Study) -> None:

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from cfeval.core.jsonl import read_csv, read_jsonl
-from cfeval.cvqa.records import SIDES, CvqaBuild, CvqaScore, Pair, Said
+from cfeval.cvqa.records import SIDES, Answer, CvqaBuild, CvqaScore, QuestionPair
 from cfeval.cvqa.tables.replies import AccuracyRow
 from tests.conftest import Run
 from tests.cvqa.study import PROGRAMS, QUESTIONS, RANDOM, Study, drafted, each, everything, given, lines
@@ -73,9 +73,9 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     assert out == ""
     assert re.fullmatch(r"answers: 12 of 12 done in [\d.]+ s\n", err)
     study.run("score", *given(questions=about, answers=answers, out=scores))
-    replies = list(read_jsonl(answers, Said))
+    replies = list(read_jsonl(answers, Answer))
     assert [(one.id, one.side) for one in replies] == [
-        (pair.id, side) for pair in read_jsonl(about, Pair) for side in SIDES
+        (pair.id, side) for pair in read_jsonl(about, QuestionPair) for side in SIDES
     ]
     assert all(one.program is not None and one.program.trace for one in replies)
     assert {one.correct["robust"] for one in read_jsonl(scores, CvqaScore)} == {1}
@@ -158,7 +158,7 @@ def test_a_set_holds_what_people_accept_and_correct(study: Study) -> None:
     built = study.folder / "built.jsonl"
     said, _ = study.run("assemble", *out, *given(out=built, fates=study.folder / "fates.jsonl"))
     assert said.startswith("8 drafts: 3 accepted; ")
-    pairs = {pair.id: pair for pair in read_jsonl(built, Pair)}
+    pairs = {pair.id: pair for pair in read_jsonl(built, QuestionPair)}
     assert list(pairs) == sorted([good[0], good[2], wrong])
     assert pairs[good[0]].counterfactual.question == known[good[0]].question
     assert pairs[good[2]].counterfactual.question == "How would it be if it were otherwise?"

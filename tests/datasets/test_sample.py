@@ -7,7 +7,7 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.cvqa.interfaces import RawPair
-from cfeval.cvqa.records import Pair, Question
+from cfeval.cvqa.records import Question, QuestionPair
 from cfeval.datasets.sample import as_record
 from tests.pictures import picture
 
@@ -24,7 +24,7 @@ RAW = RawPair(
 
 
 def test_a_pair_is_filed_with_all_that_is_known_of_it() -> None:
-    pair = as_record(RAW, Pair)
+    pair = as_record(RAW, QuestionPair)
     assert pair.image == RAW.picture.ref(f"{RAW.picture.sha256[:32]}.png")
     assert (pair.id, pair.type, pair.coco, pair.img_path) == ("p1", "direct", 7, RAW.img_path)
     assert (pair.original, pair.counterfactual, pair.counts) == (RAW.original, RAW.counterfactual, {"red dots": 3})
@@ -34,7 +34,7 @@ def test_a_pair_is_filed_with_all_that_is_known_of_it() -> None:
 
 def test_pairs_about_one_picture_share_its_file() -> None:
     three = [RAW, replace(RAW, id="p2"), replace(RAW, id="p3", picture=picture(2))]
-    first, second, third = (as_record(raw, Pair) for raw in three)
+    first, second, third = (as_record(raw, QuestionPair) for raw in three)
     assert first.image == second.image != third.image
     assert first.image.sha256.startswith(first.image.path.removesuffix(".png"))
 
@@ -42,12 +42,12 @@ def test_pairs_about_one_picture_share_its_file() -> None:
 @pytest.mark.parametrize("name", ["a b", "../x", "", "é"])
 def test_an_id_that_is_no_file_name_is_named(name: str) -> None:
     with pytest.raises(InputError, match=r"pair '.*': id: String should match pattern"):
-        as_record(replace(RAW, id=name), Pair)
+        as_record(replace(RAW, id=name), QuestionPair)
 
 
 def test_metadata_are_kept_as_they_are() -> None:
     known = {"place": "kitchen", "boxes": [[1, 2.5], []]}
-    pair = as_record(RAW, Pair).model_dump(mode="json", exclude={"metadata"})
-    read = Pair.model_validate_json(json.dumps(pair | {"metadata": known}))
-    assert read == as_record(replace(RAW, metadata=known), Pair)
+    pair = as_record(RAW, QuestionPair).model_dump(mode="json", exclude={"metadata"})
+    read = QuestionPair.model_validate_json(json.dumps(pair | {"metadata": known}))
+    assert read == as_record(replace(RAW, metadata=known), QuestionPair)
     assert read.model_dump(mode="json")["metadata"] == known

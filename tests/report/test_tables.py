@@ -13,12 +13,12 @@ from cfeval.edct.records import Score
 from cfeval.edct.tables import arms as edct_table1
 from cfeval.edct.tables import arms as edct_table2
 from cfeval.edct.tables.arms import ArmRow
-from cfeval.report.tables import Sheet, csv_text, latex, markdown
+from cfeval.report.tables import RenderedTable, csv_text, latex, markdown
 from tests.edct.tables.study import GROUNDED, arm, made_of, scores
 from tests.edct.tables.whole import ARMS_OF, SCORES, rows, table
 from tests.listed import TABLES as LISTED
 
-ODD = Sheet("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "two"))
+ODD = RenderedTable("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "two"))
 
 
 def two_arms() -> list[ArmRow]:
@@ -62,7 +62,7 @@ def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> Non
 
 @pytest.mark.parametrize("name", LISTED["edct"])
 @pytest.mark.parametrize("text", [markdown, latex])
-def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[Sheet], str], name: str) -> None:
+def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[RenderedTable], str], name: str) -> None:
     of = table(name)
     assert csv_text(of.row, of.rows([], made_of([]))).count("\n") == 1
     assert "Empty: " in text(of.sheet([]))

@@ -13,8 +13,8 @@ import pytest
 from cfeval.stats.agreement import alpha, cohen
 from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import over_runs
-from cfeval.stats.misclassification import JudgeError, corrected, judge_error
+from cfeval.stats.intervals import t_interval
+from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen
 from cfeval.stats.paired import Comparison, compare, mcnemar
 from cfeval.stats.proportions import Share, share, wilson
 from cfeval.stats.roc import auc, auc_interval
@@ -73,7 +73,7 @@ def test_an_interval_blind_to_clusters_covers_too_little() -> None:
 
 @pytest.mark.parametrize("runs", [3, 5])
 def test_t_over_runs(runs: int) -> None:
-    covers(lambda rng: over_runs((rng.binomial(300, 0.58, runs) / 300).tolist(), 0.95), 0.58, 2000)
+    covers(lambda rng: t_interval((rng.binomial(300, 0.58, runs) / 300).tolist(), 0.95), 0.58, 2000)
 
 
 def two_targets(rng: Rng, first: float, second: float, of_images: bool) -> tuple[list[float], list[float], list[str]]:
@@ -135,7 +135,7 @@ def test_share_corrected_for_the_judge(mean: float) -> None:
         image, known = images(rng, 120), np.repeat([1, 0], 100)
         says = [alike(rng, image, mean) * 0.75 + 0.15, np.where(known, 0.9, 0.15)]
         error = judge_error(ones(rng, says[1]), known.tolist())
-        return corrected(share(ones(rng, says[0]), names(image)), error, 0.95)
+        return rogan_gladen(share(ones(rng, says[0]), names(image)), error, 0.95)
 
     covers(study, mean)
 
@@ -144,7 +144,7 @@ def test_without_the_judges_own_uncertainty_the_corrected_share_covers_too_littl
     def study(rng: Rng) -> Estimate:
         right, wrong = rng.binomial(60, [0.9, 0.85]) / 60
         error = JudgeError(Share(right, 60, 1e9), Share(wrong, 60, 1e9))
-        return corrected(share(ones(rng, np.full(400, 0.6 * 0.75 + 0.15))), error, 0.95)
+        return rogan_gladen(share(ones(rng, np.full(400, 0.6 * 0.75 + 0.15))), error, 0.95)
 
     assert coverage(study, 0.6, 1000) < 0.85
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.estimates import Estimate, ratio_variance, sums_and_counts
-from cfeval.stats.intervals import Method, interval, over_runs
+from cfeval.stats.intervals import Method, interval, t_interval
 from cfeval.stats.proportions import share, wilson
 from tests.stats.simulation import alike, images, names, ones
 
@@ -196,20 +196,20 @@ def test_limits_hold_the_mean_and_ignore_the_order_of_items_and_the_names_of_ima
 def test_runs_have_students_interval() -> None:
     values = [0.54, 0.61, 0.58, 0.55, 0.62]
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
-    found = over_runs(values, 0.9)
+    found = t_interval(values, 0.9)
     assert limits(found) == pytest.approx((expected.low, expected.high))
     assert (found.n, found.method) == (5, "t over runs 90 %")
 
 
 def test_one_run_has_no_interval_and_equal_runs_say_so() -> None:
-    assert limits(over_runs([0.5], 0.95)) == (None, None)
-    assert over_runs([0.5], 0.95).value == 0.5
-    assert over_runs([0.5, 0.5], 0.95).note
+    assert limits(t_interval([0.5], 0.95)) == (None, None)
+    assert t_interval([0.5], 0.95).value == 0.5
+    assert t_interval([0.5, 0.5], 0.95).note
 
 
 def test_limits_over_runs_stay_in_bounds() -> None:
-    assert limits(over_runs([0.9, 1.0], 0.95))[1] == 1
-    assert limits(over_runs([0.0, 0.2], 0.95))[0] == 0
+    assert limits(t_interval([0.9, 1.0], 0.95))[1] == 1
+    assert limits(t_interval([0.0, 0.2], 0.95))[0] == 0
 
 
 def test_the_method_is_named_for_the_table() -> None:

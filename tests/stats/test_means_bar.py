@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cfeval.stats.means import AgainstBar, against_bar
+from cfeval.stats.means import AgainstBar, one_sample_test
 
 
 def held(values: list[float], bar: float, **more: object) -> AgainstBar:
-    return against_bar(values, bar, 0.95, 500, 0, **more)  # type: ignore[arg-type]
+    return one_sample_test(values, bar, 0.95, 500, 0, **more)  # type: ignore[arg-type]
 
 
 def test_few_clusters_are_tested_exactly_as_by_scipys_permutations() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from cfeval.stats.misclassification import JudgeError, corrected, judge_error
+from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen
 from cfeval.stats.proportions import Share, share, wilson
 
 JUDGED = [1.0] * 45 + [0.0] * 5 + [1.0] * 6 + [0.0] * 24
@@ -33,7 +33,7 @@ def test_a_side_without_items_is_unknown_and_so_is_the_corrected_share() -> None
     assert error.specificity is None
     assert error.sensitivity is not None
     assert wilson(error.sensitivity, 0.95).value == 0.5
-    found = corrected(share([1, 0]), error, 0.95)
+    found = rogan_gladen(share([1, 0]), error, 0.95)
     assert (found.value, found.low, found.high) == (None, None, None)
     assert "deserves a zero" in found.note
 
@@ -47,14 +47,14 @@ def test_what_is_not_0_or_1_is_refused() -> None:
 
 def test_the_corrected_share_by_hand() -> None:
     """(.5 + .8 − 1) / (.9 + .8 − 1) = 3 / 7."""
-    found = corrected(share([1, 0] * 60), judge_error(JUDGED, TRUTH), 0.95)
+    found = rogan_gladen(share([1, 0] * 60), judge_error(JUDGED, TRUTH), 0.95)
     assert found.value == pytest.approx(3 / 7)
     assert (found.n, found.method, found.note) == (120, "Lang-Reiczigel 95 %", "")
 
 
 def test_with_a_judge_who_never_errs_it_is_the_interval_of_agresti_and_coull() -> None:
     low, high = proportion_confint(37, 120, alpha=0.1, method="agresti_coull")
-    found = corrected(share([1] * 37 + [0] * 83), known(1, 1), 0.9)
+    found = rogan_gladen(share([1] * 37 + [0] * 83), known(1, 1), 0.9)
     assert found.value == pytest.approx(37 / 120)
     assert (found.low, found.high) == pytest.approx((low, high))
 
@@ -64,14 +64,14 @@ def test_with_large_samples_it_is_the_interval_of_the_delta_method() -> None:
     value = (observed + specificity - 1) / 0.65
     variance = observed * 0.6 + value**2 * sensitivity * 0.1 + (1 - value) ** 2 * specificity * 0.25
     half = 1.96 * np.sqrt(variance / items) / 0.65
-    found = corrected(Share(observed, items, items), known(sensitivity, specificity, items), 0.95)
+    found = rogan_gladen(Share(observed, items, items), known(sensitivity, specificity, items), 0.95)
     assert (found.low, found.high) == pytest.approx((value - half, value + half), abs=2e-4)
 
 
 def test_less_knowledge_of_the_judge_makes_the_interval_wider() -> None:
     widths = []
     for items in (1e9, 1000, 200, 50):
-        found = corrected(Share(0.6, 400, 400), known(0.9, 0.85, items), 0.95)
+        found = rogan_gladen(Share(0.6, 400, 400), known(0.9, 0.85, items), 0.95)
         assert found.low is not None
         assert found.high is not None
         widths.append(found.high - found.low)
@@ -81,18 +81,18 @@ def test_less_knowledge_of_the_judge_makes_the_interval_wider() -> None:
 
 @pytest.mark.parametrize("specificity", [0.3, 0.2])
 def test_a_judge_no_better_than_chance_corrects_nothing(specificity: float) -> None:
-    found = corrected(share([1, 0]), known(0.7, specificity), 0.95)
+    found = rogan_gladen(share([1, 0]), known(0.7, specificity), 0.95)
     assert (found.value, found.low, found.high) == (None, None, None)
     assert "no better than chance" in found.note
 
 
 def test_a_judge_who_is_hardly_better_than_chance_leaves_everything_open() -> None:
-    found = corrected(share([1, 0] * 50), known(0.55, 0.5, 20), 0.95)
+    found = rogan_gladen(share([1, 0] * 50), known(0.55, 0.5, 20), 0.95)
     assert (found.low, found.high) == (0, 1)
 
 
 def test_a_share_that_the_judges_errors_cannot_explain_is_cut_off_with_a_note() -> None:
-    found = corrected(share([1] * 2 + [0] * 98), known(0.9, 0.8, 100), 0.95)
+    found = rogan_gladen(share([1] * 2 + [0] * 98), known(0.9, 0.8, 100), 0.95)
     assert (found.value, found.low) == (0, 0)
     assert "cut off from -0.2571" in found.note
-    assert corrected(share([1] * 98 + [0] * 2), known(0.8, 0.9, 100), 0.95).high == 1
+    assert rogan_gladen(share([1] * 98 + [0] * 2), known(0.8, 0.9, 100), 0.95).high == 1

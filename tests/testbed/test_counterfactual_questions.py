@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.testbed.counterfactual_questions.draw import GROUPS, Drawn, Group, draw
 from cfeval.testbed.counterfactual_questions.language import CONDITIONS, parse, wordings
 from cfeval.testbed.counterfactual_questions.meaning import (
@@ -52,7 +52,7 @@ PICTURE = scene("large red circle", "small red square", "", "small blue circle")
 def drawn() -> dict[tuple[Group, bool], list[Drawn]]:
     """Many questions of each group, with all originals and with known ones only."""
     return {
-        (group, known): [draw(group, random.Random(derive(3, group, n)), 0.1, known) for n in range(N)]
+        (group, known): [draw(group, random.Random(derive_seed(3, group, n)), 0.1, known) for n in range(N)]
         for group in GROUPS
         for known in (False, True)
     }

@@ -12,8 +12,8 @@ from cfeval.core.images import Picture, folder_of
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import Status
 from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet, difference
-from cfeval.vce.contact_sheet_cli import Lane, file_name, sheet_of
-from cfeval.vce.records import SheetRecord, SourceImage, VceRecord, VceScore
+from cfeval.vce.contact_sheet_cli import ContactRow, file_name, sheet_of
+from cfeval.vce.records import SheetRecord, SourceImage, VceCounterfactual, VceScore
 from tests.conftest import Run
 
 Files = Callable[[str], Path]
@@ -29,24 +29,26 @@ def source(number: int) -> SourceImage:
     return SourceImage(id=f"i{number}", label="red circle", number=number, image=flat(RED).ref(f"i{number}.png"))
 
 
-def record(number: int, status: Status = Status.OK, repeat: int = 0) -> VceRecord:
+def record(number: int, status: Status = Status.OK, repeat: int = 0) -> VceCounterfactual:
     image = flat(BLUE).ref(f"{number}-{repeat}.png") if status == Status.OK else None
     names = {"id": f"{number}-{repeat}", "source_image": f"i{number}", "source": GROUP[0], "target": GROUP[1]}
-    return VceRecord.model_validate({**names, "pair": "ideal", "repeat": repeat, "status": status, "image": image})
+    return VceCounterfactual.model_validate(
+        {**names, "pair": "ideal", "repeat": repeat, "status": status, "image": image}
+    )
 
 
-def score(of: VceRecord, predicted: str = GROUP[1]) -> VceScore:
+def score(of: VceCounterfactual, predicted: str = GROUP[1]) -> VceScore:
     names = of.model_dump(include={"id", "source_image", "source", "target", "pair", "repeat"})
     figures = {"before": "red circle", "predicted": predicted, "p_target": 0.93, "oracles": {"a": GROUP[1], "b": "x"}}
     return VceScore.model_validate({**names, **figures})
 
 
-def lane(label: str, records: list[VceRecord], predicted: str = GROUP[1]) -> Lane:
+def lane(label: str, records: list[VceCounterfactual], predicted: str = GROUP[1]) -> ContactRow:
     scores = {one.id: score(one, predicted) for one in records if one.status == Status.OK}
-    return Lane(label, records, lambda _: flat(BLUE), scores)
+    return ContactRow(label, records, lambda _: flat(BLUE), scores)
 
 
-def sheet(*lanes: Lane, most: int = 9) -> ContactSheet:
+def sheet(*lanes: ContactRow, most: int = 9) -> ContactSheet:
     sources = {one.id: one for one in map(source, range(20))}
     return sheet_of(GROUP, lanes, sources, lambda _: flat(RED), most)
 
@@ -105,7 +107,7 @@ def test_more_images_than_fit_are_left_out_with_a_note() -> None:
 
 
 def test_a_counterfactual_without_a_score_is_shown_as_such() -> None:
-    bare = Lane("m", [record(0)], lambda _: flat(BLUE))
+    bare = ContactRow("m", [record(0)], lambda _: flat(BLUE))
     assert sheet(bare).strips[0].shots[0].lines == ("not scored",)
 
 

@@ -14,7 +14,7 @@ from cfeval.core.images import folder_of
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.testbed.weights import load
-from cfeval.vce.records import GroupScore, SourceImage, VceRecord, VceScore
+from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
 from tests.conftest import Run
 
 WORLD = {"backend": "world"}
@@ -102,7 +102,7 @@ def test_a_study_from_images_to_contact_sheets(study: Study) -> None:
         (label, number) for label in ("red circle", "blue square") for number in range(2)
     ]
     made = study.explain(images)
-    records = list(read_jsonl(made, VceRecord))
+    records = list(read_jsonl(made, VceCounterfactual))
     assert [(one.source_image, one.target, one.pair) for one in records] == [
         (one.id, group["target"], group["pair"]) for one in sources for group in GROUPS if group["source"] == one.label
     ]
@@ -160,7 +160,7 @@ def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study:
     [images] = study.images(count=1)
     method = METHOD | {"mode": "reference"}
     made = study.explain(images, method=method)
-    for record in read_jsonl(made, VceRecord):
+    for record in read_jsonl(made, VceCounterfactual):
         assert record.image is not None
         sample = np.load(made.with_suffix("") / f"{record.id}.npy")
         assert (sample.shape, sample.dtype) == ((3, 32, 32), np.float32)
@@ -185,7 +185,7 @@ def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study:
 def test_what_the_classifier_rejects_has_a_status_and_no_picture(study: Study) -> None:
     [images] = study.images(count=1)
     made = study.explain(images, method=METHOD | {"scales": [1e-6], "reject": True})
-    records = list(read_jsonl(made, VceRecord))
+    records = list(read_jsonl(made, VceCounterfactual))
     assert {one.status for one in records} == {Status.REJECTED}
     assert not everything(made.with_suffix(""))
     scores = study.score(images, made)
@@ -240,7 +240,7 @@ def test_explain_refuses_in_one_line_and_writes_nothing(study: Study, changes: d
 def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     [images] = study.images(count=1)
     small = load("cell-small")
-    monkeypatch.setattr("cfeval.testbed.models.precision.load", lambda name: small)
+    monkeypatch.setattr("cfeval.testbed.weights.load", lambda name: small)
     status, _, err = study.cfeval("vce", "explain", *study.asked(images, study.folder / "made.jsonl"))
     assert status == 2
     assert err.startswith("cfeval: the weights cell-denoiser.safetensors are of another network: ")

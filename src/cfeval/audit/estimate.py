@@ -21,7 +21,7 @@ from cfeval.edct.config import used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, Prices, added, budget, by_model, load_prices
 
 WIDTH = 160
@@ -117,7 +117,7 @@ def _held(path: Path) -> dict[str, Held]:
     """What the store knows, by model; nothing where there is none."""
     if not path.is_file():
         return {}
-    store = Store(path)
+    store = ResponseCache(path)
     try:
         counts, ledger = store.counts(), {str(row["model"]): row for row in store.ledger()}
     finally:

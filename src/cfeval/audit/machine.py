@@ -10,7 +10,7 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import OutputError, as_output_error
 from cfeval.core.files import ensure_writable
 from cfeval.core.registry import Diagnostic, Used
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cost import load_prices
 
 RESULTS = Path("results")
@@ -48,7 +48,7 @@ def store(calls: Calls, provided: bool) -> Iterator[Diagnostic]:
         else:
             yield Diagnostic(True, "not there yet; the first call makes it")
         return
-    held = Store(path)
+    held = ResponseCache(path)
     try:
         if damage := held.damage():
             yield Diagnostic(False, f"damaged ({damage}); restore it from an export with `cfeval store import`")

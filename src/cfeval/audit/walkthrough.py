@@ -20,7 +20,7 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_bytes
 from cfeval.core.images import Picture, import_image
 from cfeval.core.progress import track
-from cfeval.core.records import Outcome
+from cfeval.core.records import StageResult
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.files import conversation_prompts
@@ -35,8 +35,8 @@ from cfeval.edct.stages.instructions import instructions
 from cfeval.edct.stages.requery import requery
 from cfeval.edct.stages.verdicts import verdicts
 from cfeval.edct.verification.calls import calls_of
-from cfeval.inference.remote.cache import Store
-from cfeval.inference.remote.settings import Offline, heed, use
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.settings import Offline, use, use_offline_cache
 
 T = TypeVar("T")
 ITEM = "try"
@@ -71,7 +71,7 @@ def run(
     files = params or [PARAMS]
     loaded, where = load(*files), named(files)
     use(loaded.calls)
-    heed(offline)
+    use_offline_cache(offline)
     study = loaded.edct
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
@@ -129,7 +129,7 @@ def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
     """What was paid for the calls, now or when they were first sent; nothing where there was none."""
     if not keys:
         return []
-    store = Store(Path(calls.store))
+    store = ResponseCache(Path(calls.store))
     try:
         sent, usd = store.paid(keys)
     finally:
@@ -144,7 +144,7 @@ def _verdict(verdict: Verdict) -> str:
     return f"PCS {pcs}   NCC {ncc}   CCS {ccs(pcs, ncc)}"
 
 
-def _why(outcome: Outcome) -> str:
+def _why(outcome: StageResult) -> str:
     return f"{outcome.status} at {outcome.stage} ({outcome.reason})"
 
 

@@ -88,6 +88,6 @@ def from_json(text: str, kind: type[T], option: str) -> T:
         raise InputError(f"{option}: {place + ': ' if place else ''}{first['msg']}") from None
 
 
-def sound(path: Path, kind: type[R]) -> int:
+def count_valid_records(path: Path, kind: type[R]) -> int:
     """How many records a file holds, each read once: a line that is none is told before any work is done."""
     return sum(1 for _ in read_jsonl(path, kind))

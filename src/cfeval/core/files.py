@@ -65,7 +65,7 @@ def write_text(path: Path, content: str) -> None:
 
 
 @contextmanager
-def growing_text(path: Path, piece: int = PIECE) -> Iterator[Callable[[str], None]]:
+def atomic_writer(path: Path, piece: int = PIECE) -> Iterator[Callable[[str], None]]:
     """Yields the function that adds UTF-8 text to a file; see `growing_bytes`."""
     with growing_bytes(path, piece) as add:
         yield lambda text: add(text.encode())

@@ -188,7 +188,7 @@ def on_white(image: Image.Image) -> Image.Image:
     return Image.alpha_composite(white, layered).convert("RGB")
 
 
-def middle(picture: Picture, size: int, share: float, name: object, enlarge: bool = False) -> Picture:
+def center_crop(picture: Picture, size: int, share: float, name: object, enlarge: bool = False) -> Picture:
     """The middle of a picture as a square of `size` pixels a side, `share` of its shorter side long.
 
     As the evaluations on ImageNet do it: the shorter side becomes ⌊size / share⌋ (bicubic), then the middle is cut out.

@@ -51,7 +51,7 @@ class _Lines(Generic[R]):
             return self.kind.model_validate_json(stream.readline())
 
 
-class Indexed(Mapping[str, R]):
+class RecordIndex(Mapping[str, R]):
     """Records by their field `id`, in the order of the files; sixteen bytes a record are kept.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from cfeval.core.errors import InputError
-from cfeval.core.files import growing_text
+from cfeval.core.files import atomic_writer
 from cfeval.core.records import Record
 
 R = TypeVar("R", bound=Record)
@@ -43,7 +43,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 def write_jsonl(path: Path, records: Iterable[Record]) -> None:
     """Write records, one a line, as they come."""
-    with growing_text(path) as add:
+    with atomic_writer(path) as add:
         for record in records:
             add(record_line(record))
 
@@ -85,7 +85,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def write_csv(path: Path, kind: type[Record], records: Iterable[Record]) -> None:
     """Write records as CSV as they come, a column a field; None is an empty cell, booleans are 0 and 1."""
-    with growing_text(path) as add:
+    with atomic_writer(path) as add:
         add(_csv_line(kind.model_fields))
         for record in records:
             add(_csv_line(_cell(value) for value in record.model_dump(mode="json").values()))

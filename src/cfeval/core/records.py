@@ -21,7 +21,7 @@ def _bit_of_text(value: Any) -> Any:
     return int(value) if value in ("0", "1") else value
 
 
-Bit = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
+Binary = Annotated[Literal[0, 1], BeforeValidator(_bit_of_text)]
 """0 or 1; a CSV cell holds it as text."""
 
 
@@ -46,7 +46,7 @@ class Status(StrEnum):
     TRANSPORT_ERROR = "transport_error"
 
 
-class Outcome(Record):
+class StageResult(Record):
     """A status, and for a failure the stage it happened at and why, in one line."""
 
     status: Status = Status.OK
@@ -61,28 +61,28 @@ class ImageRef(Record):
     sha256: Sha256
 
 
-Ended = TypeVar("Ended", bound=Outcome)
+Ended = TypeVar("Ended", bound=StageResult)
 Result = TypeVar("Result")
 
 
-def failed(outcome: Outcome) -> bool:
+def failed(outcome: StageResult) -> bool:
     """Whether an item has ended."""
     return outcome.status != Status.OK
 
 
-def carried(outcome: Outcome) -> dict[str, Any]:
+def propagated(outcome: StageResult) -> dict[str, Any]:
     """Status, stage and reason of an earlier failure, as fields for the next record."""
     return {"status": outcome.status, "stage": outcome.stage, "reason": outcome.reason}
 
 
-def ended(status: Status, stage: str, reason: str) -> dict[str, Any]:
+def failure(status: Status, stage: str, reason: str) -> dict[str, Any]:
     """Status, stage and reason of what ended here; no stage and no reason where all is well."""
     if status == Status.OK:
         return {}
     return {"status": status, "stage": stage, "reason": " ".join(reason.split())}
 
 
-def work_through(
+def map_ok(
     records: Iterable[Ended], work: Callable[[Iterator[Ended]], Iterator[tuple[Ended, Result]]]
 ) -> Iterator[tuple[Ended, Result | None]]:
     """Do a stage's work for the records that have not failed before.

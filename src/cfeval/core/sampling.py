@@ -23,7 +23,7 @@ class Line(NamedTuple):
     sha256: str
 
 
-def derive(seed: int, *parts: str | int) -> int:
+def derive_seed(seed: int, *parts: str | int) -> int:
     """A seed in [0, 2³¹) for one purpose, independent of every other and of the order of the work."""
     text = "\x1f".join(str(part) for part in (seed, *parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

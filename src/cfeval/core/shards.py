@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from cfeval.core.archives import archive_of, growing_archive, is_archive
 from cfeval.core.errors import InputError, OutputError
-from cfeval.core.files import PIECE, building_folder, fresh_folder, growing_text
+from cfeval.core.files import PIECE, atomic_writer, building_folder, fresh_folder
 from cfeval.core.images import Picture, folder_of
 from cfeval.core.jsonl import read_jsonl, record_line
 from cfeval.core.records import ItemId, Record
@@ -27,7 +27,7 @@ _WAITING = 32 * PIECE
 
 
 @contextmanager
-def gallery(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterator[Add]:
+def atomic_records_with_images(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterator[Add]:
     """Yields the function that adds a record and its pictures, by their paths; all appear when the block ends well.
 
     What is no picture, but belongs to one, is given as the bytes of its file.
@@ -42,7 +42,7 @@ def gallery(path: Path, piece: int = PIECE, *, archive: bool = False) -> Iterato
     """
     ensure_own(path, archive)
     pictures = growing_archive(archive_of(folder_of(path)), piece) if archive else _growing_folder(folder_of(path))
-    with growing_text(path, piece) as add_line, pictures as add_picture:
+    with atomic_writer(path, piece) as add_line, pictures as add_picture:
 
         def add(record: Record, pictures: Mapping[str, Picture | bytes]) -> None:
             for name, picture in pictures.items():
@@ -140,7 +140,7 @@ def sharded_gallery(path: Path, shards: int = 1, archive: bool = False) -> Itera
         built = [building / file.name for file in files]
         with ExitStack() as stack:
             piece = min(PIECE, _WAITING // shards)
-            add = [stack.enter_context(gallery(file, piece, archive=archive)) for file in built]
+            add = [stack.enter_context(atomic_records_with_images(file, piece, archive=archive)) for file in built]
             yield lambda item, record, pictures: add[shard_of(item, shards)](record, pictures)
         for here, there in zip(built, files, strict=True):
             move(here, there)

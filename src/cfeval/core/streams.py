@@ -79,7 +79,7 @@ class Window(Generic[K, V]):
             yield key
 
 
-class Following(Window[K, R]):
+class StreamingLookup(Window[K, R]):
     """The records of a JSONL file by key, through a window.
 
     Args:

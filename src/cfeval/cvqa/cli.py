@@ -9,29 +9,29 @@ import typer
 from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
-from cfeval.core.records import ImageRef, Status, ended
+from cfeval.core.records import ImageRef, Status, failure
 from cfeval.core.shards import records_of
 from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import TableFile, usable
 from cfeval.cvqa.gender_labels import read_genders
 from cfeval.cvqa.plugins.question_sets.csv import id_of
-from cfeval.cvqa.records import CvqaArm, CvqaBuild, CvqaScore, Pair, Said, Side
+from cfeval.cvqa.records import Answer, CvqaArm, CvqaBuild, CvqaScore, QuestionPair, Side
 from cfeval.cvqa.stages.scores import scores
-from cfeval.cvqa.stages.statistics import QuestionPair, question_pairs
+from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
 from cfeval.cvqa.tables.accuracy import accuracy_sheet, rows_of
 from cfeval.cvqa.tables.headline import metrics
 from cfeval.cvqa.tables.replies import (
     AccuracyRow,
     AnswererFacts,
-    CvqaMaterial,
+    CvqaTableData,
     PublishedAnswer,
     SetFacts,
     cvqa_material,
 )
 from cfeval.report.figures import draw_figure, write_metrics
-from cfeval.report.tables import Sheet, markdown, write_table
+from cfeval.report.tables import RenderedTable, markdown, write_table
 from cfeval.stats.intervals import Interval
 
 OF_QUESTIONS = ("statistics", "answers")
@@ -52,8 +52,8 @@ def run_statistics(
     Images are not needed. A row that cannot be used is named in one line and left out.
     """
     found = usable(read_questions(file))
-    pairs = (QuestionPair(row.original, row.counterfactual, row.type, row.img_path) for row in found)
-    rows = question_statistics.statistics_rows(CvqaMaterial({}, pairs={file.stem: pairs}))
+    pairs = (PairStatistics(row.original, row.counterfactual, row.type, row.img_path) for row in found)
+    rows = question_statistics.statistics_rows(CvqaTableData({}, pairs={file.stem: pairs}))
     sheet = question_statistics.statistics_sheet(rows)
     print(markdown(sheet), end="")
     if out:
@@ -136,11 +136,12 @@ def _others(
     if name in OF_QUESTIONS:
         return {
             "pairs": {
-                of: question_pairs(records_of(results / "questions", [of], Pair, shards)) for of in dict.fromkeys(sets)
+                of: question_pairs(records_of(results / "questions", [of], QuestionPair, shards))
+                for of in dict.fromkeys(sets)
             }
         }
     if name in OF_ANSWERS:
-        return {"said": {arm: records_of(results / "answers", (arm.set, arm.answerer), Said, shards) for arm in arms}}
+        return {"said": {arm: records_of(results / "answers", (arm.set, arm.answerer), Answer, shards) for arm in arms}}
     if name in OF_BUILDS:
         return {"built": {of: records_of(results / "fates", [of], CvqaBuild, 1) for of in builds}}
     return {}
@@ -171,10 +172,10 @@ def run_rate(
         write_table(out, AccuracyRow, rows, sheet)
 
 
-def _pair(one: CvqaResult) -> Pair:
+def _pair(one: CvqaResult) -> QuestionPair:
     """The row as the study files it; the image's name stands for its hash."""
     row = one.row
-    return Pair(
+    return QuestionPair(
         id=id_of(row),
         image=ImageRef(path=row.img_path, sha256=sha256(row.img_path.encode()).hexdigest()),
         original=row.original,
@@ -184,7 +185,7 @@ def _pair(one: CvqaResult) -> Pair:
     )
 
 
-def _said(one: CvqaResult) -> tuple[Said, Said]:
+def _said(one: CvqaResult) -> tuple[Answer, Answer]:
     row = one.row
     return (
         _reply(id_of(row), "original", row.original.question, one.response),
@@ -192,12 +193,12 @@ def _said(one: CvqaResult) -> tuple[Said, Said]:
     )
 
 
-def _reply(item: str, side: Side, asked: str, text: str) -> Said:
+def _reply(item: str, side: Side, asked: str, text: str) -> Answer:
     status = Status.OK if text.strip() else Status.UNPARSABLE
-    return Said(id=item, side=side, asked=asked, text=text.strip(), **ended(status, "answers", "empty response"))
+    return Answer(id=item, side=side, asked=asked, text=text.strip(), **failure(status, "answers", "empty response"))
 
 
-def _sheet(results: Path, rows: list[AccuracyRow]) -> Sheet:
+def _sheet(results: Path, rows: list[AccuracyRow]) -> RenderedTable:
     letters = any(row.type.startswith("abs_counting") for row in rows)
     title = f"{results.name}: original and counterfactual questions, by type"
     return accuracy_sheet("cvqa_rate", title, rows, "Empty: no row.", more=[accuracy.TABLE7_NOTE] if letters else [])

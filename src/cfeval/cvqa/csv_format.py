@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import get_args
 
 from cfeval.core.csv_files import NEEDS_QUOTES, CsvFile, Row, RowError
-from cfeval.core.files import growing_text
+from cfeval.core.files import atomic_writer
 from cfeval.cvqa.records import Form, PairType, Question, form_of
 
 COLUMNS = ("img_path", "query", "answer", "new query", "new answer", "type")
@@ -125,7 +125,7 @@ def _cells(row: CvqaRow) -> tuple[str, ...]:
 
 
 def _write(path: Path, columns: Sequence[str], lines: Iterable[tuple[Sequence[str], frozenset[str]]]) -> None:
-    with growing_text(path) as add:
+    with atomic_writer(path) as add:
         add(",".join(columns) + "\n")
         for cells, quoted in lines:
             add(",".join(_written(cell, column in quoted) for column, cell in zip(columns, cells, strict=True)) + "\n")

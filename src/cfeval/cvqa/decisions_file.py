@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from cfeval.core.csv_files import CsvFile
 from cfeval.core.errors import InputError, nearest
-from cfeval.core.files import growing_text
+from cfeval.core.files import atomic_writer
 from cfeval.core.jsonl import first_fault
 from cfeval.core.records import Status
-from cfeval.cvqa.records import Decision, Draft, Review, form_of, supposes
+from cfeval.cvqa.records import Decision, Draft, Review, form_of, has_if_clause
 
 CONTEXT = (
     "image",
@@ -44,7 +44,7 @@ def write_decisions(path: Path, drafts: Iterable[Draft], reviews: Mapping[str, R
     UTF-8 with the mark by which spreadsheets know it; a text that one would take for a formula has an apostrophe in
     front.
     """
-    with growing_text(path) as add:
+    with atomic_writer(path) as add:
         add(_BOM + _line(_COLUMNS))
         for draft in drafts:
             if draft.status == Status.OK:
@@ -133,7 +133,7 @@ def _decision(place: str, row: Mapping[str, str], draft: Draft) -> Decision:
             raise InputError(f"{place}: {name} is there to be read; write the correction in the column '{asked}'")
     if (question or answer) and accept != "yes":
         raise InputError(f"{place}: a correction counts only where accept is yes; write yes, or leave it empty")
-    if question and not supposes(question):
+    if question and not has_if_clause(question):
         raise InputError(f"{place}: the question supposes nothing: it has no 'if'; write it as a counterfactual one")
     pattern, allowed = _ANSWERS[form_of(draft.type)]
     if answer and not re.fullmatch(pattern, answer):

@@ -151,7 +151,7 @@ class Programmer(Protocol):
 
 @dataclass(frozen=True)
 class RawPair:
-    """A pair before it is filed: see `cfeval.cvqa.records.Pair` for the fields."""
+    """A pair before it is filed: see `cfeval.cvqa.records.QuestionPair` for the fields."""
 
     id: str
     picture: Picture

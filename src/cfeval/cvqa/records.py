@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from cfeval.core.records import ImageRef, ItemId, Metadata, Outcome, Record, Sha256
+from cfeval.core.records import ImageRef, ItemId, Metadata, Record, Sha256, StageResult
 
 Language = Literal["vipergpt", "visprog"]
 """Whose surface a program is written for (specs: ViperGPT, ICCV 2023; VisProg, CVPR 2023)."""
@@ -27,8 +27,8 @@ REAL: tuple[PairType, ...] = get_args(PairType)[:3]
 SYNTHETIC: tuple[PairType, ...] = get_args(PairType)[3:]
 Form = Literal["number", "boolean", "choice"]
 """What an answer is: decimal digits, `yes` or `no`, or the letter of an option."""
-ReaderName = Literal["reference", "robust"]
-READERS: tuple[ReaderName, ReaderName] = ("reference", "robust")
+ExtractorName = Literal["reference", "robust"]
+READERS: tuple[ExtractorName, ExtractorName] = ("reference", "robust")
 Fate = Literal[
     "accepted",
     "not written",
@@ -56,7 +56,7 @@ def form_of(kind: PairType) -> Form:
     return "number" if kind in REAL else "choice"
 
 
-def supposes(question: str) -> bool:
+def has_if_clause(question: str) -> bool:
     """Whether a question is under a supposition: it has an *if*."""
     return re.search(r"\bif\b", question, re.IGNORECASE) is not None
 
@@ -75,7 +75,7 @@ class Question(Record):
     answer: str = Field(pattern=r"^([0-9]+|yes|no|[A-D])$")
 
 
-class Pair(Record):
+class QuestionPair(Record):
     """An image, a question about it, and the same question under a counterfactual presupposition.
 
     `img_path` is the name that the published CSV gives the image, `coco` its number in COCO, where it has one.
@@ -130,7 +130,7 @@ class ProgramRun(Record):
     trace: tuple[TraceStep, ...] = ()
 
 
-class Said(Outcome):
+class Answer(StageResult):
     """What an answerer said to one question, in a fresh turn.
 
     `asked` is the question as it was put, without the image. `order` is, for options, their letters in the order in
@@ -147,7 +147,7 @@ class Said(Outcome):
     program: ProgramRun | None = None
 
 
-class CvqaScore(Outcome):
+class CvqaScore(StageResult):
     """One reply, read by both readers and compared with the right answer.
 
     `image` is the image's hash: items about one image share it. `gold` is the right answer as the question stands;
@@ -163,16 +163,16 @@ class CvqaScore(Outcome):
     image: Sha256
     coco: int | None = None
     gold: str
-    read: dict[ReaderName, str | None] = {}
-    shown: dict[ReaderName, str | None] = {}
-    correct: dict[ReaderName, Literal[0, 1]] = {}
+    read: dict[ExtractorName, str | None] = {}
+    shown: dict[ExtractorName, str | None] = {}
+    correct: dict[ExtractorName, Literal[0, 1]] = {}
     fault: str = ""
     """Why the program failed, where the answer is a program's and it did."""
     fallback: bool = False
     """Whether the question was put to the whole image instead."""
 
 
-class Draft(Outcome):
+class Draft(StageResult):
     """A counterfactual question that was written from an original one, before anyone checked it.
 
     `step1`, `step2`, `question` and `answer` are what the writer said in the paper's step format (C-VQA, Appendix B);
@@ -195,7 +195,7 @@ class Draft(Outcome):
     calls: tuple[str, ...] = ()
 
 
-class Review(Outcome):
+class Review(StageResult):
     """What a second model says of a draft (C-VQA, Section 3.2): is it about the image, is its answer right?"""
 
     id: ItemId

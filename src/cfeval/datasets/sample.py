@@ -22,7 +22,7 @@ from cfeval.core.jsonl import first_fault
 from cfeval.core.records import ImageRef, ItemId, Metadata, Record
 from cfeval.core.sampling import read_list
 from cfeval.core.shards import file_pictured
-from cfeval.core.streams import Following
+from cfeval.core.streams import StreamingLookup
 
 Scoring = Literal["contains", "vqa", "okvqa"]
 """How an answer is compared with the right one: see `Sample.scoring`."""
@@ -147,9 +147,9 @@ def as_frozen(samples: Iterable[RawSample], ids: str | None) -> Iterator[RawSamp
         yield sample
 
 
-def samples_by_id(path: Path) -> Following[str, Sample]:
+def samples_by_id(path: Path) -> StreamingLookup[str, Sample]:
     """The samples of a file."""
-    return Following(path, Sample, lambda record: record.id)
+    return StreamingLookup(path, Sample, lambda record: record.id)
 
 
 def originals(samples: Path) -> Callable[[Sample], Picture]:

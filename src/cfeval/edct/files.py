@@ -14,7 +14,7 @@ from cfeval.core.images import Picture, folder_of
 from cfeval.core.jsonl import read_jsonl, stream_csv
 from cfeval.core.records import Record
 from cfeval.core.shards import shard_files
-from cfeval.core.streams import Following
+from cfeval.core.streams import StreamingLookup
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
@@ -186,24 +186,24 @@ def conversation_prompts(folder: str) -> tuple[str, str]:
     return answer, explain
 
 
-def baselines_by_id(path: Path) -> Following[str, Baseline]:
+def baselines_by_id(path: Path) -> StreamingLookup[str, Baseline]:
     """The baseline conversations of a file."""
-    return Following(path, Baseline, lambda record: record.id)
+    return StreamingLookup(path, Baseline, lambda record: record.id)
 
 
-def instructions_by_edit(path: Path) -> Following[tuple[str, int], Instruction]:
+def instructions_by_edit(path: Path) -> StreamingLookup[tuple[str, int], Instruction]:
     """The instructions of a file by item and edit."""
-    return Following(path, Instruction, lambda record: (record.id, record.edit))
+    return StreamingLookup(path, Instruction, lambda record: (record.id, record.edit))
 
 
-def made_by_edit(path: Path) -> Following[tuple[str, int], Counterfactual]:
+def made_by_edit(path: Path) -> StreamingLookup[tuple[str, int], Counterfactual]:
     """The counterfactuals of a file by item and edit."""
-    return Following(path, Counterfactual, lambda record: (record.id, record.edit))
+    return StreamingLookup(path, Counterfactual, lambda record: (record.id, record.edit))
 
 
-def checks_by_edit(path: Path) -> Following[tuple[str, int], Check]:
+def checks_by_edit(path: Path) -> StreamingLookup[tuple[str, int], Check]:
     """The checks of a file by item and edit."""
-    return Following(path, Check, lambda record: (record.id, record.edit))
+    return StreamingLookup(path, Check, lambda record: (record.id, record.edit))
 
 
 def edited(counterfactuals: Path) -> Callable[[Counterfactual], Picture]:

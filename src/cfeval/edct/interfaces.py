@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cfeval.core.images import Picture
-from cfeval.core.records import Bit, Metadata, Status
+from cfeval.core.records import Binary, Metadata, Status
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class EditRequest:
 
 
 @dataclass(frozen=True)
-class Try:
+class EditAttempt:
     """One attempt of an editor that checks its own work: what came of it, and what the verifier found."""
 
     seed: int
@@ -155,7 +155,7 @@ class EditReply:
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
-    tries: tuple[Try, ...] = ()
+    tries: tuple[EditAttempt, ...] = ()
 
 
 class Editor(Protocol):
@@ -205,10 +205,10 @@ class JudgeReply:
     stored calls it came from.
     """
 
-    scores: Mapping[str, Bit] = field(default_factory=dict)
+    scores: Mapping[str, Binary] = field(default_factory=dict)
     grade: float | None = None
     grade_reason: str = ""
-    stated_ccs: Bit | None = None
+    stated_ccs: Binary | None = None
     raw: str = ""
     status: Status = Status.OK
     reason: str = ""

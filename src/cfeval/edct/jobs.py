@@ -26,7 +26,7 @@ from cfeval.core.jobs import (
     shard_names,
 )
 from cfeval.core.provenance.jobs import Job
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.config import Edct
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.protocols.rules import RULES
@@ -155,7 +155,7 @@ class _Edct:
     def _conversation(self, stage: str, arm: Arm, words: list[str], pattern: str) -> Job:
         model = self.backend("vlms", arm, "vlm")
         repeat = model[0].spec.repeat
-        seed = self.study.seed if repeat == 1 else derive(self.study.seed, "repeat", repeat)
+        seed = self.study.seed if repeat == 1 else derive_seed(self.study.seed, "repeat", repeat)
         folder = self.study.prompts or ""
         words = ["--samples", self.at(SAMPLES, arm), *words, "--vlm", as_json(model[0].spec.plugin())]
         words += ["--seed", str(seed), f"--prompts={folder}", "--out", self.at(pattern, arm)]

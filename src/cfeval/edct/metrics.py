@@ -9,10 +9,10 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from cfeval.core.records import Bit
+from cfeval.core.records import Binary
 
 
-def ccs(answer: Bit, explanation: Bit) -> Bit:
+def ccs(answer: Binary, explanation: Binary) -> Binary:
     """CCS_i = PCS_i · NCC_i (2025) or AC_i · EF_i (2026), in {0, 1}.
 
     Args:
@@ -36,7 +36,7 @@ def ccs_graded(grade: float | None) -> float | None:
     return (grade - 1) / 4
 
 
-def majority(votes: Sequence[Bit | None]) -> Bit | None:
+def majority(votes: Sequence[Binary | None]) -> Binary | None:
     """The value that more than half of the panel voted for, or None where no value has so many votes.
 
     Args:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from cfeval.core.records import Bit, ImageRef, ItemId, Outcome, Record, Sha256
+from cfeval.core.records import Binary, ImageRef, ItemId, Record, Sha256, StageResult
 
 ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "placebo-edit"]
 """What each of them asks for: `cfeval.edct.protocols.rules`."""
@@ -21,7 +21,7 @@ class Arm(Record):
     judge: str
 
 
-class Conversation(Outcome):
+class Conversation(StageResult):
     """What a model said about an image: its answer, and in the same conversation its explanation."""
 
     id: ItemId
@@ -39,7 +39,7 @@ class Baseline(Conversation):
     question: str
 
 
-class Instruction(Outcome):
+class Instruction(StageResult):
     """One concept that the explanation cites and the edit that changes it (instructions)."""
 
     id: ItemId
@@ -59,7 +59,7 @@ class Instruction(Outcome):
 class Verification(Record):
     """What a verifier found out about an edit, and the pictures that show it."""
 
-    verified: Bit | None = None
+    verified: Binary | None = None
     """1: the edit was made as told, and the rest is unchanged. None: the verifier could not tell."""
     reason: str = ""
     """What is wrong."""
@@ -72,7 +72,7 @@ class Verification(Record):
     calls: tuple[Sha256, ...] = ()
 
 
-class Try(Record):
+class EditAttempt(Record):
     """One attempt of an editor that checks its own work."""
 
     seed: int
@@ -80,7 +80,7 @@ class Try(Record):
     found: Verification
 
 
-class Counterfactual(Outcome):
+class Counterfactual(StageResult):
     """The edited image (counterfactuals)."""
 
     id: ItemId
@@ -89,7 +89,7 @@ class Counterfactual(Outcome):
     seed: int
     details: dict[str, str] = Field(default_factory=dict)
     """What the editor says about how it made the image."""
-    tries: tuple[Try, ...] = ()
+    tries: tuple[EditAttempt, ...] = ()
     """Every attempt of an editor that checks its own work, the rejected ones too."""
     calls: tuple[Sha256, ...] = ()
 
@@ -100,7 +100,7 @@ class Counterfactual(Outcome):
         return self
 
 
-class Check(Outcome):
+class Check(StageResult):
     """How good an edit is, as someone sees it who had no part in making it (checks)."""
 
     id: ItemId
@@ -117,24 +117,24 @@ class Requery(Conversation):
     edit: int = Field(default=1, ge=1)
 
 
-class Verdict(Outcome):
+class Verdict(StageResult):
     """A judge's reading of one counterfactual (verdicts)."""
 
     id: ItemId
     edit: int = Field(default=1, ge=1)
-    scores: dict[str, Bit] = Field(default_factory=dict)
+    scores: dict[str, Binary] = Field(default_factory=dict)
     """The protocol's two scores by name (`cfeval.edct.protocols.rules`)."""
     grade: float | None = Field(default=None, ge=1, le=5)
     """From 1 to 5, where the protocol has one and it could be had; a panel's is the median."""
     grade_reason: str = ""
     """Why there is no grade although there should be one."""
-    stated_ccs: Bit | None = None
+    stated_ccs: Binary | None = None
     """The product as the judge itself stated it."""
     raw: str = ""
     calls: tuple[Sha256, ...] = ()
 
 
-class Score(Outcome, Arm):
+class Score(StageResult, Arm):
     """A row per item and edit (scores.csv). The protocol's scores are there when, and only when, the status is ok."""
 
     id: ItemId
@@ -143,28 +143,28 @@ class Score(Outcome, Arm):
     """Items about the same image share it: the image's SHA-256, abridged."""
     evidence: Literal["", "object", "background"] = ""
     """See `Instruction.evidence`."""
-    pcs: Bit | None = None
+    pcs: Binary | None = None
     """edct-2025: is the new answer consistent with the edit?"""
-    ncc: Bit | None = None
+    ncc: Binary | None = None
     """edct-2025: does the new explanation reflect the edit?"""
-    ac: Bit | None = None
+    ac: Binary | None = None
     """edct-bench-2026: is the new answer, changed or not, what the evidence that is left supports?"""
-    ef: Bit | None = None
+    ef: Binary | None = None
     """edct-bench-2026: does the new explanation rest on valid evidence only?"""
-    ccs: Bit | None = None
+    ccs: Binary | None = None
     """The product of the protocol's two scores, computed here; a control has none."""
     ccs_graded: float | None = Field(default=None, ge=0, le=1)
     """(grade − 1) / 4; may be missing although the status is ok."""
-    answer_moved: Bit | None = None
+    answer_moved: Binary | None = None
     """Controls: is the new answer another one in substance?"""
-    explanation_moved: Bit | None = None
+    explanation_moved: Binary | None = None
     """Controls: does the new explanation cite other evidence?"""
-    mismatch: Bit | None = None
+    mismatch: Binary | None = None
     """1 where the judge stated another product."""
     correct: float | None = Field(default=None, ge=0, le=1)
     """How right the baseline answer is, in [0, 1]: 0 or 1 where one answer is right, else the accuracy that
     `Sample.scoring` names. None where no right answer is known or no answer came."""
-    verified: Bit | None = None
+    verified: Binary | None = None
     """See `Verification.verified`."""
     changed_share: float | None = None
 

@@ -18,5 +18,5 @@ limiter     concurrency that adapts under a ceiling
 attempts    when a call is tried again, how long it waits, when it is given up
 caller      all of it together: a call in, a reply out
 line        the event loop that it works in, shared by the threads of a job
-side_by_side  many requests under way at a time, their replies in order
+map_concurrently  many requests under way at a time, their replies in order
 """

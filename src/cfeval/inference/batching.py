@@ -1,7 +1,7 @@
 """Requests in, replies out, in order: in batches, or side by side where a backend can work on many at once.
 
 A model on this machine is fastest in batches. One behind a provider answers some calls much later than others, and in
-batches all would wait for the slowest of each; such a backend says by its attribute `side_by_side` how its requests go
+batches all would wait for the slowest of each; such a backend says by its attribute `map_concurrently` how its requests go
 side by side (`cfeval.inference.concurrency`). One that is made of others has the attribute where all of these have it.
 """
 
@@ -25,7 +25,7 @@ class SideBySide(Protocol):
         ...
 
 
-def served(
+def map_requests(
     backend: object,
     things: Iterable[T],
     request: Callable[[T], Q],
@@ -51,8 +51,8 @@ def served(
             taken.append(thing)
             yield request(thing)
 
-    side_by_side = together(backend) or partial(_in_batches, batch)
-    for reply in side_by_side(requests(), serve):
+    map_concurrently = together(backend) or partial(_in_batches, batch)
+    for reply in map_concurrently(requests(), serve):
         yield taken.popleft(), reply
 
 
@@ -63,5 +63,5 @@ def _in_batches(batch: int, requests: Iterable[Q], serve: Callable[[list[Q]], Se
 
 def together(*backends: object) -> SideBySide | None:
     """How the requests of something made of these backends go side by side; None where one of them takes batches."""
-    ways: list[SideBySide | None] = [getattr(backend, "side_by_side", None) for backend in backends]
+    ways: list[SideBySide | None] = [getattr(backend, "map_concurrently", None) for backend in backends]
     return ways[0] if all(ways) else None

@@ -20,7 +20,7 @@ template of the prompt, so that only the closing one is said."""
 
 
 @dataclass(frozen=True)
-class Turn:
+class ChatMessage:
     """One message of a conversation; a user's may carry an image."""
 
     role: Literal["user", "assistant"]
@@ -38,7 +38,7 @@ class ChatRequest:
     """
 
     item: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ChatMessage, ...]
     seed: int
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
@@ -83,7 +83,7 @@ class _Ended(Generic[T]):
     result: T
 
 
-def hold(model: ChatModel, dialogues: Sequence[Dialogue[T]]) -> list[T]:
+def run_dialogues(model: ChatModel, dialogues: Sequence[Dialogue[T]]) -> list[T]:
     """Hold every dialogue with a model to its end; their results, in order."""
     if isinstance(model, Conversing):
         return model.hold(dialogues)

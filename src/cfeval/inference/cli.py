@@ -16,7 +16,7 @@ from rich.table import Table
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_lines
 from cfeval.inference.remote.archive import export, read
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import settings
 
 StoreFile = Annotated[Path | None, typer.Option("--store", help="The store; empty: the one of the settings.")]
@@ -141,7 +141,7 @@ def run_verify(store: StoreFile = None) -> None:
     print(f"{held.path}: fine; {count} calls")
 
 
-def opened(path: Path | None, new: bool = False) -> Store:
+def opened(path: Path | None, new: bool = False) -> ResponseCache:
     """The store in a file.
 
     Raises:
@@ -150,7 +150,7 @@ def opened(path: Path | None, new: bool = False) -> Store:
     file = path or Path(settings().store)
     if not new and not file.is_file():
         raise InputError(f"{file}: there is no response store; name one by --store")
-    return Store(file)
+    return ResponseCache(file)
 
 
 def calls_named(records: Iterable[Path]) -> set[str]:

@@ -8,7 +8,7 @@ from threading import Semaphore
 from typing import TypeVar
 
 from cfeval.core.errors import CfevalError
-from cfeval.inference.remote.event_loop import Line
+from cfeval.inference.remote.event_loop import EventLoopThread
 from cfeval.inference.remote.settings import settings
 
 Q = TypeVar("Q")
@@ -18,7 +18,7 @@ AHEAD = 16
 others can make so many rounds."""
 
 
-def side_by_side(requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[R]]) -> Iterator[R]:
+def map_concurrently(requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[R]]) -> Iterator[R]:
     """Have each request answered in a thread of its own; their replies, in order.
 
     Args:
@@ -40,7 +40,7 @@ def side_by_side(requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[R]])
         finally:
             free.release()
 
-    with closing(Line()) as line, ThreadPoolExecutor(under_way) as threads:
+    with closing(EventLoopThread()) as line, ThreadPoolExecutor(under_way) as threads:
         context = line.context()
         try:
             for request in requests:

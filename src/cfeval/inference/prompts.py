@@ -18,8 +18,8 @@ from cfeval.core.images import Picture
 from cfeval.core.plugin import Plugin, component
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, PluginOptions
-from cfeval.core.sampling import derive
-from cfeval.inference.chat import ChatReply, ChatRequest, Dialogue, Turn
+from cfeval.core.sampling import derive_seed
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, Dialogue
 
 T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -35,7 +35,7 @@ class AskingOptions(PluginOptions):
 
 
 @dataclass(frozen=True)
-class Form(Generic[T]):
+class PromptTemplate(Generic[T]):
     """A question that a protocol has: its two templates, what they are filled with, and how a reply is bound and read.
 
     The templates are `name` and `name`_repair in a folder of the package; where the first has variants, `opening` is
@@ -61,17 +61,17 @@ class Form(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Question(Generic[T]):
+class Prompt(Generic[T]):
     """A form with its templates, ready to be asked; `max_tokens` is None where the model's own limit holds."""
 
-    form: Form[T]
+    form: PromptTemplate[T]
     opening: str
     repair: str
     max_tokens: int | None = None
 
 
 @dataclass(frozen=True)
-class Heard(Generic[T]):
+class ParsedReply(Generic[T]):
     """What was read in the reply, or the status and reason why nothing was; `raw` is what came, as it came."""
 
     value: T | None
@@ -139,7 +139,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
 
 
-def question(options: AskingOptions, form: Form[T]) -> Question[T]:
+def question(options: AskingOptions, form: PromptTemplate[T]) -> Prompt[T]:
     """Load the templates of a form, from the user's own folder where one is named.
 
     Raises:
@@ -147,12 +147,12 @@ def question(options: AskingOptions, form: Form[T]) -> Question[T]:
     """
     opening, repair = (_template(options, form, name) for name in form.templates)
     limit = None if "max_tokens" in options.model else form.max_tokens
-    return Question(form, opening, repair, limit)
+    return Prompt(form, opening, repair, limit)
 
 
-def ask(
-    asked: Question[T], item: str, values: Mapping[str, str], seed: int, picture: Picture | None = None
-) -> Dialogue[Heard[T]]:
+def generate_parsed(
+    asked: Prompt[T], item: str, values: Mapping[str, str], seed: int, picture: Picture | None = None
+) -> Dialogue[ParsedReply[T]]:
     """Ask, and ask once more in the same conversation where the reply cannot be read.
 
     Args:
@@ -163,18 +163,18 @@ def ask(
         picture: what is shown, where the form has a picture.
     """
     form = asked.form
-    opening = Turn("user", fill_marked(asked.opening, **values), picture if form.seen else None)
-    repair = Turn("user", fill_marked(asked.repair, **values))
-    first = yield ChatRequest(item, (opening,), derive(seed, "reply"), form.schema, asked.max_tokens)
+    opening = ChatMessage("user", fill_marked(asked.opening, **values), picture if form.seen else None)
+    repair = ChatMessage("user", fill_marked(asked.repair, **values))
+    first = yield ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, asked.max_tokens)
     value = form.read(first.text) if first.status == Status.OK else None
     if value is not None or first.status != Status.OK or not first.text.strip():
         return _heard(value, first)
-    turns = (opening, Turn("assistant", first.text), repair)
-    second = yield ChatRequest(item, turns, derive(seed, "repair"), form.schema, asked.max_tokens)
+    turns = (opening, ChatMessage("assistant", first.text), repair)
+    second = yield ChatRequest(item, turns, derive_seed(seed, "repair"), form.schema, asked.max_tokens)
     return _heard(form.read(second.text) if second.status == Status.OK else None, first, second)
 
 
-def expected(options: AskingOptions, *forms: Form[Any]) -> tuple[CallEstimate, ...]:
+def expected(options: AskingOptions, *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:
     """The calls of `ask`, for every form, from those that the chat model makes for one request."""
     model = registry.estimate_calls("chat", options.model)
     return tuple(call for form in forms for call in _expected(model, question(options, form)))
@@ -187,7 +187,7 @@ def named_texts(texts: Mapping[str, str]) -> str:
     return "\n\n".join(f"=== {name} ===\n{text}" for name, text in texts.items())
 
 
-def _own(options: AskingOptions, form: Form[Any]) -> Path | None:
+def _own(options: AskingOptions, form: PromptTemplate[Any]) -> Path | None:
     """The user's own folder for a form, None for the package's."""
     if not options.prompts:
         return None
@@ -195,16 +195,16 @@ def _own(options: AskingOptions, form: Form[Any]) -> Path | None:
     return inner if inner.is_dir() else Path(options.prompts)
 
 
-def _file(options: AskingOptions, form: Form[Any], name: str) -> Path:
+def _file(options: AskingOptions, form: PromptTemplate[Any], name: str) -> Path:
     return prompt_file(name, protocol=form.folder, folder=_own(options, form))
 
 
-def _template(options: AskingOptions, form: Form[Any], name: str) -> str:
+def _template(options: AskingOptions, form: PromptTemplate[Any], name: str) -> str:
     text = load_prompt(name, protocol=form.folder, folder=_own(options, form))
     return form.arrange(text) if name == form.templates[0] else text
 
 
-def _expected(model: tuple[CallEstimate, ...], asked: Question[Any]) -> Iterator[CallEstimate]:
+def _expected(model: tuple[CallEstimate, ...], asked: Prompt[Any]) -> Iterator[CallEstimate]:
     first, both = len(asked.opening), len(asked.opening) + len(asked.repair)
     for prompt, repair in ((first, False), (both, True)):
         for call in model:
@@ -213,16 +213,16 @@ def _expected(model: tuple[CallEstimate, ...], asked: Question[Any]) -> Iterator
             yield replace(call, prompt=prompt, pictures=pictures, max_tokens=limit, repair=repair)
 
 
-def _heard(value: T | None, *replies: ChatReply) -> Heard[T]:
+def _heard(value: T | None, *replies: ChatReply) -> ParsedReply[T]:
     last = replies[-1]
     names = ("reply", "reply to the repair turn")
     raw = named_texts({name: reply.text for name, reply in zip(names, replies, strict=False)})
     calls = tuple(call for reply in replies for call in reply.calls)
     if value is not None:
-        return Heard(value, raw, calls=calls)
+        return ParsedReply(value, raw, calls=calls)
     if last.status != Status.OK:
-        return Heard(None, raw, last.status, last.reason, calls)
-    return Heard(None, raw, Status.UNPARSABLE, _fault(replies), calls)
+        return ParsedReply(None, raw, last.status, last.reason, calls)
+    return ParsedReply(None, raw, Status.UNPARSABLE, _fault(replies), calls)
 
 
 def _fault(replies: tuple[ChatReply, ...]) -> str:
@@ -238,7 +238,7 @@ class ChatPlugin(Plugin, AskingOptions):
     """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
 
     @abstractmethod
-    def forms(self, protocol: str = "") -> Sequence[Form[Any]]:
+    def forms(self, protocol: str = "") -> Sequence[PromptTemplate[Any]]:
         """What is asked of the model, one after the other."""
 
     def dependencies(self, protocol: str = "") -> tuple[str, ...]:

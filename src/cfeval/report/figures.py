@@ -61,7 +61,7 @@ def plain(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def bare(axes: Axes, *keep: str) -> None:
+def strip_spines(axes: Axes, *keep: str) -> None:
     """Take away the frame but for the named sides, and lay the grid behind."""
     for side, spine in axes.spines.items():
         spine.set_visible(side in keep)
@@ -75,7 +75,7 @@ def share_ticks(axes: Axes, *along: str) -> None:
         axes.set(**{f"{name}ticks": _QUARTERS, f"{name}ticklabels": ("0", ".25", ".50", ".75", "1")})
 
 
-def said_instead(figure: Figure, text: str) -> Figure:
+def empty_figure(figure: Figure, text: str) -> Figure:
     """A figure that has nothing to draw but a sentence that says why."""
     figure.text(0.5, 0.5, text, ha="center", va="center", color=MUTED)
     return figure

@@ -35,7 +35,7 @@ _LATEX = {
 
 
 @dataclass(frozen=True)
-class Sheet:
+class RenderedTable:
     """A table for readers: title, headings, rows of cells, notes below."""
 
     name: str
@@ -51,7 +51,7 @@ class Table(Generic[P, R]):
 
     row: type[R]
     rows: Callable[P, list[R]]
-    sheet: Callable[[Sequence[R]], Sheet]
+    sheet: Callable[[Sequence[R]], RenderedTable]
 
 
 class Listed(NamedTuple):
@@ -94,14 +94,14 @@ def cell(value: Any) -> str:
     return f"{value + 0.0:.{DECIMALS}f}" if isinstance(value, float) else str(value)
 
 
-def markdown(sheet: Sheet) -> str:
+def markdown(sheet: RenderedTable) -> str:
     """A GitHub table."""
     lines = [f"### {sheet.title}", "", _pipes(sheet.headings), _pipes(["---"] * len(sheet.headings))]
     lines += [_pipes(row) for row in sheet.body]
     return "\n".join(lines + [line for note in sheet.notes for line in ("", note)]) + "\n"
 
 
-def latex(sheet: Sheet) -> str:
+def latex(sheet: RenderedTable) -> str:
     """A `table` environment; the document needs the package booktabs."""
     notes = [rf"\par\smallskip\footnotesize {_escaped(' '.join(sheet.notes))}"] if sheet.notes else []
     lines = [
@@ -146,13 +146,13 @@ Figures = dict[str, object]
 
 def figures_of(estimates: Mapping[str, Estimate]) -> Figures:
     """`name`, `name_lo` and `name_hi` of each, rounded; and `ci`, how the intervals were computed, each way once."""
-    figures: Figures = {"ci": ways(*(one.method for one in estimates.values()))}
+    figures: Figures = {"ci": interval_methods(*(one.method for one in estimates.values()))}
     for name, one in estimates.items():
         figures |= {name: rounded(one.value), f"{name}_lo": rounded(one.low), f"{name}_hi": rounded(one.high)}
     return figures
 
 
-def ways(*methods: object) -> str:
+def interval_methods(*methods: object) -> str:
     """Methods of intervals, each once: `percentile bootstrap 95 %; Wilson bound 95 %`."""
     return "; ".join(dict.fromkeys(way for method in methods for way in str(method).split("; ") if way))
 
@@ -171,7 +171,7 @@ def with_interval(row: object, metric: str) -> str:
 
 def intervals(rows: Sequence[Any]) -> str:
     """How the intervals of some rows were computed, each way once: `Intervals: percentile bootstrap 95 %. `."""
-    used = ways(*(row.ci for row in rows))
+    used = interval_methods(*(row.ci for row in rows))
     return f"Intervals: {used}. " if used else ""
 
 
@@ -180,7 +180,7 @@ def world_note(rows: Sequence[Any]) -> tuple[str, ...]:
     return (TEST_WORLD_NOTE,) if any(row.test_world for row in rows) else ()
 
 
-def write_table(out: Path, kind: type[Record], rows: Iterable[Record], sheet: Sheet) -> None:
+def write_table(out: Path, kind: type[Record], rows: Iterable[Record], sheet: RenderedTable) -> None:
     """Write a table as CSV, Markdown and LaTeX."""
     write_text(Path(f"{out}.csv"), csv_text(kind, rows))
     write_text(Path(f"{out}.md"), markdown(sheet))

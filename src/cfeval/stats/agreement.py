@@ -27,7 +27,7 @@ Ratings = Sequence[Sequence[float | None]]
 label. Labels are numbers, in their order where it matters."""
 
 
-def coincidences(ratings: Sequence[Sequence[float | None]], labels: Sequence[float]) -> Floats:
+def coincidence_matrix(ratings: Sequence[Sequence[float | None]], labels: Sequence[float]) -> Floats:
     """(N, C, C): for each item the ordered pairs of labels from two raters, over (its raters − 1).
 
     An item that m raters labelled thus counts m in all; one with fewer than two labels counts nothing.
@@ -166,7 +166,7 @@ def _of_coincidences(
     groups: Groups,
 ) -> Estimate:
     labels = _labels(rows)
-    return _estimate(name, coincidences(rows, labels), len(labels), measure, level, resamples, seed, groups)
+    return _estimate(name, coincidence_matrix(rows, labels), len(labels), measure, level, resamples, seed, groups)
 
 
 def _estimate(

@@ -31,7 +31,7 @@ class Interval(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ItemScore:
     """An item's value, and its cluster: items about the same image share it."""
 
     item: str
@@ -39,7 +39,7 @@ class Value:
     value: float
 
 
-def estimate(of: Sequence[Value], how: Interval, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+def estimate(of: Sequence[ItemScore], how: Interval, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """The mean with its interval; items about the same image are a cluster.
 
     Args:
@@ -74,7 +74,7 @@ def interval(
     return bootstrap(values, level, resamples, seed, groups, _KINDS[method])
 
 
-def over_runs(values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+def t_interval(values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:
     """The mean of one figure over runs that differ in their seeds alone.
 
     The interval tells how far the figure moves if the same items are run again. It says nothing of other items: for
@@ -102,7 +102,7 @@ def mean(numbers: Iterable[float]) -> float | None:
     return rounded(sum(told) / len(told)) if told else None
 
 
-def mean_of(of: Iterable[Value]) -> float | None:
+def mean_of(of: Iterable[ItemScore]) -> float | None:
     """The rounded mean of items."""
     return mean(value.value for value in of)
 

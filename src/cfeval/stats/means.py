@@ -95,7 +95,7 @@ class AgainstBar:
     clusters: int
 
 
-def against_bar(
+def one_sample_test(
     values: Sequence[float],
     bar: float,
     level: float,

@@ -54,7 +54,7 @@ def judge_error(judged: Sequence[float], truth: Sequence[float], groups: Groups 
     return JudgeError(right(1), right(0))
 
 
-def corrected(observed: Share, error: JudgeError, level: float) -> Estimate:
+def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
     """The share of items that deserve a one: (observed + specificity − 1) / (sensitivity + specificity − 1).
 
     Both the estimate and its limits are cut off at 0 and 1. There is no estimate where the judge is no better than

@@ -12,24 +12,24 @@ import typer
 from cfeval.core.cli_options import Cut, Out
 from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
-from cfeval.core.index import Grouped, Indexed
+from cfeval.core.index import Grouped, RecordIndex
 from cfeval.core.records import Status
-from cfeval.core.shards import gallery, whole_or_shards_of_all
+from cfeval.core.shards import atomic_records_with_images, whole_or_shards_of_all
 from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
 from cfeval.vce.files import AllImages, picture_in
-from cfeval.vce.records import ClassName, SheetRecord, SourceImage, VceRecord, VceScore
+from cfeval.vce.records import ClassName, SheetRecord, SourceImage, VceCounterfactual, VceScore
 
 GroupNames = tuple[ClassName, ClassName]
 """Source and target class."""
 
 
 @dataclass(frozen=True)
-class Lane:
+class ContactRow:
     """One way in which counterfactuals were made: its label, its records and scores, how to open its pictures."""
 
     label: str
-    records: Sequence[VceRecord]
-    open: Callable[[VceRecord], Picture]
+    records: Sequence[VceCounterfactual]
+    open: Callable[[VceCounterfactual], Picture]
     scores: Mapping[str, VceScore] = field(default_factory=dict)
 
 
@@ -40,7 +40,7 @@ def file_name(group: GroupNames) -> str:
 
 def sheet_of(
     group: GroupNames,
-    lanes: Sequence[Lane],
+    lanes: Sequence[ContactRow],
     sources: Mapping[str, SourceImage],
     open_source: Callable[[SourceImage], Picture],
     most: int,
@@ -66,7 +66,9 @@ def sheet_of(
     return ContactSheet(f"{group[0]} → {group[1]}", _subtitle(lanes, of, len(ids)), labels, strips, note)
 
 
-def _rows(lanes: Sequence[Lane], of: Sequence[Sequence[VceRecord]]) -> Iterator[tuple[str, Lane, dict[str, VceRecord]]]:
+def _rows(
+    lanes: Sequence[ContactRow], of: Sequence[Sequence[VceCounterfactual]]
+) -> Iterator[tuple[str, ContactRow, dict[str, VceCounterfactual]]]:
     """A row a lane and repeat: its label, the lane, its records by source image."""
     for lane, records in zip(lanes, of, strict=True):
         repeats = sorted({record.repeat for record in records})
@@ -80,7 +82,7 @@ def _before(source: SourceImage, scores: Sequence[VceScore | None]) -> tuple[str
     return source.label, *(f"seen as {name}" for name in sorted(said))
 
 
-def _shot(lane: Lane, record: VceRecord | None, shape: tuple[int, ...]) -> Shot:
+def _shot(lane: ContactRow, record: VceCounterfactual | None, shape: tuple[int, ...]) -> Shot:
     if record is None:
         return Shot(None, ("not asked for",))
     if record.status != Status.OK or record.image is None:
@@ -100,7 +102,7 @@ def _shot(lane: Lane, record: VceRecord | None, shape: tuple[int, ...]) -> Shot:
     return Shot(pixels, tuple(lines), "right" if score.predicted == record.target else "wrong")
 
 
-def _subtitle(lanes: Sequence[Lane], of: Sequence[Sequence[VceRecord]], images: int) -> str:
+def _subtitle(lanes: Sequence[ContactRow], of: Sequence[Sequence[VceCounterfactual]], images: int) -> str:
     """How many images, and of each lane how many hit the target and what became of the others."""
     told = [f"{images} {'image' if images == 1 else 'images'}"]
     for lane, records in zip(lanes, of, strict=True):
@@ -145,8 +147,8 @@ def run(
             raise InputError(f"{option}: {len(given)} for {len(counterfactuals)} --counterfactuals; give one each")
     names = label or [path.stem for path in counterfactuals]
     lanes = [_Files(name, *_of(name, names, counterfactuals, scores or (), cut)) for name in dict.fromkeys(names)]
-    originals = Indexed(whole_or_shards_of_all(images, cut), SourceImage)
-    with gallery(out) as add:
+    originals = RecordIndex(whole_or_shards_of_all(images, cut), SourceImage)
+    with atomic_records_with_images(out) as add:
         for group in dict.fromkeys(group for files in lanes for group in files.groups):
             drawn = sheet_of(
                 group,
@@ -173,10 +175,10 @@ class _Files:
 
     def __init__(self, label: str, counterfactuals: Sequence[Path], scores: Sequence[Path]) -> None:
         self.label = label
-        self.groups = Grouped(counterfactuals, VceRecord, lambda record: (record.source, record.target))
-        self._made, self._scores = Indexed(counterfactuals, VceRecord), Indexed(scores, VceScore)
+        self.groups = Grouped(counterfactuals, VceCounterfactual, lambda record: (record.source, record.target))
+        self._made, self._scores = RecordIndex(counterfactuals, VceCounterfactual), RecordIndex(scores, VceScore)
 
-    def lane(self, group: GroupNames, originals: Collection[str]) -> Lane:
+    def lane(self, group: GroupNames, originals: Collection[str]) -> ContactRow:
         """The rows of one group.
 
         Raises:
@@ -189,4 +191,4 @@ class _Files:
                     f"{self.label}: the counterfactual {record.id} is of the image {record.source_image}, which "
                     "--images does not have; give the images that it was made from"
                 )
-        return Lane(self.label, records, lambda record: picture_in(*self._made.where(record.id)), self._scores)
+        return ContactRow(self.label, records, lambda record: picture_in(*self._made.where(record.id)), self._scores)

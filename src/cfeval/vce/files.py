@@ -14,8 +14,8 @@ from cfeval.core import images as pictures
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
-from cfeval.core.index import Indexed
-from cfeval.vce.records import SourceImage, VceRecord
+from cfeval.core.index import RecordIndex
+from cfeval.vce.records import SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,7 +72,7 @@ def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference:
     """How to open what is scored: pictures, and for the reference evaluation the sampler's own values beside them."""
     from cfeval.vce.predictions import Views
 
-    originals, made = Indexed(images, SourceImage), Indexed(counterfactuals, VceRecord)
+    originals, made = RecordIndex(images, SourceImage), RecordIndex(counterfactuals, VceCounterfactual)
 
     def sample(name: str) -> npt.NDArray[np.float32]:
         file, _ = made.where(name)
@@ -90,7 +90,7 @@ def views_of(images: Sequence[Path], counterfactuals: Sequence[Path], reference:
     )
 
 
-def picture_in(file: Path, record: SourceImage | VceRecord) -> Picture:
+def picture_in(file: Path, record: SourceImage | VceCounterfactual) -> Picture:
     """The picture of a record that stands in a file."""
     assert record.image is not None, "only what has a picture is opened"
     return pictures.load(pictures.folder_of(file), record.image)

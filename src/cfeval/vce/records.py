@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cfeval.core.records import ImageRef, ItemId, Outcome, Record
+from cfeval.core.records import ImageRef, ItemId, Record, StageResult
 
 ClassName = Annotated[str, Field(min_length=1, max_length=100)]
 Pair = Literal["ideal", "other"]
@@ -37,7 +37,7 @@ class SourceImage(Record):
     image: ImageRef
 
 
-class VceRecord(Outcome):
+class VceCounterfactual(StageResult):
     """A counterfactual. `repeat` counts the draws of the noise for one image and target from 0; `attempts` how many
     weights of the class term were tried, each in a run of its own.
 
@@ -55,7 +55,7 @@ class VceRecord(Outcome):
     image: ImageRef | None = None
 
 
-class VceScore(Outcome):
+class VceScore(StageResult):
     """What one counterfactual is worth; every figure is None where the status is not `ok`.
 
     `predicted` is what the explained classifier says of it, `p_target` and `p_source` its probabilities of the target

@@ -15,7 +15,7 @@ from cfeval.cvqa.csv_format import LETTERS, read_choices
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
-from cfeval.cvqa.records import Pair, Said
+from cfeval.cvqa.records import Answer, QuestionPair
 from cfeval.cvqa.stages import answers as study
 from cfeval.cvqa.stages.answers import answers, asked_in_all
 from cfeval.cvqa.stages.scores import scores
@@ -23,7 +23,7 @@ from tests.cvqa.pairs import Remembering, pair, picture_of
 from tests.pictures import picture
 
 
-def asked(*pairs: Pair, who: Remembering | None = None, orders: int = 1, seed: int = 1) -> list[Said]:
+def asked(*pairs: QuestionPair, who: Remembering | None = None, orders: int = 1, seed: int = 1) -> list[Answer]:
     return list(answers(pairs, picture_of, who or Remembering(), orders, seed))
 
 
@@ -72,7 +72,7 @@ def test_questions_are_counted_before_they_are_asked_and_only_options_are_turned
         assert asked_in_all([one], orders) == len(asked(one, orders=orders)) == count
 
 
-def seeds(*pairs: Pair, seed: int = 1) -> dict[tuple[str, str, str], int]:
+def seeds(*pairs: QuestionPair, seed: int = 1) -> dict[tuple[str, str, str], int]:
     who = Remembering()
     said = asked(*pairs, who=who, orders=2, seed=seed)
     return {(s.id, s.side, s.order): r.seed for s, r in zip(said, who.requests, strict=True)}
@@ -117,7 +117,7 @@ def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> 
     run = run_program("vipergpt", "nonsense", View(picture(), (0, 0, 6, 8)), vision, question="How many?")
     said = asked(pair(1), who=Remembering(lambda request: AnswerReply(request.question, run.result, program=run)))
     assert said[0].program == run
-    assert Said.model_validate_json(said[0].model_dump_json()) == said[0]
+    assert Answer.model_validate_json(said[0].model_dump_json()) == said[0]
     first = next(scores({"p1": pair(1)}, said))
     assert (first.fallback, first.fault, first.correct["robust"]) == (True, run.fault, 1)
 
@@ -126,12 +126,12 @@ def test_pictures_are_held_for_a_batch_and_no_longer() -> None:
     held: list[weakref.ref[Picture]] = []
     most = looked = 0
 
-    def opened(one: Pair) -> Picture:
+    def opened(one: QuestionPair) -> Picture:
         fresh = picture(int(one.id[1:]) % 256)
         held.append(weakref.ref(fresh))
         return fresh
 
-    def endless() -> Iterator[Pair]:
+    def endless() -> Iterator[QuestionPair]:
         number = 0
         while True:
             yield pair(number := number + 1)

@@ -8,7 +8,7 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Picture
 from cfeval.core.records import ImageRef, Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import BuildRequest, Wanted
 from cfeval.cvqa.records import Decision, Draft, Fate, Question, Review
 from cfeval.cvqa.stages.assembly import Assembly, assembled
@@ -46,7 +46,7 @@ def fault(builder: Grammar, draft: Draft) -> str:
     """What was made wrong on purpose."""
     original, kind = draft.original, "direct" if draft.original.answer.isdecimal() else "boolean"
     wanted: Wanted = "direct" if kind == "direct" else "boolean"
-    seed = derive(SEED, draft.id, "draft")
+    seed = derive_seed(SEED, draft.id, "draft")
     return builder.fault(BuildRequest(draft.id, original.question, original.answer, wanted, seed))
 
 

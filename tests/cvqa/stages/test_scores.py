@@ -4,7 +4,7 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import ImageRef, Status
-from cfeval.cvqa.records import CvqaScore, Pair, ProgramRun, Question, Said
+from cfeval.cvqa.records import Answer, CvqaScore, ProgramRun, Question, QuestionPair
 from cfeval.cvqa.stages.scores import scores
 
 HASH = "0123456789abcdef" * 4
@@ -15,8 +15,8 @@ ASKED = "How many? If? How many dots? How many dots if?"
 
 def pair(
     kind: str = "direct", first: tuple[str, str] = ("How many?", "3"), then: tuple[str, str] = ("If?", "5")
-) -> Pair:
-    return Pair(
+) -> QuestionPair:
+    return QuestionPair(
         id="p1",
         image=ImageRef(path="p1.png", sha256=HASH),
         original=Question(question=first[0], answer=first[1]),
@@ -34,11 +34,11 @@ PUZZLE = pair(
 )
 
 
-def said(text: str = "", side: str = "original", **more: object) -> Said:
-    return Said.model_validate({"id": "p1", "side": side, "asked": ASKED, "text": text} | more)
+def said(text: str = "", side: str = "original", **more: object) -> Answer:
+    return Answer.model_validate({"id": "p1", "side": side, "asked": ASKED, "text": text} | more)
 
 
-def score(of: Pair, reply: Said) -> CvqaScore:
+def score(of: QuestionPair, reply: Answer) -> CvqaScore:
     [found] = scores({of.id: of}, [reply])
     return found
 
@@ -95,6 +95,6 @@ def test_an_answer_to_a_question_of_another_set_with_the_same_id_is_refused() ->
 
 
 @pytest.mark.parametrize(("of", "order"), [(PUZZLE, "ABCC"), (PUZZLE, "BCD"), (pair(), "BCDA")])
-def test_an_order_of_options_that_a_question_cannot_have_is_refused(of: Pair, order: str) -> None:
+def test_an_order_of_options_that_a_question_cannot_have_is_refused(of: QuestionPair, order: str) -> None:
     with pytest.raises(InputError, match=f"options in the order '{order}', which it cannot have"):
         score(of, said("A", order=order))

@@ -1,7 +1,7 @@
 """The figures of a set, on the published questions (spec, section 1) or on questions counted by hand."""
 
 from cfeval.core.records import ImageRef
-from cfeval.cvqa.records import Pair, Question
+from cfeval.cvqa.records import Question, QuestionPair
 from cfeval.cvqa.stages.statistics import Counts, count, question_pairs
 from tests.cvqa.real import real_pairs
 
@@ -72,7 +72,7 @@ def test_no_pairs_have_no_figures() -> None:
 def test_filed_pairs_are_counted_with_their_images() -> None:
     question = Question(question="How many dots? Select the correct answer:A:1  B:2  C:3  D:4", answer="B")
     pairs = [
-        Pair(
+        QuestionPair(
             id=f"p{i}",
             image=ImageRef(path="a.png", sha256="a" * 64),
             original=question,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cfeval.core.records import Status
 from cfeval.cvqa.records import CvqaArm, CvqaScore
-from cfeval.cvqa.tables.replies import CvqaMaterial, cvqa_material
+from cfeval.cvqa.tables.replies import CvqaTableData, cvqa_material
 from cfeval.stats.intervals import Interval
 
 HOW = Interval(resamples=200)
@@ -55,5 +55,5 @@ def image_hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def material(scores: dict[CvqaArm, list[CvqaScore]], **settings: object) -> CvqaMaterial:
+def material(scores: dict[CvqaArm, list[CvqaScore]], **settings: object) -> CvqaTableData:
     return cvqa_material(scores, **{"interval": HOW} | settings)

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import chisquare
 
 from cfeval.core.records import Status
-from cfeval.cvqa.records import CvqaBuild, CvqaScore, ProgramRun, Said
+from cfeval.cvqa.records import Answer, CvqaBuild, CvqaScore, ProgramRun
 from cfeval.cvqa.tables import bias, builds, extraction, positions, programs, question_statistics
 from cfeval.cvqa.tables.programs import kind_of
 from cfeval.cvqa.tables.replies import AnswererFacts, SetFacts
@@ -125,10 +125,10 @@ def test_without_labels_there_is_nothing_to_compare() -> None:
     assert bias.rows(material(found, genders={5: "male"}, sets={"real": SetFacts(subset=True)})) == []
 
 
-def said(name: str, fault: str = "", status: Status = Status.OK, code: str = "x", **run: object) -> Said:
+def said(name: str, fault: str = "", status: Status = Status.OK, code: str = "x", **run: object) -> Answer:
     program = ProgramRun.model_validate({"language": "vipergpt", "code": code, "fault": fault} | run)
     given = {"id": name, "side": "original", "asked": "q", "status": status, "program": program}
-    return Said.model_validate(given)
+    return Answer.model_validate(given)
 
 
 def test_programs_are_counted_with_why_they_failed() -> None:
@@ -137,7 +137,7 @@ def test_programs_are_counted_with_why_they_failed() -> None:
         said("b", "line 3: 'dog' is not defined; did you mean 'dogs'?", calls=0, steps=4, fallback=True),
         said("c", "line 12: 'cat' is not defined; allowed: image", calls=4, steps=1),
         said("d", "steps: more than 5,000", calls=2, steps=5, status=Status.TRANSPORT_ERROR),
-        Said(id="e", side="original", asked="q", status=Status.REFUSED),
+        Answer(id="e", side="original", asked="q", status=Status.REFUSED),
     ]
     scores = [score(name, "original", "1", "1") for name in "abcde"]
     facts = {"m": AnswererFacts(kind="program", llm="codellama")}

@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.shards import shard_files, shard_of
-from cfeval.cvqa.records import CvqaScore, Pair
+from cfeval.cvqa.records import CvqaScore, QuestionPair
 from tests.conftest import Run
 from tests.cvqa.tables.scores import arm, failed, image_hash, pair_scores, score
 from tests.cvqa.tables.test_others import fate, labelled, said
@@ -32,11 +32,11 @@ def scores(of: str, shift: int) -> list[CvqaScore]:
     return [*labelled(found, NUMBERS), failed("x", "original"), failed("x", "counterfactual")]
 
 
-def pair(number: int) -> Pair:
+def pair(number: int) -> QuestionPair:
     question = {"question": f"How many things are at {number}?", "answer": str(number % 4)}
     given = {"id": f"p{number:02}", "type": "direct", "img_path": "x.png", "original": question}
     image = {"path": "x.png", "sha256": image_hash(str(number))}
-    return Pair.model_validate(given | {"image": image, "counterfactual": question})
+    return QuestionPair.model_validate(given | {"image": image, "counterfactual": question})
 
 
 def write_study(results: Path, shards: int) -> None:

@@ -6,7 +6,7 @@ from cfeval.core.images import Picture, folder_of
 from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
 from cfeval.datasets.sample import Sample
-from cfeval.edct.records import Arm, Baseline, Counterfactual, Instruction, Requery, Score, Try, Verification
+from cfeval.edct.records import Arm, Baseline, Counterfactual, EditAttempt, Instruction, Requery, Score, Verification
 from tests.edct.report.study import HOSTILE
 from tests.pictures import picture
 
@@ -82,8 +82,8 @@ def _counterfactual(item: str, edit: int, arm: Arm) -> Counterfactual:
     return Counterfactual(id=item, edit=edit, seed=1, image=_drawn(name).ref(name), tries=more)
 
 
-def _try(name: str, verified: int) -> Try:
-    return Try(seed=1, image=_drawn(name).ref(name), found=Verification.model_validate({"verified": verified}))
+def _try(name: str, verified: int) -> EditAttempt:
+    return EditAttempt(seed=1, image=_drawn(name).ref(name), found=Verification.model_validate({"verified": verified}))
 
 
 def _requery(item: str, edit: int, arm: Arm) -> Requery:

@@ -11,7 +11,7 @@ from cfeval.core.records import Status
 from cfeval.edct.labelling.records import Label
 from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
 from cfeval.edct.records import Arm, Score
-from cfeval.stats.misclassification import JudgeError, corrected
+from cfeval.stats.misclassification import JudgeError, rogan_gladen
 from cfeval.stats.proportions import Share, share, wilson
 from tests.conftest import Run
 from tests.edct.labelling.test_table import found, label
@@ -49,7 +49,7 @@ def test_ccs_of_the_unlabelled_items_is_corrected_as_by_hand() -> None:
     assert (row.ccs, row.n_corrected) == (0.48, 50), "with the 20 labelled ones it would be 33 of 70"
     assert row.corrected == round(BY_HAND, 4) == 0.5429
     error = JudgeError(Share(0.8, 10, 10), Share(0.9, 10, 10))
-    beside = corrected(Share(0.48, 50, 50), error, HOW.level).rounded()
+    beside = rogan_gladen(Share(0.48, 50, 50), error, HOW.level).rounded()
     assert (row.corrected_lo, row.corrected_hi) == (beside.low, beside.high)
     assert row.corrected_note == ""
     assert "Lang-Reiczigel 95 %" in row.ci
@@ -76,7 +76,7 @@ def test_edits_of_an_image_are_a_cluster_in_every_interval() -> None:
     assert sensitivity.size < 10
     assert observed.size < 50
     assert row.sensitivity_lo == wilson(sensitivity, HOW.level).rounded().low
-    beside = corrected(observed, JudgeError(sensitivity, specificity), HOW.level).rounded()
+    beside = rogan_gladen(observed, JudgeError(sensitivity, specificity), HOW.level).rounded()
     assert (row.corrected_lo, row.corrected, row.corrected_hi) == (beside.low, 0.5429, beside.high)
 
 

@@ -10,7 +10,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.editors.gated import Gated, Plugin
 from tests.pictures import picture
@@ -82,15 +82,15 @@ def test_the_first_attempt_is_the_request_of_an_arm_without_a_gate() -> None:
     gated(editor, Checker(NO))()
     first, second = editor.seen
     assert first == replace(request(), metadata=None)
-    assert second == replace(first, seed=derive(7, "retry", 1))
+    assert second == replace(first, seed=derive_seed(7, "retry", 1))
 
 
 def test_a_rejected_edit_is_made_once_more_and_both_attempts_are_kept() -> None:
     reply = gated(Painter(), Checker(NO, YES))()
     assert reply.status == Status.OK
-    assert reply.picture == picture(derive(7, "retry", 1) % 251)
-    assert [(attempt.seed, attempt.found) for attempt in reply.tries] == [(7, NO), (derive(7, "retry", 1), YES)]
-    assert reply.calls == ("edit-7", f"edit-{derive(7, 'retry', 1)}")
+    assert reply.picture == picture(derive_seed(7, "retry", 1) % 251)
+    assert [(attempt.seed, attempt.found) for attempt in reply.tries] == [(7, NO), (derive_seed(7, "retry", 1), YES)]
+    assert reply.calls == ("edit-7", f"edit-{derive_seed(7, 'retry', 1)}")
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])

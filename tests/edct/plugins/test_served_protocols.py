@@ -12,7 +12,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, WriteRequest
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026, PLACEBO_EDIT, RULES
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.edct.plugins.judging import PHOTO, request
 from tests.loopback.pictures import from_base64
@@ -91,6 +91,6 @@ def test_more_samples_send_only_what_is_missing(server: Loopback, tmp_path: Path
     [three] = built(server, "judges", "judge", True, samples=3).judge([asked])
     assert len(server.log) == 4, "scores and grades of the second and the third sample"
     assert three.calls[:2] == one.calls
-    store = Store(tmp_path / "calls.sqlite")
+    store = ResponseCache(tmp_path / "calls.sqlite")
     assert store.counts() == {"lab/judge": (6, 0)}
     store.close()

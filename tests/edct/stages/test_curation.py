@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample
 from cfeval.edct.stages.curation import Decision, Override, decisions
 from cfeval.edct.stages.selection import Fates, Plan, allot, fates, select
@@ -252,5 +252,5 @@ def test_a_question_beside_many_about_its_image_is_not_favored_by_the_draw_that_
     """Ten questions about one image compete for one place, then that one against one about another image."""
     crowd = {f"c{n}": sample(f"c{n}", image=0) for n in range(10)} | {"alone": sample("alone", image=1)}
     everyone = Fates(frozenset(crowd), frozenset())
-    wins = sum(select(crowd, everyone, Plan(1, derive(seed), per_image=1))[0] == ["alone"] for seed in range(400))
+    wins = sum(select(crowd, everyone, Plan(1, derive_seed(seed), per_image=1))[0] == ["alone"] for seed in range(400))
     assert 160 <= wins <= 240, "half of 400, four standard deviations to either side"

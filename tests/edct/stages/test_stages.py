@@ -8,15 +8,15 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample
 from cfeval.edct.interfaces import (
+    EditAttempt,
     EditReply,
     EditRequest,
     Judge,
     JudgeReply,
     JudgeRequest,
-    Try,
     VerifyReply,
     VerifyRequest,
 )
@@ -209,8 +209,19 @@ def test_the_records_do_not_depend_on_the_other_items() -> None:
 
 
 def test_seeds_differ_by_purpose_and_stay_the_same() -> None:
-    assert derive(1, "a", 1) == derive(1, "a", 1)
-    assert len({derive(1, "a"), derive(2, "a"), derive(1, "b"), derive(1, "a", 1), derive(1, "a1")}) == 5
+    assert derive_seed(1, "a", 1) == derive_seed(1, "a", 1)
+    assert (
+        len(
+            {
+                derive_seed(1, "a"),
+                derive_seed(2, "a"),
+                derive_seed(1, "b"),
+                derive_seed(1, "a", 1),
+                derive_seed(1, "a1"),
+            }
+        )
+        == 5
+    )
 
 
 def test_every_record_of_a_stage_has_the_item_and_edit_it_came_from() -> None:
@@ -222,18 +233,18 @@ def test_every_record_of_a_stage_has_the_item_and_edit_it_came_from() -> None:
 
 
 def test_what_a_model_thinks_aloud_is_no_part_of_its_answer() -> None:
-    from cfeval.inference.chat import ChatRequest, Turn, hold, one_request
+    from cfeval.inference.chat import ChatMessage, ChatRequest, one_request, run_dialogues
 
     model = scripted("chat", replies=["<think>red? no: blue.\n</think>\n\nblue <think> sky"])
-    request = ChatRequest("i", (Turn("user", "which?"),), 1)
-    assert hold(model, [one_request(request)])[0].text == "blue <think> sky"
+    request = ChatRequest("i", (ChatMessage("user", "which?"),), 1)
+    assert run_dialogues(model, [one_request(request)])[0].text == "blue <think> sky"
 
 
 def test_thoughts_without_an_opening_tag_are_none_either() -> None:
-    from cfeval.inference.chat import ChatRequest, Turn, hold, one_request
+    from cfeval.inference.chat import ChatMessage, ChatRequest, one_request, run_dialogues
 
     model = scripted("chat", replies=["red? no: blue.\n</think>\n\nblue"])
-    assert hold(model, [one_request(ChatRequest("i", (Turn("user", "which?"),), 1))])[0].text == "blue"
+    assert run_dialogues(model, [one_request(ChatRequest("i", (ChatMessage("user", "which?"),), 1))])[0].text == "blue"
 
 
 class Painting:
@@ -402,8 +413,8 @@ class Gated:
         return [self._reply(request.item) for request in requests]
 
     def _reply(self, item: str) -> EditReply:
-        bad = Try(1, picture(90), VerifyReply(False, "spilled", {"outside": 0.71234567}, {"mask": picture(91)}))
-        good = Try(2, picture(92), VerifyReply(item != "i1", "", {"outside": 0.1}))
+        bad = EditAttempt(1, picture(90), VerifyReply(False, "spilled", {"outside": 0.71234567}, {"mask": picture(91)}))
+        good = EditAttempt(2, picture(92), VerifyReply(item != "i1", "", {"outside": 0.1}))
         if item == "i1":
             return EditReply(status=Status.EDIT_INVALID, reason="rejected twice", tries=(bad, good))
         return EditReply(good.picture, tries=(bad, good))

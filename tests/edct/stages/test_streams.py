@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
-from cfeval.core.files import growing_text
-from cfeval.core.shards import gallery
-from cfeval.core.streams import Following
+from cfeval.core.files import atomic_writer
+from cfeval.core.shards import atomic_records_with_images
+from cfeval.core.streams import StreamingLookup
 from cfeval.edct.stages import baseline, checks, counterfactuals, instructions, verdicts
 from tests.conftest import Run
 from tests.edct.stages.stages import MODELS, OUTPUTS, READS, Stages, staged
@@ -51,7 +51,11 @@ def done(finished: Path, tmp_path: Path, cfeval: Run) -> Stages:
 @pytest.fixture
 def small_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows, pieces and batches that few items fill."""
-    for function, measure in ((Following.__init__, 32), (unwrap(growing_text), 2048), (unwrap(gallery), 2048)):
+    for function, measure in (
+        (StreamingLookup.__init__, 32),
+        (unwrap(atomic_writer), 2048),
+        (unwrap(atomic_records_with_images), 2048),
+    ):
         monkeypatch.setattr(function, "__defaults__", (measure,))
     for stage in (baseline, checks, counterfactuals, instructions, verdicts):
         monkeypatch.setattr(stage, "BATCH", 16)

@@ -10,7 +10,7 @@ from cfeval.core.shards import shard_of
 from cfeval.edct.files import stage_files
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Arm, Score
-from cfeval.edct.tables.scores import Material, Row, arm_of, material
+from cfeval.edct.tables.scores import Row, TableData, arm_of, material
 from cfeval.stats.intervals import Interval
 
 HOW = Interval(resamples=200)
@@ -58,7 +58,7 @@ def by_arm(given: Iterable[Score]) -> dict[Arm, list[Score]]:
     return {arm_of(rows[0]): rows for rows in found.values()}
 
 
-def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> Material:
+def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> TableData:
     """What a table is made from."""
     return material(by_arm(given), how=how, **settings)
 

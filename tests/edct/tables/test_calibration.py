@@ -9,14 +9,14 @@ from cfeval.edct.records import Arm, Score
 from cfeval.edct.tables import calibration
 from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.edct.tables.known_truth import for_measuring
-from cfeval.stats.intervals import Value
+from cfeval.stats.intervals import ItemScore
 from tests.edct.tables.study import GROUNDED, arm, chain, failed, made_of, score, scores
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
 MIXED, PRIOR, SHORTCUT = arm(vlm="mixed-50"), arm(vlm="prior"), arm(vlm="shortcut")
 CANDIDATES = [f"i{number:03d}" for number in range(100)]
-MEASURING = [item for item in CANDIDATES if for_measuring(Value(item, item, 0))][:10]
-REST = [item for item in CANDIDATES if not for_measuring(Value(item, item, 0))][:10]
+MEASURING = [item for item in CANDIDATES if for_measuring(ItemScore(item, item, 0))][:10]
+REST = [item for item in CANDIDATES if not for_measuring(ItemScore(item, item, 0))][:10]
 
 
 def rows(arms: list[Arm], given_: list[Score], **settings_: object) -> list[CalibrationRow]:
@@ -119,8 +119,8 @@ def test_no_verdict_serves_both_to_measure_the_error_and_to_be_corrected(others:
 
 
 def test_items_of_one_image_are_all_in_the_same_half() -> None:
-    assert {for_measuring(Value(item, "image", 0)) for item in CANDIDATES} in ({True}, {False})
-    assert 30 < sum(for_measuring(Value(item, item, 0)) for item in CANDIDATES) < 70
+    assert {for_measuring(ItemScore(item, "image", 0)) for item in CANDIDATES} in ({True}, {False})
+    assert 30 < sum(for_measuring(ItemScore(item, item, 0)) for item in CANDIDATES) < 70
 
 
 def test_without_measured_targets_nothing_is_corrected() -> None:

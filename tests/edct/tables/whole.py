@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from cfeval.core.records import Record
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
 from cfeval.edct.records import Arm, Score
-from cfeval.edct.tables.scores import Material, material
+from cfeval.edct.tables.scores import TableData, material
 from cfeval.stats.intervals import Interval
 from tests.edct.tables.study import arm, by_arm, score
 from tests.listed import TABLES as LISTED
@@ -43,7 +43,7 @@ ITEMS = [f"i{number:02d}" for number in range(16)]
 
 def likely(chance: float, *of: object) -> int:
     """1 with some chance; always the same for the same names."""
-    return int(derive(7, *map(str, of)) / 2**31 < chance)
+    return int(derive_seed(7, *map(str, of)) / 2**31 < chance)
 
 
 def scores_of(one: Arm, item: str) -> list[Score]:
@@ -70,7 +70,7 @@ def scores_of(one: Arm, item: str) -> list[Score]:
 SCORES = [row for one in ARMS for item in ITEMS for row in scores_of(one, item)]
 
 
-def made(scores: Sequence[Score]) -> Material:
+def made(scores: Sequence[Score]) -> TableData:
     """With everything that is known of these targets."""
     return material(
         by_arm(scores),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.edct.records import Try, Verification
+from cfeval.edct.records import EditAttempt, Verification
 from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
 from cfeval.edct.training_set.records import PairProvenance, Provenance, Written
 from tests.edct.training_set.items import KEY, PROMPTS, trial
@@ -155,7 +155,7 @@ def test_an_example_names_all_that_it_comes_from() -> None:
 def test_the_calls_of_a_gate_are_among_those_that_an_example_comes_from() -> None:
     one = trial()
     looks = [Verification(verified=verified, calls=(KEY[::-1],)) for verified in (0, 1)]
-    tries = tuple(Try(seed=seed, image=one.made.image, found=found) for seed, found in enumerate(looks))
+    tries = tuple(EditAttempt(seed=seed, image=one.made.image, found=found) for seed, found in enumerate(looks))
     gated = replace(one, made=one.made.model_copy(update={"tries": tries}))
     _, edited = taught("consistent", gated)
     assert isinstance(edited.provenance, Provenance)

@@ -19,16 +19,16 @@ from cfeval.edct.records import (
     Baseline,
     Check,
     Counterfactual,
+    EditAttempt,
     Instruction,
     Requery,
     Score,
-    Try,
     Verdict,
     Verification,
 )
 from cfeval.inference.remote.archive import export
-from cfeval.inference.remote.cache import Store
-from cfeval.inference.remote.request import Call, Reply
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.request import Request, Response
 from tests.pictures import picture
 
 PLAIN = Arm(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
@@ -61,7 +61,7 @@ class Study:
 
     def __init__(self, results: Path, arms: Sequence[Arm] = ARMS, shards: int = 1, calls: bool = True) -> None:
         self.results, self.shards = results, shards
-        self.store = Store(results.parent / "calls.sqlite") if calls else None
+        self.store = ResponseCache(results.parent / "calls.sqlite") if calls else None
         self.keys: list[str] = []
         self.baselines: dict[str, Baseline] = {}
         for arm in arms:
@@ -147,8 +147,8 @@ class Study:
         if self.store is None:
             return ()
         image = [{"url": f"sha256:{shown.sha256}"}] if shown else []
-        call = Call("chat", "http://h/v1", "m", {"messages": [*image, {"text": text}]}, len(self.keys))
-        self.store.keep(call, Reply(text=reply, model="m-1"))
+        call = Request("chat", "http://h/v1", "m", {"messages": [*image, {"text": text}]}, len(self.keys))
+        self.store.keep(call, Response(text=reply, model="m-1"))
         self.keys.append(call.key)
         return (call.key,)
 
@@ -172,8 +172,8 @@ def counterfactual(arm: Arm, item: str, edit: int) -> Counterfactual:
     name = f"{item}-{edit}"
     rejected = Verification(verified=0, pictures=masks(name))
     tries = (
-        Try(seed=1, image=REJECTED.ref(f"{name}-try1.png"), found=rejected),
-        Try(seed=2, image=edited(arm, item, edit).ref(f"{name}-try2.png"), found=Verification(verified=1)),
+        EditAttempt(seed=1, image=REJECTED.ref(f"{name}-try1.png"), found=rejected),
+        EditAttempt(seed=2, image=edited(arm, item, edit).ref(f"{name}-try2.png"), found=Verification(verified=1)),
     )
     image = edited(arm, item, edit).ref(f"{name}.png")
     return Counterfactual(

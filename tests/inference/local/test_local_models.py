@@ -17,7 +17,7 @@ from cfeval.core.errors import BackendError, CfevalError, OutputError
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import EditRequest
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, masker
-from cfeval.inference.chat import ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.weights import weights_fault, weights_size
 from tests.tiny import editors, vlms
@@ -50,7 +50,7 @@ def answer(family: str, model: Path | str) -> tuple[str, str]:
     """What a backend made of one request, and what it calls its model."""
     built = registry.build(family, spec(family, model))
     if family == "chat":
-        reply = built.chat([ChatRequest("i", (Turn("user", "what?"),), 1)])[0]
+        reply = built.chat([ChatRequest("i", (ChatMessage("user", "what?"),), 1)])[0]
         return reply.text, reply.model
     picture = Picture.from_pixels(np.zeros((64, 48, 3), np.uint8))
     reply = built.edit([EditRequest("i", picture, "make it blue", "red", seed=1, concept="bus")])[0]

@@ -15,7 +15,7 @@ from cfeval.core.errors import BackendError, ParamsError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.stages.baseline import Asked, Prompts, converse
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.local import chat_loading
 from tests.slow import first_fast
 from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint
@@ -60,8 +60,8 @@ def noise(seed: int, size: tuple[int, int] = (60, 80)) -> Picture:
 def asked(text: str, picture: Picture | None = None, seed: int = 1, *later: str) -> ChatRequest:
     """A conversation; `later` are the answer to the text, the next question, …"""
     roles = ("assistant", "user") * len(later)
-    turns = [Turn(role, said) for role, said in zip(roles, later, strict=False)]
-    return ChatRequest("item", (Turn("user", text, picture), *turns), seed)
+    turns = [ChatMessage(role, said) for role, said in zip(roles, later, strict=False)]
+    return ChatRequest("item", (ChatMessage("user", text, picture), *turns), seed)
 
 
 def mixed(architecture: str) -> list[ChatRequest]:
@@ -175,7 +175,11 @@ def test_nothing_is_left_on_the_console(capfd: pytest.CaptureFixture[str]) -> No
 def test_a_conversation_without_an_image_may_stand_beside_one_with_two(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    two = (Turn("user", "this?", noise(1)), Turn("assistant", "red"), Turn("user", "and this?", noise(2, (90, 40))))
+    two = (
+        ChatMessage("user", "this?", noise(1)),
+        ChatMessage("assistant", "red"),
+        ChatMessage("user", "and this?", noise(2, (90, 40))),
+    )
     requests = [asked("What?"), ChatRequest("two", two, 2), asked("What?", noise(3))]
     for architecture in SEEING:
         chat = model(architecture, **SAMPLED)

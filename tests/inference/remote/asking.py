@@ -13,7 +13,7 @@ from cfeval.edct.interfaces import Editor
 from cfeval.edct.protocols.rules import EDCT_2025
 from cfeval.edct.records import Instruction
 from cfeval.edct.stages.counterfactuals import counterfactuals
-from cfeval.inference.chat import ChatReply, ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from tests.inference.remote.keys import KEY_ENV
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
@@ -41,7 +41,7 @@ def chat_model(server: Loopback, **options: Any) -> Any:
 
 def request(text: str = "What is this?", seed: int = 1, item: str = "i1", photo: Picture | None = PHOTO) -> ChatRequest:
     """A question about the image."""
-    return ChatRequest(item, (Turn("user", text, photo),), seed)
+    return ChatRequest(item, (ChatMessage("user", text, photo),), seed)
 
 
 def chat(server: Loopback, requests: Sequence[ChatRequest] = (), **options: Any) -> list[ChatReply]:

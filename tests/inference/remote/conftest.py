@@ -8,7 +8,7 @@ import pytest
 
 from cfeval.core.config import Calls
 from cfeval.inference.remote import cache_db, client, faults
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.loopback.server import loopback
@@ -49,8 +49,8 @@ def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configure:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "own.sqlite")
+def store(tmp_path: Path) -> Iterator[ResponseCache]:
+    opened = ResponseCache(tmp_path / "own.sqlite")
     yield opened
     opened.close()
 

@@ -10,8 +10,8 @@ import pytest
 
 from cfeval.core.errors import InputError
 from cfeval.inference.remote.archive import export, read
-from cfeval.inference.remote.cache import Store
-from cfeval.inference.remote.request import Call, Reply
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.request import Request, Response
 from tests.conftest import Run
 from tests.inference.remote.asking import Outcome, ask
 from tests.inference.remote.child import conversations
@@ -81,16 +81,16 @@ def test_only_the_calls_that_records_name_are_exported_and_lost_ones_come_from_t
     assert len(err.splitlines()) == 1
 
 
-def test_odd_characters_survive_an_export(store: Store, tmp_path: Path) -> None:
+def test_odd_characters_survive_an_export(store: ResponseCache, tmp_path: Path) -> None:
     texts = ["a\u2028b\u2029c\x85d", "\x00\x1c\r\n", "😀é", "\ufeff"]
     for number, text in enumerate(texts):
-        store.keep(Call("chat", "u", "m", {"text": text}, number, text), Reply(text=text))
+        store.keep(Request("chat", "u", "m", {"text": text}, number, text), Response(text=text))
     out = tmp_path / "a.zip"
     export(store, [row.key for row in store.calls()], out)
     assert [row for row, _ in read(out)] == list(store.calls())
 
 
-def test_an_export_of_nothing_is_read_as_nothing(store: Store, tmp_path: Path) -> None:
+def test_an_export_of_nothing_is_read_as_nothing(store: ResponseCache, tmp_path: Path) -> None:
     out = tmp_path / "a.zip"
     assert export(store, [], out) == 0
     assert list(read(out)) == []
@@ -145,8 +145,8 @@ def test_damaged_bytes_of_an_archive_are_refused(exported: tuple[Path, Any], tmp
     assert (status, "no such file" in err) == (2, True)
 
 
-def test_a_store_that_lost_an_image_exports_nothing(store: Store, tmp_path: Path) -> None:
-    store.keep(Call("chat", "u", "m", {}, 1), Reply(image=b"a"))
+def test_a_store_that_lost_an_image_exports_nothing(store: ResponseCache, tmp_path: Path) -> None:
+    store.keep(Request("chat", "u", "m", {}, 1), Response(image=b"a"))
     (row,) = store.calls()
     store._db.execute("DELETE FROM images")
     out = tmp_path / "a.zip"
@@ -156,12 +156,12 @@ def test_a_store_that_lost_an_image_exports_nothing(store: Store, tmp_path: Path
 
 
 def test_a_failure_is_replaced_by_the_answer_of_an_import_and_never_the_other_way_round(
-    store: Store, tmp_path: Path
+    store: ResponseCache, tmp_path: Path
 ) -> None:
-    asked = Call("chat", "u", "m", {}, 1)
-    good, failed = Store(tmp_path / "good"), Store(tmp_path / "failed")
-    good.keep(asked, Reply(text="yes"))
-    failed.keep(asked, Reply(reason="cut", final=False))
+    asked = Request("chat", "u", "m", {}, 1)
+    good, failed = ResponseCache(tmp_path / "good"), ResponseCache(tmp_path / "failed")
+    good.keep(asked, Response(text="yes"))
+    failed.keep(asked, Response(reason="cut", final=False))
     (answer,), (failure,) = good.calls(), failed.calls()
     assert failed.add(answer, None)
     assert not good.add(failure, None)
@@ -172,7 +172,7 @@ def test_a_failure_is_replaced_by_the_answer_of_an_import_and_never_the_other_wa
         held.close()
 
 
-def test_an_export_and_its_import_hold_no_calls_however_many_there_are(store: Store, tmp_path: Path) -> None:
+def test_an_export_and_its_import_hold_no_calls_however_many_there_are(store: ResponseCache, tmp_path: Path) -> None:
     def peak(keys: list[str]) -> int:
         out = tmp_path / "a.zip"
         tracemalloc.start()
@@ -183,15 +183,15 @@ def test_an_export_and_its_import_hold_no_calls_however_many_there_are(store: St
             tracemalloc.stop()
 
     for number in range(300):
-        store.keep(Call("chat", "u", "m", {"text": "long " * 800}, number), Reply(text="long " * 800))
+        store.keep(Request("chat", "u", "m", {"text": "long " * 800}, number), Response(text="long " * 800))
     keys = [row.key for row in store.calls()]
     peak(keys[:3])
     assert peak(keys) - peak(keys[:100]) < 200 * 1000, "a call is eight times as long"
 
 
-def test_calls_of_the_store_and_of_the_former_archive_come_in_one_order(store: Store, tmp_path: Path) -> None:
+def test_calls_of_the_store_and_of_the_former_archive_come_in_one_order(store: ResponseCache, tmp_path: Path) -> None:
     for number in range(20):
-        store.keep(Call("chat", "u", "m", {}, number), Reply(text=str(number), image=b"%d" % (number % 5)))
+        store.keep(Request("chat", "u", "m", {}, number), Response(text=str(number), image=b"%d" % (number % 5)))
     rows, whole, mixed = list(store.calls()), tmp_path / "whole.zip", tmp_path / "mixed.zip"
     export(store, [row.key for row in rows], whole)
     mixed.write_bytes(whole.read_bytes())

@@ -14,10 +14,10 @@ from cfeval.edct.plugins.judges.panel import Panel
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Instruction
 from cfeval.edct.stages.counterfactuals import counterfactuals
-from cfeval.inference.batching import served, together
+from cfeval.inference.batching import map_requests, together
 from cfeval.inference.chat import ChatReply, ChatRequest
-from cfeval.inference.concurrency import AHEAD, side_by_side
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.concurrency import AHEAD, map_concurrently
+from cfeval.inference.remote.cache import ResponseCache
 from tests.inference.remote.asking import PHOTO, chat_model, editor, request
 from tests.inference.remote.conftest import Configure
 from tests.loopback.fault import Kind
@@ -27,7 +27,7 @@ AT_ONCE = 4
 
 
 def stored(path: Path) -> int:
-    store = Store(path)
+    store = ResponseCache(path)
     try:
         return len(list(store.calls()))
     finally:
@@ -37,7 +37,7 @@ def stored(path: Path) -> int:
 def asked(server: Loopback, requests: Iterator[int]) -> Iterator[tuple[int, Any]]:
     """The replies of a chat model to questions with these numbers."""
     model = chat_model(server)
-    return served(model, requests, lambda n: request(f"Which is {n}?"), model.chat, 1000)
+    return map_requests(model, requests, lambda n: request(f"Which is {n}?"), model.chat, 1000)
 
 
 def test_a_slow_request_holds_up_nothing_but_its_turn(configure: Configure) -> None:
@@ -51,7 +51,7 @@ def test_a_slow_request_holds_up_nothing_but_its_turn(configure: Configure) -> N
             others.release()
         return numbers
 
-    assert list(side_by_side(range(rounds + 1), serve)) == list(range(rounds + 1))
+    assert list(map_concurrently(range(rounds + 1), serve)) == list(range(rounds + 1))
 
 
 def test_requests_are_taken_in_one_thread_and_only_as_they_are_needed(configure: Configure) -> None:
@@ -76,7 +76,7 @@ def test_requests_are_taken_in_one_thread_and_only_as_they_are_needed(configure:
             inside -= 1
         return numbers
 
-    replies = side_by_side(endless(), serve)
+    replies = map_concurrently(endless(), serve)
     assert [next(replies) for _ in range(500)] == list(range(1, 501))
     assert set(taken) == {threading.get_ident()}
     assert len(taken) <= 500 + AHEAD * AT_ONCE + 1
@@ -92,7 +92,7 @@ def test_all_models_of_a_job_share_its_limit_of_calls_at_once(server: Loopback, 
     def ask(some: list[ChatRequest]) -> list[tuple[ChatReply, ChatReply]]:
         return list(zip(first.chat(some), second.chat(some), strict=True))
 
-    pairs = list(served(first, range(20), lambda n: request(f"Which is {n}?"), ask, 1))
+    pairs = list(map_requests(first, range(20), lambda n: request(f"Which is {n}?"), ask, 1))
     assert all(reply.status == "ok" for _, replies in pairs for reply in replies)
     assert server.models() == {"vlm": 20, "judge": 20}
     assert server.most_in_flight == AT_ONCE
@@ -116,7 +116,7 @@ def test_edits_side_by_side_are_those_of_a_batch(
     beside = made()
     assert [(record.id, record.edit) for record, _ in beside] == [(one.id, one.edit) for one in written]
     configure(store=str(tmp_path / "batch.sqlite"))
-    monkeypatch.setattr("cfeval.edct.plugins.editors.openrouter_image.OpenRouterImage.side_by_side", None)
+    monkeypatch.setattr("cfeval.edct.plugins.editors.openrouter_image.OpenRouterImage.map_concurrently", None)
     assert made() == beside
     assert set(server.sent().values()) == {2}
 
@@ -153,14 +153,14 @@ def test_an_error_of_the_work_itself_is_raised(configure: Configure) -> None:
         return [1 / (5 - n) for n in numbers]
 
     with pytest.raises(ZeroDivisionError):
-        list(side_by_side(range(10), serve))
+        list(map_concurrently(range(10), serve))
 
 
 def test_what_is_made_of_several_goes_side_by_side_where_all_of_it_does(server: Loopback, configure: Configure) -> None:
     configure()
     remote, here = chat_model(server), object()
-    assert together(remote) is together(remote, remote) is side_by_side
+    assert together(remote) is together(remote, remote) is map_concurrently
     assert together(remote, here) is together(here) is None
-    beside, batches = (SimpleNamespace(needs_picture=False, side_by_side=way) for way in (side_by_side, None))
-    assert Panel({"a": beside, "b": beside}).side_by_side is side_by_side  # type: ignore[dict-item]
-    assert Panel({"a": beside, "b": batches}).side_by_side is None  # type: ignore[dict-item]
+    beside, batches = (SimpleNamespace(needs_picture=False, map_concurrently=way) for way in (map_concurrently, None))
+    assert Panel({"a": beside, "b": beside}).map_concurrently is map_concurrently  # type: ignore[dict-item]
+    assert Panel({"a": beside, "b": batches}).map_concurrently is None  # type: ignore[dict-item]

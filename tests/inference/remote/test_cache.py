@@ -12,8 +12,8 @@ from cfeval.core.errors import BackendError, CfevalError, InputError, OutputErro
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditRequest
 from cfeval.inference.remote import cache_db
-from cfeval.inference.remote.cache import Budget, BudgetError, Settlement, Store
-from cfeval.inference.remote.request import Call, Reply, Usage
+from cfeval.inference.remote.cache import Budget, BudgetError, ResponseCache, UsageEntry
+from cfeval.inference.remote.request import Request, Response, Usage
 from tests.conftest import Run
 from tests.inference.remote.asking import PHOTO, ask, chat, editor, request
 from tests.inference.remote.child import conversations
@@ -25,12 +25,12 @@ from tests.pictures import picture
 pytestmark = pytest.mark.usefixtures("hurry")
 
 
-def call(draw: int = 1, model: str = "vlm", **expected: Any) -> Call:
-    return Call("chat", "http://x/v1", model, {"messages": ["hello"]}, draw, "i1", Usage(**expected))
+def call(draw: int = 1, model: str = "vlm", **expected: Any) -> Request:
+    return Request("chat", "http://x/v1", model, {"messages": ["hello"]}, draw, "i1", Usage(**expected))
 
 
-GOOD = Reply(text="yes", model="vlm", usage=Usage(3, 2), raw={"id": 1})
-FAILED = Reply(status=Status.TRANSPORT_ERROR, reason="cut", final=False)
+GOOD = Response(text="yes", model="vlm", usage=Usage(3, 2), raw={"id": 1})
+FAILED = Response(status=Status.TRANSPORT_ERROR, reason="cut", final=False)
 
 
 # What counts as the same call
@@ -89,7 +89,7 @@ def test_how_calls_travel_is_no_part_of_what_is_asked(
 def test_what_is_sent_is_what_is_stored_but_for_the_images(server: Loopback, configure: Configure) -> None:
     chat(server, max_pixels=400)
     (entry,) = server.log
-    store = Store(configure())
+    store = ResponseCache(configure())
     (row,) = store.calls()
     store.close()
     asked, sent = json.loads(row.request), entry.payload
@@ -210,7 +210,7 @@ def test_a_budget_of_calls_stops_cleanly_and_raising_it_resumes(server: Loopback
     with pytest.raises(BudgetError, match=r"calls\.max_calls = 5 is reached: 5 calls were sent; .* raise it"):
         chat(server, requests)
     assert len(server.log) == 5
-    store = Store(path)
+    store = ResponseCache(path)
     assert len(list(store.calls())) == 5, "what was in flight is stored"
     store.close()
     configure(max_calls=12)
@@ -249,11 +249,11 @@ def test_a_budget_of_money_needs_a_price(server: Loopback, configure: Configure)
     assert server.log == []
 
 
-def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does_not(store: Store) -> None:
+def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does_not(store: ResponseCache) -> None:
     budget = Budget(max_cost_usd=1.0)
 
     def attempt(reserved: float, ended: str, usage: Usage | None, listed: float | None, charged: bool) -> None:
-        store.settle(Settlement(store.send(call(), reserved, budget), ended, usage, listed, charged))
+        store.settle(UsageEntry(store.send(call(), reserved, budget), ended, usage, listed, charged))
 
     attempt(0.4, "http_429", None, None, charged=False)
     attempt(0.4, "timeout", None, None, charged=True)
@@ -275,7 +275,7 @@ def test_the_ledger_sets_aside_what_nobody_told(
     path = configure(attempts=1, prices=prices(tmp_path))
     server.script([fault])
     (reply,) = chat(server)
-    store = Store(path)
+    store = ResponseCache(path)
     assert least <= store.paid(reply.calls)[1] <= most
     store.close()
 
@@ -301,21 +301,21 @@ def test_reported_and_listed_costs_stand_side_by_side(
 # What is kept
 
 
-def test_a_reply_comes_back_as_it_went_in(store: Store) -> None:
-    for number, reply in enumerate([GOOD, FAILED, Reply(image=b"\x89PNG", text="\u2028\x85é😀")]):
+def test_a_reply_comes_back_as_it_went_in(store: ResponseCache) -> None:
+    for number, reply in enumerate([GOOD, FAILED, Response(image=b"\x89PNG", text="\u2028\x85é😀")]):
         store.keep(call(number), reply)
         assert store.find(call(number).key) == reply
     assert store.find("0" * 64) is None
 
 
-def test_a_reply_that_stands_is_never_replaced(store: Store) -> None:
-    for reply, kept in [(FAILED, FAILED), (GOOD, GOOD), (FAILED, GOOD), (Reply(text="no"), GOOD)]:
+def test_a_reply_that_stands_is_never_replaced(store: ResponseCache) -> None:
+    for reply, kept in [(FAILED, FAILED), (GOOD, GOOD), (FAILED, GOOD), (Response(text="no"), GOOD)]:
         store.keep(call(), reply)
         assert store.find(call().key) == kept
 
 
 def test_a_call_is_held_by_one_store_at_a_time_and_let_go(tmp_path: Path) -> None:
-    one, other = Store(tmp_path / "s"), Store(tmp_path / "s")
+    one, other = ResponseCache(tmp_path / "s"), ResponseCache(tmp_path / "s")
     assert one.claim("k", 60)
     assert one.claim("k", 60), "its own claim hinders nobody"
     assert not other.claim("k", 60)
@@ -339,15 +339,15 @@ def test_only_calls_no_record_names_are_pruned_and_what_they_cost_stays(
     assert cfeval("store", "prune", records, "--store", path)[1] == "1 calls that no record names removed\n"
     status, _, err = cfeval("store", "prune", "--store", path)
     assert (status, "name the record files" in err) == (2, True)
-    store = Store(path)
+    store = ResponseCache(path)
     assert [row.key for row in store.calls()] == [kept.calls[0]]
     assert store.paid(unused.calls)[0] == 1
     store.close()
 
 
-def test_an_image_goes_when_its_last_call_goes(store: Store) -> None:
-    store.keep(call(1), Reply(image=b"a"))
-    store.keep(call(2), Reply(image=b"a"))
+def test_an_image_goes_when_its_last_call_goes(store: ResponseCache) -> None:
+    store.keep(call(1), Response(image=b"a"))
+    store.keep(call(2), Response(image=b"a"))
     (row, _) = store.calls()
     store.remove([call(1).key])
     assert store.image(row.image) == b"a"
@@ -392,35 +392,35 @@ def test_a_store_that_cannot_be_written_opened_or_had_in_time_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s"
-    Store(path).close()
-    refused(lambda: Store(tmp_path), OutputError, "unable to open", "calls.store")
+    ResponseCache(path).close()
+    refused(lambda: ResponseCache(tmp_path), OutputError, "unable to open", "calls.store")
     real = sqlite3.connect
     with monkeypatch.context() as patch:
         read_only = lambda path, **options: real(f"file:{path}?mode=ro", uri=True, **options)  # noqa: E731
         patch.setattr(cache_db.sqlite3, "connect", read_only)
-        refused(lambda: Store(path).keep(call(), GOOD), OutputError, "readonly", "writable")
+        refused(lambda: ResponseCache(path).keep(call(), GOOD), OutputError, "readonly", "writable")
     monkeypatch.setattr(cache_db, "PATIENCE", 0.05)
     holder = real(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    refused(lambda: Store(path).keep(call(), GOOD), OutputError, "locked", "another process")
+    refused(lambda: ResponseCache(path).keep(call(), GOOD), OutputError, "locked", "another process")
     holder.close()
 
 
 def test_another_file_is_not_taken_for_a_store(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_text("a text file, long enough to be no SQLite file at all" * 30)
-    refused(lambda: Store(path), InputError, "not a response store", "calls.store")
+    refused(lambda: ResponseCache(path), InputError, "not a response store", "calls.store")
     path.unlink()
     foreign = sqlite3.connect(path)
     foreign.execute("CREATE TABLE calls (key)")
     foreign.close()
-    refused(lambda: Store(path), InputError, "not a response store")
+    refused(lambda: ResponseCache(path), InputError, "not a response store")
     path.unlink()
-    Store(path).close()
+    ResponseCache(path).close()
     later = sqlite3.connect(path)
     later.execute("PRAGMA user_version = 99")
     later.close()
-    refused(lambda: Store(path), InputError, "version 99")
+    refused(lambda: ResponseCache(path), InputError, "version 99")
 
 
 def meddle(path: Path, statement: str) -> None:
@@ -445,9 +445,9 @@ def meddle(path: Path, statement: str) -> None:
 )
 def test_verify_finds_what_was_changed(tmp_path: Path, cfeval: Run, statement: str, words: str) -> None:
     path = tmp_path / "s"
-    store = Store(path)
-    blue = Call("chat", "http://x/v1", "vlm", {"messages": ["blue"]}, 1, "i1")
-    store.keep(blue, Reply(text="blue", image=b"\x89PNG"))
+    store = ResponseCache(path)
+    blue = Request("chat", "http://x/v1", "vlm", {"messages": ["blue"]}, 1, "i1")
+    store.keep(blue, Response(text="blue", image=b"\x89PNG"))
     store.close()
     assert cfeval("store", "verify", "--store", path)[:2] == (0, f"{path}: fine; 1 calls\n")
     meddle(path, statement)
@@ -459,8 +459,8 @@ def test_verify_finds_what_was_changed(tmp_path: Path, cfeval: Run, statement: s
 
 def test_a_reply_that_lost_its_image_or_its_form_is_no_reply(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    store = Store(path)
-    store.keep(call(), Reply(image=b"a"))
+    store = ResponseCache(path)
+    store.keep(call(), Response(image=b"a"))
     meddle(path, "DELETE FROM images")
     refused(lambda: store.find(call().key), InputError, "damaged", "cfeval store verify")
     meddle(path, "UPDATE calls SET reply = '{', image = NULL")
@@ -470,7 +470,7 @@ def test_a_reply_that_lost_its_image_or_its_form_is_no_reply(tmp_path: Path) -> 
 
 def test_bytes_overwritten_in_the_file_are_found_and_told(tmp_path: Path, cfeval: Run) -> None:
     path = tmp_path / "s"
-    store = Store(path)
+    store = ResponseCache(path)
     for number in range(200):
         store.keep(call(number), GOOD)
     store.close()

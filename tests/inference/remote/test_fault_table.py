@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from tests.inference.remote.asking import Outcome, ask
 from tests.inference.remote.conftest import HURRY, Configure
 from tests.inference.remote.keys import KEY, KEY_ENV
@@ -53,7 +53,7 @@ def sent(server: Loopback, kind: Kind) -> int:
 
 
 def stored(path: Path) -> list[dict[str, object]]:
-    store = Store(path)
+    store = ResponseCache(path)
     try:
         return [json.loads(call.reply) for call in store.calls()]
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cfeval.core.records import Status
-from cfeval.inference.remote.faults import Reaction, message_of, of_status, retry_after
+from cfeval.inference.remote.faults import RetryPolicy, message_of, of_status, retry_after
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_date_counts_from_now() -> None:
 def test_what_may_pass_is_retried(status: int) -> None:
     fault = of_status(status, {"retry-after": "3"}, None, "KEY")
     assert fault is not None
-    assert (fault.reaction, fault.wait) == (Reaction.RETRY, 3.0)
+    assert (fault.reaction, fault.wait) == (RetryPolicy.RETRY, 3.0)
     assert fault.throttled == (status in (429, 503, 529))
 
 
@@ -54,7 +54,7 @@ def test_what_is_wrong_with_the_request_is_recorded_with_the_servers_words(statu
     body = {"error": {"message": "No such\nmodel", "code": status}}
     fault = of_status(status, {}, body, "KEY")
     assert fault is not None
-    assert (fault.reaction, fault.status, fault.final) == (Reaction.RECORD, Status.REJECTED, False)
+    assert (fault.reaction, fault.status, fault.final) == (RetryPolicy.RECORD, Status.REJECTED, False)
     assert fault.reason == f"HTTP {status}: No such model"
     assert fault.raw == body
 
@@ -63,7 +63,7 @@ def test_what_is_wrong_with_the_request_is_recorded_with_the_servers_words(statu
 def test_a_redirect_is_recorded_and_says_what_to_set(status: int) -> None:
     fault = of_status(status, {"location": "https://elsewhere"}, None, "KEY")
     assert fault is not None
-    assert fault.reaction == Reaction.RECORD
+    assert fault.reaction == RetryPolicy.RECORD
     assert "base_url" in fault.reason
 
 
@@ -82,7 +82,7 @@ def test_what_every_call_would_meet_stops_and_names_the_setting(
 ) -> None:
     fault = of_status(status, headers, body, "MY_KEY")
     assert fault is not None
-    assert fault.reaction == Reaction.STOP
+    assert fault.reaction == RetryPolicy.STOP
     assert setting in fault.reason
     assert "\n" not in fault.reason
 
@@ -96,7 +96,7 @@ def test_where_no_key_is_set_the_line_says_how_to_set_one() -> None:
 def test_no_credit_with_a_wait_is_waited_for() -> None:
     fault = of_status(402, {"retry-after": "2"}, None, "KEY")
     assert fault is not None
-    assert (fault.reaction, fault.wait) == (Reaction.RETRY, 2.0)
+    assert (fault.reaction, fault.wait) == (RetryPolicy.RETRY, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_no_credit_with_a_wait_is_waited_for() -> None:
 def test_what_the_policy_refuses_is_moderated_and_stands(status: int, body: Any) -> None:
     fault = of_status(status, {}, body, "KEY")
     assert fault is not None
-    assert (fault.reaction, fault.status, fault.final) == (Reaction.RECORD, Status.MODERATED, True)
+    assert (fault.reaction, fault.status, fault.final) == (RetryPolicy.RECORD, Status.MODERATED, True)
 
 
 @pytest.mark.parametrize(

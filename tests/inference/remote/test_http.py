@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import BackendError
-from cfeval.inference.remote.faults import Fault, Reaction
-from cfeval.inference.remote.http import DEEPEST, Endpoint, Response, fault_of, read_json
+from cfeval.inference.remote.faults import Fault, RetryPolicy
+from cfeval.inference.remote.http import DEEPEST, Endpoint, HttpResponse, fault_of, read_json
 from cfeval.inference.remote.providers import about_model, checked_base_url, endpoint
-from cfeval.inference.remote.request import Reply
+from cfeval.inference.remote.request import Response
 from tests.inference.remote.conftest import Configure
 from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.loopback.fault import Kind
@@ -23,10 +23,10 @@ WITH_KEY = Endpoint("http://x", KEY_ENV, KEY)
 @given(st.binary(max_size=200) | st.text(max_size=60).map(str.encode))
 def test_no_bytes_are_an_exception(body: bytes) -> None:
     said = read_json(WITH_KEY, body)
-    fault = fault_of(WITH_KEY, Response(500, {}, body))
+    fault = fault_of(WITH_KEY, HttpResponse(500, {}, body))
     assert fault is not None
     assert "\n" not in fault.reason
-    Reply(raw=said if not isinstance(said, Fault) else said.reason).as_json().encode()
+    Response(raw=said if not isinstance(said, Fault) else said.reason).as_json().encode()
     fault.reason.encode()
 
 
@@ -52,7 +52,7 @@ def test_deep_nesting_is_no_json_and_reasonable_nesting_is() -> None:
 def test_the_key_is_taken_out_of_answers_and_errors_and_a_word_of_an_answer_is_not() -> None:
     echo = json.dumps({"said": f"Bearer {KEY}"}).encode()
     assert read_json(WITH_KEY, echo) == {"said": "Bearer [key]"}
-    fault = fault_of(WITH_KEY, Response(400, {}, echo))
+    fault = fault_of(WITH_KEY, HttpResponse(400, {}, echo))
     assert fault is not None
     assert KEY not in fault.reason + str(fault.raw)
     assert KEY not in repr(WITH_KEY)
@@ -95,7 +95,7 @@ def test_a_server_is_examined_in_one_line(server: Loopback, configure: Configure
 
 @pytest.mark.parametrize(
     "row",
-    [row for row in fitting(Kind.INFO) if row.reaction != Reaction.RECORD and not row.stalls],
+    [row for row in fitting(Kind.INFO) if row.reaction != RetryPolicy.RECORD and not row.stalls],
     ids=lambda r: r.name,
 )
 def test_whatever_an_examined_server_does_the_answer_is_one_line(

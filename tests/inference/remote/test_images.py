@@ -12,9 +12,9 @@ from PIL import Image
 
 from cfeval.core.images import Picture
 from cfeval.edct.plugins import remote_editor
-from cfeval.inference.remote.faults import Fault, Reaction
+from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.images import FORMATS, decode
-from cfeval.inference.remote.request import Reply
+from cfeval.inference.remote.request import Response
 from tests.pictures import picture
 
 PHOTO = picture(40, (30, 45))
@@ -44,7 +44,7 @@ def test_what_is_transparent_is_white() -> None:
 def test_a_format_that_is_handed_to_another_program_is_broken() -> None:
     fault = decode(as_file("EPS"))
     assert isinstance(fault, Fault)
-    assert fault.reaction is Reaction.RETRY
+    assert fault.reaction is RetryPolicy.RETRY
 
 
 @given(st.sampled_from(FORMATS), st.data())
@@ -58,6 +58,6 @@ def test_no_damage_to_a_picture_is_an_exception(kind: str, data: st.DataObject) 
 def test_a_picture_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
     monkeypatch.setattr(remote_editor, "decode", lambda _: used.append(threading.current_thread()) or PHOTO)
-    asyncio.run(remote_editor.sound(Reply(image=b"x")))
+    asyncio.run(remote_editor.sound(Response(image=b"x")))
     assert used
     assert threading.main_thread() not in used

@@ -10,22 +10,22 @@ import psutil
 import pytest
 
 from cfeval.inference.remote import cache_db
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 
 JOB = """
 import sys
 from pathlib import Path
 from cfeval.inference.remote import cache_db as database
-from cfeval.inference.remote.request import Call, Reply
-from cfeval.inference.remote.cache import Budget, Settlement, Store
+from cfeval.inference.remote.request import Request, Response
+from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 
 database.shared = lambda path: True
-store, sent = Store(Path(sys.argv[1])), 0
+store, sent = ResponseCache(Path(sys.argv[1])), 0
 for number in range(40):
-    call = Call("chat", "http://x/v1", "vlm", {"messages": [number]}, 1)
+    call = Request("chat", "http://x/v1", "vlm", {"messages": [number]}, 1)
     if store.claim(call.key, 60) and store.find(call.key) is None:
-        settlement = Settlement(store.send(call, 0.0, Budget(max_calls=40)), "ok", None, None, True)
-        store.keep(call, Reply(text=str(number)), settlement)
+        usage = UsageEntry(store.send(call, 0.0, Budget(max_calls=40)), "ok", None, None, True)
+        store.keep(call, Response(text=str(number)), usage)
         sent += 1
 print(sent)
 """
@@ -48,7 +48,7 @@ def test_its_journal_is_one_that_such_a_disk_can_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: bool, mode: str
 ) -> None:
     monkeypatch.setattr(cache_db, "shared", lambda path: network)
-    Store(tmp_path / "calls.sqlite").close()
+    ResponseCache(tmp_path / "calls.sqlite").close()
     with sqlite3.connect(tmp_path / "calls.sqlite") as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == (mode,)
 
@@ -57,6 +57,6 @@ def test_jobs_at_once_send_every_call_once(tmp_path: Path) -> None:
     path = tmp_path / "calls.sqlite"
     jobs = [subprocess.Popen([sys.executable, "-c", JOB, path], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert sum(int(job.communicate()[0]) for job in jobs) == 40
-    store = Store(path)
+    store = ResponseCache(path)
     assert len(list(store.calls())) == 40
     assert store.damage() == ""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.openai_api import chat_reply, cost_of, images_reply, same_model, usage_of, without_images
-from cfeval.inference.remote.request import Reply, Usage
+from cfeval.inference.remote.request import Response, Usage
 from tests.loopback.pictures import data_url, drawn
 
 PNG = drawn("a")
@@ -24,7 +24,7 @@ def completion(message: Any = None, **choice: Any) -> dict[str, Any]:
 
 def test_a_good_answer_gives_its_text_model_usage_and_the_servers_json() -> None:
     reply = chat_reply(completion(), "vlm", (), "KEY")
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, Response)
     assert (reply.status, reply.text, reply.model) == (Status.OK, "a cat", "vlm")
     assert reply.usage == Usage(3, 2, cost_usd=0.5)
     assert reply.raw == completion()
@@ -33,7 +33,7 @@ def test_a_good_answer_gives_its_text_model_usage_and_the_servers_json() -> None
 def test_an_image_is_decoded_counted_and_left_out_of_the_servers_json() -> None:
     message = {"content": "here", "images": [{"image_url": {"url": data_url(PNG)}}]}
     reply = chat_reply(completion(message), "vlm", (), "KEY", image=True)
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, Response)
     assert reply.image == PNG
     assert reply.usage == Usage(3, 2, images=1, cost_usd=0.5)
     assert len(json.dumps(reply.raw)) < 400
@@ -158,7 +158,7 @@ FIELDS = ("choices", "message", "content", "finish_reason", "images", "image_url
     st.recursive(JSON, lambda inner: st.dictionaries(st.sampled_from((*FIELDS, "data", "model")), inner)), st.booleans()
 )
 def test_no_answer_whatever_it_holds_is_an_exception(body: Any, image: bool) -> None:
-    assert isinstance(chat_reply(body, "vlm", (), "KEY", image), Reply | Fault)
-    assert isinstance(chat_reply({"choices": [body]}, "vlm", (), "KEY", image), Reply | Fault)
-    assert isinstance(chat_reply(completion(body), "vlm", (), "KEY", image), Reply | Fault)
-    assert isinstance(images_reply(body, "m", "KEY"), Reply | Fault)
+    assert isinstance(chat_reply(body, "vlm", (), "KEY", image), Response | Fault)
+    assert isinstance(chat_reply({"choices": [body]}, "vlm", (), "KEY", image), Response | Fault)
+    assert isinstance(chat_reply(completion(body), "vlm", (), "KEY", image), Response | Fault)
+    assert isinstance(images_reply(body, "m", "KEY"), Response | Fault)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from tests.inference.remote.child import conversations, job
 from tests.inference.remote.conftest import Configure
 from tests.loopback.site import Loopback
@@ -56,7 +56,7 @@ def test_a_killed_job_sends_again_no_more_than_was_in_flight_and_ends_with_the_s
     until(lambda: len(server.log) >= ITEMS)
     process.send_signal(signal.SIGKILL)
     ended(process)
-    store = Store(path)
+    store = ResponseCache(path)
     (line,) = store.ledger()
     store.close()
     in_flight = int(str(line["lost"]))
@@ -85,7 +85,7 @@ def test_what_ctrl_c_breaks_off_is_told_as_lost(server: Loopback, configure: Con
     finally:
         presser.join()
         signal.signal(signal.SIGINT, former)
-    store = Store(configure())
+    store = ResponseCache(configure())
     (line,) = store.ledger()
     store.close()
     assert (line["sent"], line["lost"]) == (1, 1)
@@ -160,7 +160,7 @@ def test_a_job_waits_for_another_only_while_that_one_lives(
 def test_jobs_that_make_the_same_new_store_at_once_all_get_it(tmp_path: Path) -> None:
     path = tmp_path / "new.sqlite"
     code = (
-        f"from pathlib import Path; from cfeval.inference.remote.cache import Store; Store(Path({str(path)!r})).close()"
+        f"from pathlib import Path; from cfeval.inference.remote.cache import ResponseCache; ResponseCache(Path({str(path)!r})).close()"
     )
     processes = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(6)]
     assert [process.communicate()[1] for process in processes] == [""] * 6

@@ -10,7 +10,7 @@ from PIL import Image
 
 from cfeval.core import registry
 from cfeval.core.errors import InputError
-from cfeval.core.images import KEEP, middle
+from cfeval.core.images import KEEP, center_crop
 from cfeval.vce.models.class_names import imagenet, imagenet_synsets
 from tests.pictures import picture
 from tests.tiny.classifiers import write_images
@@ -32,7 +32,7 @@ def test_a_square_is_cut_as_torchvision_cuts_it() -> None:
     theirs = Compose([Resize(int(64 / KEEP), InterpolationMode.BICUBIC), CenterCrop(64)])
     for height, width in ((90, 131), (200, 81), (77, 77)):
         pixels = np.random.default_rng(height).integers(0, 255, (height, width, 3), dtype=np.uint8)
-        ours = middle(picture().from_pixels(pixels), 64, KEEP, "it", enlarge=True)
+        ours = center_crop(picture().from_pixels(pixels), 64, KEEP, "it", enlarge=True)
         assert (ours.pixels == np.asarray(theirs(Image.fromarray(pixels)))).all()
 
 

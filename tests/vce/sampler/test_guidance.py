@@ -11,9 +11,9 @@ from cfeval.core.errors import BackendError
 from cfeval.vce.method import Compute, Method, Parts
 from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch, Classes
-from cfeval.vce.sampler.guidance import Guided, Moment, guide, needs_graph, norms
+from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph, norms
 from cfeval.vce.sampler.networks import Models, Networks
-from cfeval.vce.sampler.prediction import look, pulled_back
+from cfeval.vce.sampler.prediction import predict_x0, vjp
 from cfeval.vce.sampler.sampler import counterfactuals
 from cfeval.vce.sampler.schedule import linear, respaced
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser, ToyPerceptual, red_images
@@ -28,8 +28,8 @@ def guided(parts: Parts, **toys: Any) -> Guided:
     """The guidance of one step on toys."""
     classifiers = {"classifier": ToyClassifier(bend=0.2), "robust": ToyClassifier(bend=0.9)}
     networks = Networks(Models(ToyDenoiser(bend=0.3), **{**classifiers, **toys}), Compute())
-    seen = look(networks, SCHEDULE, NOISY, INDEX, BATCH.labels, parts.clip_denoised, needs_graph(parts))
-    return guide(parts, networks, BATCH, Moment(SCHEDULE, INDEX, 0, NOISY, BATCH.original, seen), parts.scales[0])
+    seen = predict_x0(networks, SCHEDULE, NOISY, INDEX, BATCH.labels, parts.clip_denoised, needs_graph(parts))
+    return guide(parts, networks, BATCH, StepState(SCHEDULE, INDEX, 0, NOISY, BATCH.original, seen), parts.scales[0])
 
 
 def direction(parts: Parts, **toys: Any) -> Tensor:
@@ -41,7 +41,7 @@ def direction(parts: Parts, **toys: Any) -> Tensor:
 
 def seen_by(parts: Parts) -> Any:
     """The denoiser's word on the step."""
-    return look(Networks(Models(ToyDenoiser(bend=0.3)), Compute()), SCHEDULE, NOISY, INDEX, None, False, False)
+    return predict_x0(Networks(Models(ToyDenoiser(bend=0.3)), Compute()), SCHEDULE, NOISY, INDEX, None, False, False)
 
 
 @pytest.mark.parametrize("norm", ["mean", "noise"])
@@ -93,7 +93,7 @@ def test_several_backward_passes_give_what_one_vectorised_pass_gives() -> None:
     gradients = [torch.randn(3, 3, 4, 4, generator=torch.Generator().manual_seed(n)) for n in range(3)]
     leaf = NOISY.clone().requires_grad_()
     (at_once,) = torch.autograd.grad(predicted(leaf), leaf, torch.stack(gradients), is_grads_batched=True)
-    for one, other in zip(at_once, pulled_back(predicted(leaf), leaf, gradients), strict=True):
+    for one, other in zip(at_once, vjp(predicted(leaf), leaf, gradients), strict=True):
         assert torch.allclose(one, other, atol=1e-6)
 
 
@@ -168,8 +168,8 @@ def test_the_perceptual_term_pulls_the_clean_estimate_back() -> None:
         guidance="clean", norm="none", scales=(1e-9,), distance="none", perceptual_weight=3.0, chain_rule=False
     )
     networks = Networks(Models(ToyDenoiser(), ToyClassifier(), perceptual=ToyPerceptual()), Compute())
-    seen = look(networks, SCHEDULE, NOISY, INDEX, None, False, False)
-    moment = Moment(SCHEDULE, INDEX, 0, NOISY, BATCH.original + 0.1, seen)
+    seen = predict_x0(networks, SCHEDULE, NOISY, INDEX, None, False, False)
+    moment = StepState(SCHEDULE, INDEX, 0, NOISY, BATCH.original + 0.1, seen)
     found = guide(parts, networks, BATCH, moment, 1e-9).direction
     assert found is not None
     assert torch.allclose(found, torch.full_like(found, -3.0 * 2 * 0.1 / 48), atol=1e-6)
@@ -196,8 +196,8 @@ def test_consensus_follows_the_classes_of_a_conditional_denoiser() -> None:
         shown = torch.zeros(1, 3, 4, 4)
         shown[:, channel] = 1.0
         batch = Batch(shown, (0,), label, labels=label, other_labels=torch.tensor([0]))
-        seen = look(networks, SCHEDULE, shown, INDEX, label, False, False)
-        of_class = guide(parts, networks, batch, Moment(SCHEDULE, INDEX, 0, shown, shown, seen), 0.1).of_class
+        seen = predict_x0(networks, SCHEDULE, shown, INDEX, label, False, False)
+        of_class = guide(parts, networks, batch, StepState(SCHEDULE, INDEX, 0, shown, shown, seen), 0.1).of_class
         assert of_class is not None
         assert bool((of_class != 0).all()) == kept
         assert bool((of_class != 0).any()) == kept

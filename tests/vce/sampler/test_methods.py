@@ -10,7 +10,7 @@ from torch import Tensor
 from cfeval.core.errors import BackendError
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.sampler.batch import Classes
-from cfeval.vce.sampler.networks import Allowance, Models
+from cfeval.vce.sampler.networks import BatchBudget, Models
 from cfeval.vce.sampler.sampler import Counterfactuals, accepted, counterfactuals
 from tests.vce.sampler.toys import ToyClassifier, ToyDenoiser, ToyPerceptual, red_images
 
@@ -116,7 +116,7 @@ def test_scales_are_tried_on_the_images_that_are_not_in_the_target_yet() -> None
     toys = models()
     found = made(method("dime", scales=(0.001, 20.0)), toys)
     first = made(method("dime", scales=(0.001,)), models())
-    flipped = accepted(first.images, [1] * COUNT, ToyClassifier(bend=0.2), True, Allowance(8))
+    flipped = accepted(first.images, [1] * COUNT, ToyClassifier(bend=0.2), True, BatchBudget(8))
     assert found.attempts.tolist() == [0 if there else 1 for there in flipped.tolist()]
     assert int(found.attempts.sum()) > 0
     assert torch.allclose(found.images[flipped], first.images[flipped], atol=1e-6)
@@ -197,7 +197,7 @@ def test_progress_counts_every_image_once() -> None:
 def test_rejection_drops_what_is_not_in_the_target_or_not_finite() -> None:
     pictures = torch.zeros(4, 3, 2, 2)
     pictures[0, 0], pictures[1, 1], pictures[2, 1], pictures[3, 1] = 1, 1, 5, float("nan")
-    found = accepted(pictures, [1, 1, 1, 1], ToyClassifier(), True, Allowance(3))
+    found = accepted(pictures, [1, 1, 1, 1], ToyClassifier(), True, BatchBudget(3))
     assert found.tolist() == [False, True, True, False]
 
 
@@ -208,5 +208,5 @@ def test_rejection_halves_its_batch_too(capsys: pytest.CaptureFixture[str]) -> N
                 raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
             return super().logits(images, timesteps, prepared)
 
-    assert accepted(red_images(3), [0, 0, 1], Small(), True, Allowance(3)).tolist() == [True, True, False]
+    assert accepted(red_images(3), [0, 0, 1], Small(), True, BatchBudget(3)).tolist() == [True, True, False]
     assert "going on with 1" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import torch
 
 from cfeval.core.images import Picture
 from cfeval.vce.predictions import Images, Views, from_bytes, pixels_of
-from cfeval.vce.records import Pair, VceRecord
+from cfeval.vce.records import Pair, VceCounterfactual
 
 SIDE = 4
 CHANNELS = {"red": 0, "green": 1, "blue": 2}
@@ -61,8 +61,8 @@ def plain(red: int, green: int, blue: int, side: int = SIDE) -> Picture:
     return Picture.from_pixels(np.full((side, side, 3), (red, green, blue), dtype=np.uint8))
 
 
-def record(source_image: str, target: str, repeat: int = 0, pair: Pair = "ideal", **more: object) -> VceRecord:
-    return VceRecord(
+def record(source_image: str, target: str, repeat: int = 0, pair: Pair = "ideal", **more: object) -> VceCounterfactual:
+    return VceCounterfactual(
         id=f"{source_image}-{target}-{repeat}",
         source_image=source_image,
         source="red",
@@ -82,5 +82,5 @@ def as_sample(picture: Picture, shift: float = 0.0) -> Images:
     return from_bytes(pixels_of(picture)) + np.float32(shift)
 
 
-def of(records: Sequence[VceRecord], status: str) -> list[str]:
+def of(records: Sequence[VceCounterfactual], status: str) -> list[str]:
     return [one.id for one in records if one.status == status]

@@ -6,7 +6,7 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.vce.metrics.realism import frechet_distance
-from cfeval.vce.records import GroupScore, VceArm, VceRecord, VceScore
+from cfeval.vce.records import GroupScore, VceArm, VceCounterfactual, VceScore
 from cfeval.vce.stages.distributions import Distributions
 from cfeval.vce.stages.groups import group_scores
 from cfeval.vce.stages.scores import Measures, scores
@@ -27,7 +27,7 @@ RECORDS = [
 ]
 
 
-def measured(records: list[VceRecord], **oracles: Colors) -> list[VceScore]:
+def measured(records: list[VceCounterfactual], **oracles: Colors) -> list[VceScore]:
     measures = Measures(Colors("red", "green", "blue"), oracles, {"apart": Apart()}, cout_steps=0)
     return list(scores([records], views(PICTURES), measures))
 

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from cfeval.cvqa.records import supposes
+from cfeval.cvqa.records import has_if_clause
 
 Wanted = Literal["direct", "boolean"]
 FIELDS = ("Original question", "Original answer", "Step1", "Step2", "New question", "New answer")
@@ -68,7 +68,7 @@ def read_steps(text: str, question: str, answer: str, kind: Wanted) -> Steps:
         raise StepsError(f"'New answer' must be {_ANSWERS[kind]}, but is {steps.answer[:40]!r}")
     if not steps.question.endswith("?"):
         raise StepsError("'New question' does not end in a question mark")
-    if not supposes(steps.question):
+    if not has_if_clause(steps.question):
         raise StepsError("'New question' supposes nothing: it has no 'if'")
     return steps
 

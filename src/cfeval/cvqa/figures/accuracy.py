@@ -14,13 +14,13 @@ from cfeval.report.figures import (
     INK,
     MUTED,
     TEST_WORLD,
-    bare,
+    empty_figure,
     plain,
-    said_instead,
     share_ticks,
+    strip_spines,
     use_style,
 )
-from cfeval.report.tables import ways
+from cfeval.report.tables import interval_methods
 
 _ORIGINAL, _CHANGED, _BASELINE = COLORS[0], COLORS[1], COLORS[2]
 _ROW_INCHES, _TITLE_INCHES, _FRAME_INCHES, _PANEL_INCHES, _LABEL_INCHES = 0.38, 0.5, 1.0, 2.1, 1.4
@@ -45,7 +45,7 @@ def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
     use_style()
     shown = [row for row in rows if row.reader == "reference"]
     if not shown:
-        return said_instead(Figure(figsize=(5.8, 2.2), layout="constrained"), empty)
+        return empty_figure(Figure(figsize=(5.8, 2.2), layout="constrained"), empty)
     lines = [line for name in dict.fromkeys(row.set for row in shown) for line in _lines(name, shown)]
     across, several = max(len(line) for line in lines), len({row.set for row in shown}) > 1
     heights = [len(_names(line[0][0], shown)) * _ROW_INCHES + _TITLE_INCHES for line in lines]
@@ -87,13 +87,13 @@ def _title(name: str, kind: str, first: bool) -> str:
 def _below(rows: Sequence[AccuracyRow]) -> str:
     said = [
         "Accuracy, as the released rules read the replies",
-        f"intervals: {ways(*(row.ci for row in rows)) or 'none'}",
+        f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}",
     ]
     return "\n".join(said + ([TEST_WORLD] if any(row.test_world for row in rows) else []))
 
 
 def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Mapping[str, str], title: str) -> None:
-    bare(axes, "bottom")
+    strip_spines(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
     axes.set(xlim=(-0.03, 1.03), ylim=(len(names) - 0.4, -0.6))
     axes.set_yticks(range(len(names)), [plain(label) for label in names.values()])

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from cfeval.cvqa.tables.question_statistics import AnswersRow
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, bare, plain, said_instead, use_style
+from cfeval.report.figures import COLORS, GRID, INK, MUTED, empty_figure, plain, strip_spines, use_style
 
 _GROUPS = ("direct", "indirect")
 _SIDES = {"original": "Original questions", "counterfactual": "Counterfactual questions"}
@@ -24,7 +24,7 @@ def draw(rows: Sequence[AnswersRow]) -> Figure:
     numbers = [row for row in rows if row.type in _GROUPS]
     sets = list(dict.fromkeys(row.set for row in numbers))
     if not sets:
-        return said_instead(Figure(figsize=(5.8, 2.2), layout="constrained"), EMPTY)
+        return empty_figure(Figure(figsize=(5.8, 2.2), layout="constrained"), EMPTY)
     figure = Figure(figsize=(8.4, 0.9 + 2.25 * len(sets)), layout="constrained")
     grid = figure.subplots(len(sets), 2, sharex=True, sharey="row", squeeze=False)
     for name, line in zip(sets, grid, strict=True):
@@ -40,7 +40,7 @@ def draw(rows: Sequence[AnswersRow]) -> Figure:
 
 
 def _panel(axes: Axes, rows: Sequence[AnswersRow], title: str) -> None:
-    bare(axes, "bottom")
+    strip_spines(axes, "bottom")
     axes.grid(axis="y", color=GRID, linewidth=0.7)
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
     ticks = range(_LAST + 1)

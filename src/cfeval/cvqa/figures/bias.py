@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.cvqa.tables.bias import EMPTY, BiasRow
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, TEST_WORLD, bare, plain, said_instead, use_style
-from cfeval.report.tables import ways
+from cfeval.report.figures import COLORS, GRID, INK, MUTED, TEST_WORLD, empty_figure, plain, strip_spines, use_style
+from cfeval.report.tables import interval_methods
 
 _FEMALE, _MALE, _GAP = COLORS[3], COLORS[0], INK
 _ROW_INCHES, _FRAME_INCHES = 0.42, 1.5
@@ -19,7 +19,7 @@ def draw(rows: Sequence[BiasRow]) -> Figure:
     shown = [row for row in rows if row.reader == "reference" and row.type == "all"]
     figure = Figure(figsize=(8.4, _FRAME_INCHES + _ROW_INCHES * max(2, len(shown))), layout="constrained")
     if not shown:
-        return said_instead(figure, EMPTY)
+        return empty_figure(figure, EMPTY)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.35, 1))
     _frame(left, shown, "Accuracy lost: original − counterfactual")
     _frame(right, shown, "Gap: diff(female) − diff(male)")
@@ -35,7 +35,7 @@ def draw(rows: Sequence[BiasRow]) -> Figure:
 def _frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:
     several = len({row.set for row in rows}) > 1
     names = [f"{row.set} · {row.answerer}" if several else row.answerer for row in rows]
-    bare(axes, "bottom")
+    strip_spines(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
     axes.set_yticks(
         range(len(rows)), [plain(f"{n} †" if r.test_world else n) for n, r in zip(names, rows, strict=True)]
@@ -81,7 +81,7 @@ def _explain(axes: Axes) -> None:
 def _below(rows: Sequence[BiasRow]) -> str:
     images = {(row.images_female, row.images_male) for row in rows}
     said = [f"images of women {f}, of men {m}" for f, m in sorted(images)][:1]
-    said += [f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said += [f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}"]
     return "\n".join(["; ".join(said), *([TEST_WORLD] if any(row.test_world for row in rows) else [])])
 
 

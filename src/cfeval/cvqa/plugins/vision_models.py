@@ -11,9 +11,9 @@ from cfeval.core.images import Picture
 from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.programs.vision import Box, View, VisionError
-from cfeval.inference.chat import ChatModel, ChatRequest, Turn, hold, one_request
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest, one_request, run_dialogues
 from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 _FOLDER = "vision"
@@ -71,20 +71,20 @@ class Talk:
 
     def ask(self, view: View, question: str) -> str:
         """What the model says to a question about the part."""
-        seed = derive(view.seed, "ask", *map(str, view.box), question)
-        return self._say("vqa", "ask", Turn("user", question, part(view)), view.item, seed)
+        seed = derive_seed(view.seed, "ask", *map(str, view.box), question)
+        return self._say("vqa", "ask", ChatMessage("user", question, part(view)), view.item, seed)
 
     def tell(self, question: str, long: bool) -> str:
         """What the model says to a text. The seed hangs on the text alone: the same text has the same reply."""
         name = "tell" if long else "tell_short"
-        return self._say("llm", name, Turn("user", question), "tell", derive(0, name, question))
+        return self._say("llm", name, ChatMessage("user", question), "tell", derive_seed(0, name, question))
 
-    def _say(self, option: str, template: str, turn: Turn, item: str, seed: int) -> str:
+    def _say(self, option: str, template: str, turn: ChatMessage, item: str, seed: int) -> str:
         if option not in self._models:
             what = "no answers to questions" if option == "vqa" else "no language model"
             raise VisionError(f"vision '{self._backend}' offers {what}; set its option '{option}' to a chat backend")
-        worded = Turn("user", fill(self._templates[template], question=turn.text), turn.picture)
-        [reply] = hold(self._models[option], [one_request(ChatRequest(item, (worded,), seed))])
+        worded = ChatMessage("user", fill(self._templates[template], question=turn.text), turn.picture)
+        [reply] = run_dialogues(self._models[option], [one_request(ChatRequest(item, (worded,), seed))])
         if reply.status != Status.OK:
             raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
         return reply.text.strip()

@@ -10,14 +10,14 @@ from cfeval.core.cli_options import Out, Seed, build
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import ended
-from cfeval.core.sampling import derive
+from cfeval.core.records import failure
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.csv_format import LETTERS, read_choices
 from cfeval.cvqa.files import QuestionsFile, opener
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
-from cfeval.cvqa.records import SIDES, Pair, Said, Side
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.cvqa.records import SIDES, Answer, QuestionPair, Side
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
 """Pairs whose pictures are held at a time."""
@@ -25,15 +25,19 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class _Put:
-    pair: Pair
+    pair: QuestionPair
     side: Side
     order: str
     question: str
 
 
 def answers(
-    pairs: Iterable[Pair], picture_of: Callable[[Pair], Picture], answerer: Answerer, orders: int, seed: int
-) -> Iterator[Said]:
+    pairs: Iterable[QuestionPair],
+    picture_of: Callable[[QuestionPair], Picture],
+    answerer: Answerer,
+    orders: int,
+    seed: int,
+) -> Iterator[Answer]:
     """Ask both questions of every pair, in order; a question with options in `orders` of their orders.
 
     Args:
@@ -45,7 +49,7 @@ def answers(
         seed: of the study; every question derives its own.
     """
 
-    def requests(pair: Pair) -> list[AnswerRequest]:
+    def requests(pair: QuestionPair) -> list[AnswerRequest]:
         picture = picture_of(pair)
         return [_request(put, picture, seed) for put in _puts(pair, orders)]
 
@@ -53,17 +57,17 @@ def answers(
         replies = iter(answerer.answer([request for its in some for request in its]))
         return [[next(replies) for _ in its] for its in some]
 
-    for pair, replies in served(answerer, pairs, requests, answer, BATCH):
+    for pair, replies in map_requests(answerer, pairs, requests, answer, BATCH):
         yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
 
 
-def asked_in_all(pairs: Iterable[Pair], orders: int) -> int:
+def asked_in_all(pairs: Iterable[QuestionPair], orders: int) -> int:
     """How many questions are put about some pairs: only those with options are asked in several orders."""
     asked = (pair.side(side).question for pair in pairs for side in SIDES)
     return sum(orders if orders > 1 and read_choices(question) else 1 for question in asked)
 
 
-def _puts(pair: Pair, orders: int) -> Iterator[_Put]:
+def _puts(pair: QuestionPair, orders: int) -> Iterator[_Put]:
     for side in SIDES:
         question = pair.side(side).question
         choices = read_choices(question)
@@ -76,12 +80,12 @@ def _puts(pair: Pair, orders: int) -> Iterator[_Put]:
 
 def _request(put: _Put, picture: Picture, seed: int) -> AnswerRequest:
     pair, side = put.pair, put.side
-    own = derive(seed, pair.id, side, put.order)
+    own = derive_seed(seed, pair.id, side, put.order)
     return AnswerRequest(pair.id, side, pair.type, picture, put.question, own)
 
 
-def _said(put: _Put, reply: AnswerReply) -> Said:
-    return Said(
+def _said(put: _Put, reply: AnswerReply) -> Answer:
+    return Answer(
         id=put.pair.id,
         side=put.side,
         order=put.order,
@@ -90,7 +94,7 @@ def _said(put: _Put, reply: AnswerReply) -> Said:
         model=reply.model,
         calls=reply.calls,
         program=reply.program,
-        **ended(reply.status, "answers", reply.reason),
+        **failure(reply.status, "answers", reply.reason),
     )
 
 
@@ -105,10 +109,14 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Have every question of a set answered, original and counterfactual, each in a fresh turn."""
-    heed(offline)
+    use_offline_cache(offline)
     open_picture = opener(questions)
-    total = asked_in_all(read_jsonl(questions, Pair), orders) if orders > 1 else len(SIDES) * count_records(questions)
-    pairs = read_jsonl(questions, Pair)
+    total = (
+        asked_in_all(read_jsonl(questions, QuestionPair), orders)
+        if orders > 1
+        else len(SIDES) * count_records(questions)
+    )
+    pairs = read_jsonl(questions, QuestionPair)
     who = build("answerers", answerer, "--answerer")
     said = answers(pairs, lambda pair: open_picture(pair.image), who, orders, seed)
     write_jsonl(out, track(said, total, "answers"))

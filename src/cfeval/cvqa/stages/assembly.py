@@ -12,8 +12,8 @@ import typer
 from cfeval.core import images
 from cfeval.core.cli_options import Archive, Cut, Out, Shards, writable
 from cfeval.core.errors import InputError
-from cfeval.core.files import growing_text
-from cfeval.core.index import Indexed
+from cfeval.core.files import atomic_writer
+from cfeval.core.index import RecordIndex
 from cfeval.core.jsonl import read_jsonl, record_line
 from cfeval.core.records import Status
 from cfeval.core.shards import sharded_gallery, whole_or_shards_of_all
@@ -21,7 +21,7 @@ from cfeval.cvqa.building.arithmetic import check_sum
 from cfeval.cvqa.building.steps import numbers_fault, turn_fault
 from cfeval.cvqa.decisions_file import read_decisions, write_decisions
 from cfeval.cvqa.files import DraftsFiles, ReviewsFiles
-from cfeval.cvqa.records import CvqaBuild, Decision, Draft, Fate, Pair, Question, Review
+from cfeval.cvqa.records import CvqaBuild, Decision, Draft, Fate, Question, QuestionPair, Review
 
 _Left = tuple[Fate, str]
 """Why a draft is left out, and the reason in words."""
@@ -32,7 +32,7 @@ class Assembly:
     """What came of a draft, and the pair where it became one."""
 
     build: CvqaBuild
-    pair: Pair | None = None
+    pair: QuestionPair | None = None
 
 
 def assembled(
@@ -106,8 +106,8 @@ def _unreviewed(review: Review | None) -> _Left | None:
     return None
 
 
-def _pair(draft: Draft, decision: Decision) -> Pair:
-    return Pair(
+def _pair(draft: Draft, decision: Decision) -> QuestionPair:
+    return QuestionPair(
         id=draft.id,
         image=draft.image,
         original=draft.original,
@@ -140,7 +140,7 @@ def run(
     """
     files, reviewed = whole_or_shards_of_all(drafts, cut), whole_or_shards_of_all(reviews or (), cut)
     _refuse_loss(out, fates, [*files, *reviewed, *([decisions] if decisions else ())])
-    known, said = Indexed(files, Draft), Indexed(reviewed, Review)
+    known, said = RecordIndex(files, Draft), RecordIndex(reviewed, Review)
     decided = read_decisions(decisions, known) if decisions else {}
     done = ((file, one) for file in files for one in assembled(read_jsonl(file, Draft), said, decided, people))
     print(_counted(Counter(build.fate for build in _filed(out, fates, done, shards, archive))))
@@ -162,7 +162,7 @@ def _filed(
     Args:
         done: what came of the drafts, each with the file that it stands in.
     """
-    with growing_text(fates) as add_fate, sharded_gallery(out, shards, archive) as add:
+    with atomic_writer(fates) as add_fate, sharded_gallery(out, shards, archive) as add:
         for file, one in done:
             if pair := one.pair:
                 picture = images.load(images.folder_of(file), pair.image)
@@ -185,7 +185,7 @@ def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -
     """
     if out.exists():
         raise InputError(f"{out}: exists already, and may hold decisions; choose another name")
-    known = Indexed(whole_or_shards_of_all(reviews or ()), Review)
+    known = RecordIndex(whole_or_shards_of_all(reviews or ()), Review)
     files = whole_or_shards_of_all(drafts)
     write_decisions(out, chain.from_iterable(read_jsonl(file, Draft) for file in files), known)
     print(f"{out}: fill in accept (yes or no) for every row")

@@ -12,16 +12,16 @@ import typer
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
 from cfeval.core.images import Picture
 from cfeval.core.progress import track
-from cfeval.core.records import Status, ended
-from cfeval.core.sampling import derive
+from cfeval.core.records import Status, failure
+from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import file_pictured
 from cfeval.cvqa.building.arithmetic import check_sum
 from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest, Wanted
 from cfeval.cvqa.records import Draft, Question
 from cfeval.datasets.sample import RawSample, Sample, as_record
 from cfeval.datasets.vqa_format import read_questions
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
 STAGE = "drafts"
@@ -63,7 +63,7 @@ def drafts(
         name_of: see `NameOf`; without it the sample's id and no number.
     """
     sources = _sources(samples, skipped)
-    asked = served(builder, sources, lambda one: _request(*one, seed), builder.build, BATCH)
+    asked = map_requests(builder, sources, lambda one: _request(*one, seed), builder.build, BATCH)
     for (sample, original, kind), reply in asked:
         yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
 
@@ -112,7 +112,7 @@ def _counts(question: str) -> bool:
 
 
 def _request(sample: Sample, original: Question, kind: Wanted, seed: int) -> BuildRequest:
-    return BuildRequest(sample.id, original.question, original.answer, kind, derive(seed, sample.id, "draft"))
+    return BuildRequest(sample.id, original.question, original.answer, kind, derive_seed(seed, sample.id, "draft"))
 
 
 def _sound(reply: BuildReply, kind: Wanted) -> BuildReply:
@@ -143,7 +143,7 @@ def _draft(sample: Sample, original: Question, kind: Wanted, reply: BuildReply, 
         arithmetic=sums.result if sums else None,
         raw=reply.raw,
         calls=reply.calls,
-        **ended(reply.status, STAGE, reply.reason),
+        **failure(reply.status, STAGE, reply.reason),
     )
 
 
@@ -165,7 +165,7 @@ def run(
 
     Originals are questions whose right answer is a number of `How many`, or yes or no; others are counted and left out.
     """
-    heed(offline)
+    use_offline_cache(offline)
     writer = build("builders", builder, "--builder")
     raws = build("datasets", source, "--source").samples(items, seed)
     kept = _Kept(raws)

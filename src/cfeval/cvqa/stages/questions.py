@@ -11,7 +11,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.shards import file_pictured, whole_or_shards_of_all
 from cfeval.cvqa.csv_format import CvqaRow, write_questions
 from cfeval.cvqa.files import name_unusable
-from cfeval.cvqa.records import Pair
+from cfeval.cvqa.records import QuestionPair
 from cfeval.datasets.sample import as_record
 
 
@@ -29,7 +29,7 @@ def run(
     of those left out is told.
     """
     source = build("question_sets", set_, "--set")
-    filed = ((as_record(raw, Pair), raw.picture) for raw in source.pairs(items, seed))
+    filed = ((as_record(raw, QuestionPair), raw.picture) for raw in source.pairs(items, seed))
     items_ = ((pair.id, pair, picture, pair.image.path) for pair, picture in filed)
     file_pictured(out, items_, shards, archive)
     name_unusable(source.skipped)
@@ -46,5 +46,5 @@ def run_export(
     --shards 1.
     """
     files = whole_or_shards_of_all(questions)
-    pairs = enumerate(chain.from_iterable(read_jsonl(file, Pair) for file in files), start=1)
+    pairs = enumerate(chain.from_iterable(read_jsonl(file, QuestionPair) for file in files), start=1)
     write_questions(out, (CvqaRow(n, one.img_path, one.original, one.counterfactual, one.type) for n, one in pairs))

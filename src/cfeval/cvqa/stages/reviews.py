@@ -9,13 +9,13 @@ from cfeval.core.cli_options import Out, Seed, build
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import count_records, read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, carried, ended, work_through
-from cfeval.core.sampling import derive
+from cfeval.core.records import Status, failure, map_ok, propagated
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.files import DraftsFile, opener
 from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
 from cfeval.cvqa.records import Draft, Question, Review
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
 STAGE = "reviews"
@@ -28,8 +28,8 @@ def reviews(drafts: Iterable[Draft], picture_of: PictureOf, checker: Checker, se
     def request(draft: Draft) -> CheckRequest:
         return _request(draft, picture_of(draft), seed)
 
-    for draft, reply in work_through(drafts, lambda sound: served(checker, sound, request, checker.check, BATCH)):
-        yield _review(draft.id, reply) if reply else Review(id=draft.id, **carried(draft))
+    for draft, reply in map_ok(drafts, lambda sound: map_requests(checker, sound, request, checker.check, BATCH)):
+        yield _review(draft.id, reply) if reply else Review(id=draft.id, **propagated(draft))
 
 
 def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
@@ -39,7 +39,7 @@ def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
         original=draft.original,
         counterfactual=Question(question=draft.question, answer=draft.answer),
         type=draft.type,
-        seed=derive(seed, draft.id, "review"),
+        seed=derive_seed(seed, draft.id, "review"),
         metadata=draft.metadata,
     )
 
@@ -49,7 +49,7 @@ def _review(item: str, reply: CheckReply) -> Review:
     if status == Status.OK and (reply.related is None or reply.reasonable is None):
         status, reason = Status.UNPARSABLE, "the checker gave no verdict"
     if status != Status.OK:
-        return Review(id=item, raw=reply.raw, calls=reply.calls, **ended(status, STAGE, reason))
+        return Review(id=item, raw=reply.raw, calls=reply.calls, **failure(status, STAGE, reason))
     return Review(
         id=item,
         related=reply.related,
@@ -68,7 +68,7 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Have drafts checked by a second model: is the question about the image, and is its answer right?"""
-    heed(offline)
+    use_offline_cache(offline)
     who, open_picture = build("checkers", checker, "--checker"), opener(drafts)
     made = reviews(read_jsonl(drafts, Draft), lambda draft: open_picture(draft.image), who, seed)
     write_jsonl(out, track(made, count_records(drafts), "reviews"))

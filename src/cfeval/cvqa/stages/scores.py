@@ -6,15 +6,15 @@ from typing import Any
 from cfeval.core.cli_options import Out
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl, write_jsonl
-from cfeval.core.records import carried, failed
-from cfeval.core.streams import ByKey, Following
+from cfeval.core.records import failed, propagated
+from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
 from cfeval.cvqa.files import AnswersFile, QuestionsFile
-from cfeval.cvqa.records import CvqaScore, Form, Pair, Question, ReaderName, Said, form_of
+from cfeval.cvqa.records import Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
 
 
-def scores(pairs: ByKey[str, Pair], said: Iterable[Said]) -> Iterator[CvqaScore]:
+def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[CvqaScore]:
     """Score everything that was said, in its order. A failed reply is a row without scores, never a wrong answer.
 
     Args:
@@ -32,7 +32,7 @@ def scores(pairs: ByKey[str, Pair], said: Iterable[Said]) -> Iterator[CvqaScore]
 
 def read_both(
     text: str, form: Form, choices: Choices | None = None, question: str = ""
-) -> dict[ReaderName, str | None]:
+) -> dict[ExtractorName, str | None]:
     """What each reader makes of a reply; letters as shown.
 
     Args:
@@ -45,7 +45,7 @@ def read_both(
     }
 
 
-def _refuse_other(question: Question, said: Said) -> None:
+def _refuse_other(question: Question, said: Answer) -> None:
     """Sets may share ids, as puzzles of two seeds do; whatever the template, what was asked holds the question."""
     choices = read_choices(question.question)
     which = f"the {said.side} question of '{said.id}'"
@@ -57,16 +57,16 @@ def _refuse_other(question: Question, said: Said) -> None:
         raise InputError(f"an answer to {which} with options in the order {said.order[:8]!r}, which it cannot have")
 
 
-def _scored(pair: Pair, said: Said) -> CvqaScore:
+def _scored(pair: QuestionPair, said: Answer) -> CvqaScore:
     asked = pair.side(said.side)
     figures: dict[str, Any] = {"gold": asked.answer, "type": pair.type, "image": pair.image.sha256, "coco": pair.coco}
-    figures |= carried(said) if failed(said) else _compared(asked, said, form_of(pair.type))
+    figures |= propagated(said) if failed(said) else _compared(asked, said, form_of(pair.type))
     if said.program is not None:
         figures |= {"fault": said.program.fault, "fallback": said.program.fallback}
     return CvqaScore(id=said.id, side=said.side, order=said.order, **figures)
 
 
-def _compared(asked: Question, said: Said, form: Form) -> dict[str, Any]:
+def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
     choices = read_choices(asked.question) if form == "choice" else None
     if choices and said.order:
         choices = choices.reordered(said.order)
@@ -86,5 +86,5 @@ def _standing(letter: str | None, order: str) -> str | None:
 
 def run(questions: QuestionsFile, answers: AnswersFile, out: Out) -> None:
     """Read every answer by both readers and compare it with the right one."""
-    pairs = Following(questions, Pair, lambda pair: pair.id)
-    write_jsonl(out, scores(pairs, read_jsonl(answers, Said)))
+    pairs = StreamingLookup(questions, QuestionPair, lambda pair: pair.id)
+    write_jsonl(out, scores(pairs, read_jsonl(answers, Answer)))

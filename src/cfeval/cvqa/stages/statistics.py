@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cfeval.cvqa.csv_format import LETTERS, read_choices
-from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, Pair, PairType, Question, Side, form_of
+from cfeval.cvqa.records import REAL, SIDES, SYNTHETIC, PairType, Question, QuestionPair, Side, form_of
 
 _OPPOSITE = {"yes": "no", "no": "yes"}
 
@@ -17,7 +17,7 @@ def _said(question: Question) -> str:
     return choices.values[LETTERS.index(question.answer)] if choices and question.answer in LETTERS else question.answer
 
 
-class QuestionPair(NamedTuple):
+class PairStatistics(NamedTuple):
     """What of a pair is counted; `image` is any name that tells its image from others."""
 
     original: Question
@@ -44,7 +44,7 @@ class Counts:
     choices: int = 0
     """Pairs whose answers are letters."""
 
-    def add(self, pair: QuestionPair) -> None:
+    def add(self, pair: PairStatistics) -> None:
         """Count one pair."""
         original, changed = pair.original, pair.counterfactual
         self.n += 1
@@ -73,13 +73,13 @@ class Counts:
         return self.answers[side][answer] / self.n
 
 
-def question_pairs(pairs: Iterable[Pair]) -> Iterator[QuestionPair]:
+def question_pairs(pairs: Iterable[QuestionPair]) -> Iterator[PairStatistics]:
     """What of filed pairs is counted."""
     for pair in pairs:
-        yield QuestionPair(pair.original, pair.counterfactual, pair.type, pair.image.sha256[:16])
+        yield PairStatistics(pair.original, pair.counterfactual, pair.type, pair.image.sha256[:16])
 
 
-def count(pairs: Iterable[QuestionPair]) -> dict[str, Counts]:
+def count(pairs: Iterable[PairStatistics]) -> dict[str, Counts]:
     """Counts by type, in the paper's order whatever the pairs', and of all together as `all`; empty for no pairs."""
     found: dict[str, Counts] = {}
     whole = Counts()

@@ -7,7 +7,7 @@ How options are drawn is recovered from the published 6,000 lists; the paper say
 import random
 from collections.abc import Mapping, Sequence
 
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.csv_format import LETTERS, Choices
 from cfeval.cvqa.records import Question
 from cfeval.cvqa.synthetic import layout
@@ -58,7 +58,7 @@ def make_puzzle(
         size: width and height of the picture, pixels; the same puzzle is drawn larger or smaller.
         icons: the names of the flowers there are.
     """
-    rng = random.Random(derive(seed, "puzzle", number))
+    rng = random.Random(derive_seed(seed, "puzzle", number))
     make = _of_flowers if kind in FLOWER_TYPES else _of_dots
     return make(rng, number, kind, size, icons)
 

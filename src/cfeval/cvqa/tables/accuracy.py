@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaArm, PairType, ReaderName
+from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaArm, ExtractorName, PairType
 from cfeval.cvqa.tables.baselines import baselines
 from cfeval.cvqa.tables.items import accuracies, both_sides, in_short, items, kinds, missing, of_kind
-from cfeval.cvqa.tables.replies import AccuracyRow, CvqaMaterial, ReadRow
-from cfeval.report.tables import Figures, Sheet, Table, cell, intervals, with_interval
+from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, ReadRow
+from cfeval.report.tables import Figures, RenderedTable, Table, cell, intervals, with_interval
 from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import holm
 
@@ -22,7 +22,7 @@ _HEADINGS = ("Original", "Counterfactual", "Difference", "p, Holm", "Robust", "U
 Row = TypeVar("Row", bound=AccuracyRow)
 
 
-def rows_of(material: CvqaMaterial, table: str, arms: Iterable[CvqaArm], whole: bool = True) -> list[AccuracyRow]:
+def rows_of(material: CvqaTableData, table: str, arms: Iterable[CvqaArm], whole: bool = True) -> list[AccuracyRow]:
     """A row for each arm, type and reader, then a set's baselines."""
     of_set: dict[str, list[CvqaArm]] = {}
     for arm in arms:
@@ -35,7 +35,7 @@ def rows_of(material: CvqaMaterial, table: str, arms: Iterable[CvqaArm], whole: 
     return adjusted(found)
 
 
-def row_figures(material: CvqaMaterial, table: str, arm: CvqaArm, kind: str, reader: ReaderName) -> Figures:
+def row_figures(material: CvqaTableData, table: str, arm: CvqaArm, kind: str, reader: ExtractorName) -> Figures:
     """The fields of an `AccuracyRow`; p is not rounded yet, for Holm."""
     replies = of_kind(material.scores[arm], kind)
     of = items(replies, reader)
@@ -49,7 +49,7 @@ def row_figures(material: CvqaMaterial, table: str, arm: CvqaArm, kind: str, rea
     return figures
 
 
-def named(material: CvqaMaterial, arm: CvqaArm) -> Figures:
+def named(material: CvqaTableData, arm: CvqaArm) -> Figures:
     """Who answered what."""
     facts = material.facts(arm.answerer)
     figures: Figures = {"set": arm.set, "answerer": arm.answerer, "kind": facts.kind, "llm": facts.llm}
@@ -64,7 +64,7 @@ def adjusted(rows: Sequence[Row]) -> list[Row]:
 
 def accuracy_sheet(
     name: str, title: str, rows: Sequence[AccuracyRow], empty: str, first: str = "answerer", more: Sequence[str] = ()
-) -> Sheet:
+) -> RenderedTable:
     """The table for readers: a row an answerer and type, the better reader beside the released rules.
 
     Args:
@@ -83,7 +83,7 @@ def accuracy_sheet(
         cells += [mark(row, first), row.type, *_figures(row, robust.get(key(row)))]
         cells += [arrow(row.paper_original, row.paper_counterfactual)] if paper else []
         body.append((*cells, f"{row.n_scored} of {row.n}", row.missing))
-    return Sheet(
+    return RenderedTable(
         name, title, headings, tuple(body), (intervals(rows) + READING, *more, *world(rows)) if rows else (empty,)
     )
 
@@ -114,7 +114,7 @@ def shown_p(value: float | None) -> str:
     return "< 0.0001" if value == 0 else cell(value)
 
 
-def _arm_rows(material: CvqaMaterial, table: str, arm: CvqaArm, whole: bool) -> list[AccuracyRow]:
+def _arm_rows(material: CvqaTableData, table: str, arm: CvqaArm, whole: bool) -> list[AccuracyRow]:
     return [
         AccuracyRow.model_validate(row_figures(material, table, arm, kind, reader))
         for kind in kinds(material.scores[arm], whole)
@@ -137,12 +137,12 @@ def _table(
     name: str,
     title: str,
     empty: str,
-    wanted: Callable[[CvqaMaterial, CvqaArm, PairType], bool],
+    wanted: Callable[[CvqaTableData, CvqaArm, PairType], bool],
     shown: Callable[[Sequence[AccuracyRow]], Sequence[AccuracyRow]] = list,
     of_sets: bool = True,
     first: str = "answerer",
     more: Sequence[str] = (),
-) -> Table[[CvqaMaterial], AccuracyRow]:
+) -> Table[[CvqaTableData], AccuracyRow]:
     """A table of the paper.
 
     Args:
@@ -156,18 +156,18 @@ def _table(
         more: see there.
     """
 
-    def rows(material: CvqaMaterial) -> list[AccuracyRow]:
+    def rows(material: CvqaTableData) -> list[AccuracyRow]:
         arms = [arm for arm, of in material.scores.items() if of and wanted(material, arm, of[0].type)]
         return [row for row in rows_of(material, name, arms) if of_sets or row.kind != "baseline"]
 
-    def sheet(of: Sequence[AccuracyRow]) -> Sheet:
+    def sheet(of: Sequence[AccuracyRow]) -> RenderedTable:
         heading = f"C-VQA, Table {name.removeprefix('table')}: {title}"
         return accuracy_sheet(f"cvqa_{name}", heading, shown(of), empty, first, more)
 
     return Table(row=AccuracyRow, rows=rows, sheet=sheet)
 
 
-def _direct(material: CvqaMaterial, arm: CvqaArm) -> bool:
+def _direct(material: CvqaTableData, arm: CvqaArm) -> bool:
     """Whether it answers without chain of thought."""
     return not material.facts(arm.answerer).cot
 

@@ -5,13 +5,22 @@ Women's and men's images are two independent samples; each is resampled by image
 
 from collections.abc import Sequence
 
-from cfeval.core.records import Bit
-from cfeval.cvqa.records import READERS, REAL, CvqaArm, ReaderName
+from cfeval.core.records import Binary
+from cfeval.cvqa.records import READERS, REAL, CvqaArm, ExtractorName
 from cfeval.cvqa.tables.accuracy import arrow, mark, named, shown_p, world
 from cfeval.cvqa.tables.items import ALL, Item, both_sides, difference_of, items, kinds, missing
-from cfeval.cvqa.tables.replies import CvqaMaterial, ReadRow, Reply
-from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, intervals, ways, with_interval
-from cfeval.stats.intervals import Value, estimate, mean_of, rounded
+from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply
+from cfeval.report.tables import (
+    Figure,
+    Figures,
+    RenderedTable,
+    Table,
+    figures_of,
+    interval_methods,
+    intervals,
+    with_interval,
+)
+from cfeval.stats.intervals import ItemScore, estimate, mean_of, rounded
 from cfeval.stats.means import gap
 from cfeval.stats.paired import holm
 
@@ -48,7 +57,7 @@ class BiasRow(ReadRow):
     p: Figure = None
     """Two-sided, that the gap is 0; from the same bootstrap."""
     p_holm: Figure = None
-    test_world: Bit = 0
+    test_world: Binary = 0
 
 
 GENDERS = ("female", "male")
@@ -59,7 +68,7 @@ NOTE = (
 )
 
 
-def rows(material: CvqaMaterial) -> list[BiasRow]:
+def rows(material: CvqaTableData) -> list[BiasRow]:
     """A row for each answerer of a whole set, type and reader; `all` is all types together."""
     if not material.genders:
         return []
@@ -74,23 +83,23 @@ def rows(material: CvqaMaterial) -> list[BiasRow]:
     return _adjusted(found)
 
 
-def sheet(of: Sequence[BiasRow]) -> Sheet:
+def sheet(of: Sequence[BiasRow]) -> RenderedTable:
     """The table for readers, by the released rules."""
     headings = ("Answerer", "Type", "diff(female)", "diff(male)", "Gap", "p, Holm", "Women", "Men", "Scored", "Missing")
     shown = [row for row in of if row.reader == "reference"]
     several = len({row.set for row in shown}) > 1
     body = tuple((*((row.set,) if several else ()), *_cells(row)) for row in shown)
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return Sheet(
+    return RenderedTable(
         "cvqa_bias", "C-VQA, Figure 5: women and men", (*(("Set",) if several else ()), *headings), body, notes
     )
 
 
-def _labelled(material: CvqaMaterial, replies: Sequence[Reply]) -> list[Reply]:
+def _labelled(material: CvqaTableData, replies: Sequence[Reply]) -> list[Reply]:
     return [reply for reply in replies if reply.coco in material.genders]
 
 
-def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, reader: ReaderName) -> Figures:
+def _figures(material: CvqaTableData, arm: CvqaArm, kind: str, reader: ExtractorName) -> Figures:
     wanted = REAL if kind == ALL else (kind,)
     replies = [reply for reply in material.scores[arm] if reply.type in wanted]
     known = _labelled(material, replies)
@@ -107,10 +116,10 @@ def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, reader: ReaderName
         more, method = _gap(drops["female"], drops["male"], material)
         figures |= more
         methods.append(method)
-    return figures | {"ci": ways(*methods)}
+    return figures | {"ci": interval_methods(*methods)}
 
 
-def _is(material: CvqaMaterial, reply: Reply, who: str) -> bool:
+def _is(material: CvqaTableData, reply: Reply, who: str) -> bool:
     return reply.coco is not None and material.genders.get(reply.coco) == who
 
 
@@ -118,25 +127,27 @@ def _pairs(replies: Sequence[Reply]) -> int:
     return len({reply.id for reply in replies})
 
 
-def _drops(of: Sequence[Item]) -> list[Value]:
+def _drops(of: Sequence[Item]) -> list[ItemScore]:
     """Original − counterfactual of each item."""
     told = ((item, item.original, item.counterfactual) for item in of)
-    return [Value(i.id, i.image, first - then) for i, first, then in told if first is not None and then is not None]
+    return [ItemScore(i.id, i.image, first - then) for i, first, then in told if first is not None and then is not None]
 
 
-def _of_gender(who: str, of: Sequence[Item], drops: Sequence[Value], material: CvqaMaterial) -> tuple[Figures, str]:
+def _of_gender(
+    who: str, of: Sequence[Item], drops: Sequence[ItemScore], material: CvqaTableData
+) -> tuple[Figures, str]:
     figures: Figures = {f"n_{who}": len(of), f"images_{who}": len({item.image for item in of})}
     if not drops:
         return figures, ""
-    first = [Value(item.id, item.image, item.original or 0.0) for item in of]
-    then = [Value(item.id, item.image, item.counterfactual or 0.0) for item in of]
+    first = [ItemScore(item.id, item.image, item.original or 0.0) for item in of]
+    then = [ItemScore(item.id, item.image, item.counterfactual or 0.0) for item in of]
     found = estimate(drops, material.interval, bounds=(-1.0, 1.0))
     figures |= {f"{who}_original": mean_of(first), f"{who}_counterfactual": mean_of(then)}
     more = figures_of({f"diff_{who}": found})
     return figures | {name: value for name, value in more.items() if name != "ci"}, found.method
 
 
-def _gap(female: Sequence[Value], male: Sequence[Value], material: CvqaMaterial) -> tuple[Figures, str]:
+def _gap(female: Sequence[ItemScore], male: Sequence[ItemScore], material: CvqaTableData) -> tuple[Figures, str]:
     how = material.interval
     numbers, groups = ([[getattr(v, f) for v in some] for some in (female, male)] for f in ("value", "group"))
     found = gap(numbers[0], numbers[1], how.level, how.resamples, how.seed, (groups[0], groups[1]))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from cfeval.core.records import Record
 from cfeval.cvqa.records import REAL, SYNTHETIC, CvqaBuild, Fate
 from cfeval.cvqa.tables.items import ALL, counted
-from cfeval.cvqa.tables.replies import CvqaMaterial
-from cfeval.report.tables import Figure, Sheet, Table, cell
+from cfeval.cvqa.tables.replies import CvqaTableData
+from cfeval.report.tables import Figure, RenderedTable, Table, cell
 from cfeval.stats.intervals import rounded
 
 
@@ -68,18 +68,18 @@ _LEFT_OUT: dict[Fate, str] = {
 """The column that counts each fate of a draft that was written."""
 
 
-def rows(material: CvqaMaterial) -> list[BuildsRow]:
+def rows(material: CvqaTableData) -> list[BuildsRow]:
     """A row for each built set and type, in the paper's order; `all` where there are several."""
     return [row for name, fates in material.built.items() for row in _set_rows(name, fates)]
 
 
-def sheet(of: Sequence[BuildsRow]) -> Sheet:
+def sheet(of: Sequence[BuildsRow]) -> RenderedTable:
     """The table for readers."""
     headings = (
         *("Set", "Type", "Drafts", "Written", "Wrong sum", "No sum", "Inconsistent", "Not related", "Not reasonable"),
         *("Not reviewed", "People: no", "undecided", "Accepted", "by people", "corrected", "Share", "Missing"),
     )
-    return Sheet("cvqa_builds", "Building a set", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
+    return RenderedTable("cvqa_builds", "Building a set", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
 
 
 def _set_rows(name: str, fates: Iterable[CvqaBuild]) -> Iterator[BuildsRow]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cfeval.cvqa.records import READERS, SIDES, CvqaArm, ReaderName
+from cfeval.cvqa.records import READERS, SIDES, CvqaArm, ExtractorName
 from cfeval.cvqa.tables.accuracy import accuracy_sheet, adjusted, arrow, row_figures, shown_p
 from cfeval.cvqa.tables.items import (
     both_sides,
@@ -15,8 +15,8 @@ from cfeval.cvqa.tables.items import (
     side_values,
     tested,
 )
-from cfeval.cvqa.tables.replies import AccuracyRow, CvqaMaterial
-from cfeval.report.tables import Figure, Figures, Sheet, Table, ways, with_interval
+from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, interval_methods, with_interval
 from cfeval.stats.intervals import mean_of, rounded
 from cfeval.stats.paired import holm
 
@@ -53,7 +53,7 @@ NOTE = (
 )
 
 
-def rows(material: CvqaMaterial) -> list[CotRow]:
+def rows(material: CvqaTableData) -> list[CotRow]:
     """A row for each answerer with chain of thought, type and reader."""
     arms = [arm for arm, of in material.scores.items() if of and material.facts(arm.answerer).cot]
     found = [
@@ -62,7 +62,7 @@ def rows(material: CvqaMaterial) -> list[CotRow]:
     return _changes_adjusted(adjusted(found))
 
 
-def sheet(of: Sequence[CotRow]) -> Sheet:
+def sheet(of: Sequence[CotRow]) -> RenderedTable:
     """The table for readers: the accuracies, then what chain of thought changes."""
     title = "C-VQA, Table 4: chain of thought"
     some = in_short(of)
@@ -70,17 +70,17 @@ def sheet(of: Sequence[CotRow]) -> Sheet:
     shown = [row for row in some if row.reader != "robust"]
     headings = (*plain.headings, "Without", "Change, original", "p, Holm", "Change, counterfactual", "p, Holm")
     body = tuple((*cells, *_cells(row)) for cells, row in zip(plain.body, shown, strict=True))
-    return Sheet(plain.name, plain.title, headings, body, plain.notes)
+    return RenderedTable(plain.name, plain.title, headings, body, plain.notes)
 
 
-def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, reader: ReaderName) -> CotRow:
+def _row(material: CvqaTableData, arm: CvqaArm, kind: str, reader: ExtractorName) -> CotRow:
     twin = material.facts(arm.answerer).twin
     figures = row_figures(material, "table4", arm, kind, reader) | {"twin": twin}
     other = arm.model_copy(update={"answerer": twin})
     return CotRow.model_validate(figures | _changes(material, arm, other, kind, reader))
 
 
-def _changes(material: CvqaMaterial, arm: CvqaArm, twin: CvqaArm, kind: str, reader: ReaderName) -> Figures:
+def _changes(material: CvqaTableData, arm: CvqaArm, twin: CvqaArm, kind: str, reader: ExtractorName) -> Figures:
     """On the pairs that both have a score for on both sides."""
     mine, theirs = (
         {item.id: item for item in both_sides(items(of_kind(material.scores.get(one, ()), kind), reader))}
@@ -97,7 +97,7 @@ def _changes(material: CvqaMaterial, arm: CvqaArm, twin: CvqaArm, kind: str, rea
         figures |= {f"plain_{side}": mean_of(without), f"p_{side}": tested(found)["p"]}
         figures |= difference_of(f"change_{side}", found.difference)
         methods.append(found.difference.method)
-    return figures | {"ci_change": ways(*methods)}
+    return figures | {"ci_change": interval_methods(*methods)}
 
 
 def _changes_adjusted(rows: Sequence[CotRow]) -> list[CotRow]:

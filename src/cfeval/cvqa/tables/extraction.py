@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 
-from cfeval.core.records import Bit, Record, Status
+from cfeval.core.records import Binary, Record, Status
 from cfeval.cvqa.records import SIDES, CvqaArm, Side
 from cfeval.cvqa.tables.accuracy import mark, named, world
 from cfeval.cvqa.tables.items import difference_of, in_short, kinds, missing, of_kind, paired
-from cfeval.cvqa.tables.replies import CvqaMaterial, Reply
-from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, intervals, ways, with_interval
-from cfeval.stats.intervals import Value, estimate
+from cfeval.cvqa.tables.replies import CvqaTableData, Reply
+from cfeval.report.tables import (
+    Figure,
+    Figures,
+    RenderedTable,
+    Table,
+    figures_of,
+    interval_methods,
+    intervals,
+    with_interval,
+)
+from cfeval.stats.intervals import ItemScore, estimate
 
 
 class ReadersRow(Record):
@@ -47,7 +56,7 @@ class ReadersRow(Record):
     n_reference_right: int = 0
     """Replies that are right as the reference reader reads them and not as the robust one does."""
     n_robust_right: int = 0
-    test_world: Bit = 0
+    test_world: Binary = 0
 
 
 EMPTY = "Empty: nobody answered anything."
@@ -57,7 +66,7 @@ NOTE = (
 )
 
 
-def rows(material: CvqaMaterial) -> list[ReadersRow]:
+def rows(material: CvqaTableData) -> list[ReadersRow]:
     """A row for each arm, type and side."""
     return [
         ReadersRow.model_validate(_figures(material, arm, kind, side))
@@ -67,17 +76,19 @@ def rows(material: CvqaMaterial) -> list[ReadersRow]:
     ]
 
 
-def sheet(of: Sequence[ReadersRow]) -> Sheet:
+def sheet(of: Sequence[ReadersRow]) -> RenderedTable:
     """The table for readers."""
     headings = (
         *("Set", "Answerer", "Type", "Side", "Reference", "Robust", "Difference", "Unread", "Disagree"),
         *("Only reference read", "Only robust read", "Scored", "Missing"),
     )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return Sheet("cvqa_readers", "Two readers of the same replies", headings, tuple(map(_cells, in_short(of))), notes)
+    return RenderedTable(
+        "cvqa_readers", "Two readers of the same replies", headings, tuple(map(_cells, in_short(of))), notes
+    )
 
 
-def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, side: Side) -> Figures:
+def _figures(material: CvqaTableData, arm: CvqaArm, kind: str, side: Side) -> Figures:
     due = [reply for reply in of_kind(material.scores[arm], kind) if reply.side == side]
     came = [reply for reply in due if reply.status == Status.OK]
     figures = named(material, arm) | {"type": kind, "side": side, "n": len(due), "n_scored": len(came)}
@@ -88,11 +99,11 @@ def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, side: Side) -> Fig
     how = material.interval
     found = paired(robust, reference, how).difference
     figures |= figures_of({"reference": estimate(reference, how), "robust": estimate(robust, how)})
-    return figures | difference_of("difference", found) | {"ci": ways(figures["ci"], found.method)}
+    return figures | difference_of("difference", found) | {"ci": interval_methods(figures["ci"], found.method)}
 
 
-def _value(reply: Reply, reader: int) -> Value:
-    return Value(reply.id, reply.image, float(reply.correct[reader]))
+def _value(reply: Reply, reader: int) -> ItemScore:
+    return ItemScore(reply.id, reply.image, float(reply.correct[reader]))
 
 
 def _differences(of: Sequence[Reply]) -> Figures:

@@ -11,11 +11,11 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 
 from cfeval.core.records import Status
-from cfeval.cvqa.records import REAL, SYNTHETIC, ReaderName, Side
+from cfeval.cvqa.records import REAL, SYNTHETIC, ExtractorName, Side
 from cfeval.cvqa.tables.replies import Reply, place
 from cfeval.report.tables import Figures, figures_of
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import Interval, Value, estimate, rounded
+from cfeval.stats.intervals import Interval, ItemScore, estimate, rounded
 from cfeval.stats.paired import Comparison, compare
 
 ALL = "all"
@@ -68,7 +68,7 @@ def of_kind(replies: Sequence[Reply], kind: str) -> list[Reply]:
     return [reply for reply in replies if reply.type in wanted]
 
 
-def items(replies: Iterable[Reply], reader: ReaderName) -> list[Item]:
+def items(replies: Iterable[Reply], reader: ExtractorName) -> list[Item]:
     """One item after the other; `replies` are in the order of ids."""
     return [_item(list(some), place(reader)) for _, some in groupby(replies, key=lambda reply: reply.id)]
 
@@ -84,9 +84,9 @@ def both_sides(of: Iterable[Item]) -> list[Item]:
     return [item for item in of if item.original is not None and item.counterfactual is not None]
 
 
-def side_values(of: Sequence[Item], side: Side) -> list[Value]:
+def side_values(of: Sequence[Item], side: Side) -> list[ItemScore]:
     """What the items scored on a side, with their images."""
-    return [Value(item.id, item.image, value) for item in of if (value := getattr(item, side)) is not None]
+    return [ItemScore(item.id, item.image, value) for item in of if (value := getattr(item, side)) is not None]
 
 
 def missing(replies: Iterable[Reply]) -> str:
@@ -114,7 +114,7 @@ def accuracies(of: Sequence[Item], how: Interval) -> Figures:
     return figures | tested(found)
 
 
-def paired(first: Sequence[Value], second: Sequence[Value], how: Interval) -> Comparison:
+def paired(first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval) -> Comparison:
     """Two scores of the same items, first − second, images drawn as a whole."""
     groups = [value.group for value in first]
     one, other = ([value.value for value in values] for values in (first, second))

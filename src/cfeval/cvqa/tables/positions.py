@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from cfeval.core.records import Bit, Status
+from cfeval.core.records import Binary, Status
 from cfeval.cvqa.csv_format import LETTERS
-from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaArm, ReaderName, Side
+from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaArm, ExtractorName, Side
 from cfeval.cvqa.tables.accuracy import mark, named, shown_p, world
 from cfeval.cvqa.tables.items import in_short, kinds, missing, of_kind, standing
-from cfeval.cvqa.tables.replies import CvqaMaterial, ReadRow, Reply, place
-from cfeval.report.tables import Figure, Figures, Sheet, Table, cell, figures_of, intervals, with_interval
-from cfeval.stats.intervals import Value, estimate, mean, rounded
+from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply, place
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, cell, figures_of, intervals, with_interval
+from cfeval.stats.intervals import ItemScore, estimate, mean, rounded
 from cfeval.stats.paired import holm
 
 
@@ -58,7 +58,7 @@ class PositionsRow(ReadRow):
     n_orders: Figure = None
     """Mean number of orders a question was asked in."""
     ci: str = ""
-    test_world: Bit = 0
+    test_world: Binary = 0
 
 
 EMPTY = "Empty: nobody answered questions with options."
@@ -70,7 +70,7 @@ NOTE = (
 )
 
 
-def rows(material: CvqaMaterial) -> list[PositionsRow]:
+def rows(material: CvqaTableData) -> list[PositionsRow]:
     """A row for each arm with options, type, side and reader."""
     found = [
         PositionsRow.model_validate(_figures(material, arm, kind, side, reader))
@@ -89,7 +89,7 @@ def rows(material: CvqaMaterial) -> list[PositionsRow]:
     ]
 
 
-def sheet(of: Sequence[PositionsRow]) -> Sheet:
+def sheet(of: Sequence[PositionsRow]) -> RenderedTable:
     """The table for readers, by the better reader."""
     headings = (
         *("Set", "Answerer", "Type", "Side", "Said A B C D", "Right A B C D", "p, Holm", "Follows position"),
@@ -97,10 +97,10 @@ def sheet(of: Sequence[PositionsRow]) -> Sheet:
     )
     body = tuple(_cells(row) for row in in_short(of) if row.reader == "robust")
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return Sheet("cvqa_positions", "Positions of options", headings, body, notes)
+    return RenderedTable("cvqa_positions", "Positions of options", headings, body, notes)
 
 
-def _figures(material: CvqaMaterial, arm: CvqaArm, kind: str, side: Side, reader: ReaderName) -> Figures:
+def _figures(material: CvqaTableData, arm: CvqaArm, kind: str, side: Side, reader: ExtractorName) -> Figures:
     replies = [reply for reply in of_kind(material.scores[arm], kind) if reply.side == side]
     questions = [list(some) for _, some in groupby(replies, key=lambda reply: reply.id)]
     figures = named(material, arm) | {"type": kind, "side": side, "reader": reader, "n": len(questions)}
@@ -153,7 +153,7 @@ def _followed(question: Sequence[Reply], reader: int) -> str | None:
     return "position" if len(shown) == 1 else "value" if len(read) == 1 else ""
 
 
-def _accuracy(questions: Sequence[Sequence[Reply]], reader: int, material: CvqaMaterial) -> Figures:
+def _accuracy(questions: Sequence[Sequence[Reply]], reader: int, material: CvqaTableData) -> Figures:
     """Over all orders of a question, then over questions."""
     values = list(_means(questions, reader))
     if not values:
@@ -162,11 +162,11 @@ def _accuracy(questions: Sequence[Sequence[Reply]], reader: int, material: CvqaM
     return figures_of({"accuracy": estimate(values, material.interval)}) | {"n_orders": asked}
 
 
-def _means(questions: Sequence[Sequence[Reply]], reader: int) -> Iterator[Value]:
+def _means(questions: Sequence[Sequence[Reply]], reader: int) -> Iterator[ItemScore]:
     for question in questions:
         told = [reply.correct[reader] for reply in question if reply.status == Status.OK]
         if told:
-            yield Value(question[0].id, question[0].image, sum(told) / len(told))
+            yield ItemScore(question[0].id, question[0].image, sum(told) / len(told))
 
 
 def _cells(row: PositionsRow) -> tuple[str, ...]:

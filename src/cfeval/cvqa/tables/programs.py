@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cfeval.core.records import Bit, Record, Status
-from cfeval.cvqa.records import SIDES, CvqaArm, ProgramRun, Said
+from cfeval.core.records import Binary, Record, Status
+from cfeval.cvqa.records import SIDES, Answer, CvqaArm, ProgramRun
 from cfeval.cvqa.tables.accuracy import mark, named, world
 from cfeval.cvqa.tables.items import ALL, counted, kinds
-from cfeval.cvqa.tables.replies import CvqaMaterial
-from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, intervals, with_interval
-from cfeval.stats.intervals import Value, estimate, rounded
+from cfeval.cvqa.tables.replies import CvqaTableData
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals, with_interval
+from cfeval.stats.intervals import ItemScore, estimate, rounded
 
 
 class ProgramsRow(Record):
@@ -44,7 +44,7 @@ class ProgramsRow(Record):
     """Calls of vision operations a written program."""
     mean_steps: Figure = None
     """Interpreter steps a written program."""
-    test_world: Bit = 0
+    test_world: Binary = 0
 
 
 EMPTY = "Empty: no answerer writes programs."
@@ -64,7 +64,7 @@ class _Runs:
     """Sums over the programs of one row."""
 
     n: int = 0
-    ran: list[Value] = field(default_factory=list)
+    ran: list[ItemScore] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     languages: set[str] = field(default_factory=set)
@@ -72,7 +72,7 @@ class _Runs:
     calls: int = 0
     steps: int = 0
 
-    def add(self, said: Said, image: str) -> None:
+    def add(self, said: Answer, image: str) -> None:
         """Count what was said to one question."""
         self.n += 1
         if said.status != Status.OK:
@@ -80,7 +80,7 @@ class _Runs:
         run = said.program
         if run is None or not run.code.strip():
             return
-        self.ran.append(Value(said.id, image, float(not run.fault)))
+        self.ran.append(ItemScore(said.id, image, float(not run.fault)))
         self._add_run(run)
 
     def _add_run(self, run: ProgramRun) -> None:
@@ -92,19 +92,19 @@ class _Runs:
             self.faults[kind_of(run.fault)] += 1
 
 
-def rows(material: CvqaMaterial) -> list[ProgramsRow]:
+def rows(material: CvqaTableData) -> list[ProgramsRow]:
     """A row for each arm whose replies are given, type and side; `all` is all types of the arm."""
     return [row for arm, said in material.said.items() for row in _arm_rows(material, arm, said)]
 
 
-def sheet(of: Sequence[ProgramsRow]) -> Sheet:
+def sheet(of: Sequence[ProgramsRow]) -> RenderedTable:
     """The table for readers."""
     headings = (
         *("Set", "Answerer", "LLM", "Language", "Type", "Side", "Ran", "Written", "Faults", "Fallbacks"),
         *("Calls", "Steps", "Missing"),
     )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return Sheet("cvqa_programs", "Programs", headings, tuple(map(_cells, of)), notes)
+    return RenderedTable("cvqa_programs", "Programs", headings, tuple(map(_cells, of)), notes)
 
 
 def kind_of(fault: str) -> str:
@@ -114,7 +114,7 @@ def kind_of(fault: str) -> str:
     return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
 
 
-def _arm_rows(material: CvqaMaterial, arm: CvqaArm, said: Iterable[Said]) -> list[ProgramsRow]:
+def _arm_rows(material: CvqaTableData, arm: CvqaArm, said: Iterable[Answer]) -> list[ProgramsRow]:
     replies = material.scores.get(arm, ())
     about = {reply.id: (str(reply.type), reply.image) for reply in replies}
     order = kinds(replies, whole=False)
@@ -131,7 +131,7 @@ def _arm_rows(material: CvqaMaterial, arm: CvqaArm, said: Iterable[Said]) -> lis
     ]
 
 
-def _row(material: CvqaMaterial, arm: CvqaArm, kind: str, side: str, of: _Runs) -> ProgramsRow:
+def _row(material: CvqaTableData, arm: CvqaArm, kind: str, side: str, of: _Runs) -> ProgramsRow:
     figures: Figures = {name: value for name, value in named(material, arm).items() if name != "kind"}
     figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
     figures |= {"n_written": len(of.ran), "missing": counted(of.failed), "faults": counted(of.faults)}

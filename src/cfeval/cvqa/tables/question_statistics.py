@@ -10,8 +10,8 @@ from cfeval.cvqa.csv_format import LETTERS
 from cfeval.cvqa.records import SIDES, Side
 from cfeval.cvqa.stages.statistics import Counts, count
 from cfeval.cvqa.tables.accuracy import arrow
-from cfeval.cvqa.tables.replies import CvqaMaterial
-from cfeval.report.tables import Figure, Figures, Sheet, Table, cell
+from cfeval.cvqa.tables.replies import CvqaTableData
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, cell
 from cfeval.stats.intervals import rounded
 
 EMPTY = "Empty: there is no set."
@@ -63,15 +63,17 @@ class StatisticsRow(Record):
     d_counterfactual: Figure = None
 
 
-def statistics_rows(material: CvqaMaterial) -> list[StatisticsRow]:
+def statistics_rows(material: CvqaTableData) -> list[StatisticsRow]:
     """A row for each set and type, then `all` its types."""
     return [_row(name, kind, of) for name, pairs in material.pairs.items() for kind, of in count(pairs).items() if of.n]
 
 
-def statistics_sheet(of: Sequence[StatisticsRow]) -> Sheet:
+def statistics_sheet(of: Sequence[StatisticsRow]) -> RenderedTable:
     """The table for readers."""
     headings = ("Set", "Type", "Pairs", "Images", "Words", "Unchanged", "Majority", "Negate", "Yes", "A B C D")
-    return Sheet("cvqa_statistics", "Sets of questions", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
+    return RenderedTable(
+        "cvqa_statistics", "Sets of questions", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,)
+    )
 
 
 def _row(name: str, kind: str, of: Counts) -> StatisticsRow:
@@ -117,7 +119,7 @@ class AnswersRow(Record):
     """Of the group's questions on that side."""
 
 
-def answers_rows(material: CvqaMaterial) -> list[AnswersRow]:
+def answers_rows(material: CvqaTableData) -> list[AnswersRow]:
     """A row for each set, type, side and answer: numbers ascending, else the alphabet."""
     return [
         AnswersRow(set=name, type=kind, side=side, answer=answer, count=n, share=rounded(n / of.n) or 0.0)
@@ -129,14 +131,16 @@ def answers_rows(material: CvqaMaterial) -> list[AnswersRow]:
     ]
 
 
-def answers_sheet(of: Sequence[AnswersRow]) -> Sheet:
+def answers_sheet(of: Sequence[AnswersRow]) -> RenderedTable:
     """The table for readers: the commonest answers of each group."""
     groups: dict[tuple[str, str, str], list[AnswersRow]] = {}
     for row in of:
         groups.setdefault((row.set, row.type, row.side), []).append(row)
     body = tuple((*names, _commonest(some)) for names, some in groups.items())
     note = f"The {_SHOWN} commonest answers of each group; the CSV has them all." if of else EMPTY
-    return Sheet("cvqa_answers", "Right answers", ("Set", "Type", "Side", "Answers and their shares"), body, (note,))
+    return RenderedTable(
+        "cvqa_answers", "Right answers", ("Set", "Type", "Side", "Answers and their shares"), body, (note,)
+    )
 
 
 def _commonest(of: Sequence[AnswersRow]) -> str:

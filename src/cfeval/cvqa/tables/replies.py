@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
-from cfeval.core.records import Bit, Record, Status
-from cfeval.cvqa.records import CvqaArm, CvqaBuild, CvqaScore, PairType, ReaderName, Said, Side
-from cfeval.cvqa.stages.statistics import QuestionPair
+from cfeval.core.records import Binary, Record, Status
+from cfeval.cvqa.records import Answer, CvqaArm, CvqaBuild, CvqaScore, ExtractorName, PairType, Side
+from cfeval.cvqa.stages.statistics import PairStatistics
 from cfeval.report.tables import Figure
 from cfeval.stats.intervals import Interval
 
@@ -74,7 +74,7 @@ class AccuracyRow(ReadRow):
     """What the paper printed in this very cell."""
     paper_counterfactual: Figure = None
     paper_difference: Figure = None
-    test_world: Bit = 0
+    test_world: Binary = 0
     """1: a built-in test answerer, which stands for no real model."""
 
 
@@ -143,7 +143,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class CvqaMaterial:
+class CvqaTableData:
     """Replies by arm, and the settings.
 
     `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what answerers that write programs
@@ -157,8 +157,8 @@ class CvqaMaterial:
     interval: Interval = field(default_factory=Interval)
     published: Sequence[PublishedAnswer] = ()
     genders: Mapping[int, str] = field(default_factory=dict)
-    pairs: Mapping[str, Iterable[QuestionPair]] = field(default_factory=dict)
-    said: Mapping[CvqaArm, Iterable[Said]] = field(default_factory=dict)
+    pairs: Mapping[str, Iterable[PairStatistics]] = field(default_factory=dict)
+    said: Mapping[CvqaArm, Iterable[Answer]] = field(default_factory=dict)
     built: Mapping[str, Iterable[CvqaBuild]] = field(default_factory=dict)
 
     def facts(self, answerer: str) -> AnswererFacts:
@@ -184,7 +184,7 @@ class CvqaMaterial:
         return None
 
 
-def cvqa_material(scores: Mapping[CvqaArm, Iterable[CvqaScore]], /, **settings: object) -> CvqaMaterial:
+def cvqa_material(scores: Mapping[CvqaArm, Iterable[CvqaScore]], /, **settings: object) -> CvqaTableData:
     """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `CvqaMaterial`.
 
     Raises:
@@ -192,7 +192,7 @@ def cvqa_material(scores: Mapping[CvqaArm, Iterable[CvqaScore]], /, **settings: 
     """
     same: dict[object, object] = {}
     kept = {arm: _gathered(arm, of, same) for arm, of in scores.items()}
-    return CvqaMaterial(kept, **settings)  # type: ignore[arg-type]
+    return CvqaTableData(kept, **settings)  # type: ignore[arg-type]
 
 
 def _gathered(arm: CvqaArm, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
@@ -228,7 +228,7 @@ def _reply(score: CvqaScore, same: dict[object, object]) -> Reply:
     )
 
 
-def place(reader: ReaderName) -> Literal[0, 1]:
+def place(reader: ExtractorName) -> Literal[0, 1]:
     """Where a reader stands in the fields of a `Reply`."""
     return 0 if reader == "reference" else 1
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from cfeval.edct.tables.arms import arm_labels
 from cfeval.edct.tables.controls import ControlRow
-from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, bare, said_instead, share_ticks, use_style
+from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_ARM_NOTE
 
 _SIZE_INCHES = (5.8, 5.4)
@@ -40,7 +40,7 @@ def draw(rows: Sequence[ControlRow]) -> Figure:
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     placed = [row for row in rows if row.ccs is not None and row.completeness is not None]
     if not placed:
-        return said_instead(figure, "No arm has both CCS and completeness." if rows else NO_ARM_NOTE)
+        return empty_figure(figure, "No arm has both CCS and completeness." if rows else NO_ARM_NOTE)
     axes = figure.add_subplot()
     _frame(axes, any(row.test_world for row in placed))
     taken = [_point(row) for row in placed]
@@ -52,7 +52,7 @@ def draw(rows: Sequence[ControlRow]) -> Figure:
 
 
 def _frame(axes: Axes, test_world: bool) -> None:
-    bare(axes, "bottom", "left")
+    strip_spines(axes, "bottom", "left")
     axes.set(xlim=_LIMITS, ylim=_LIMITS, aspect="equal")
     share_ticks(axes, "x", "y")
     axes.grid(color=GRID, linewidth=0.8)

@@ -7,7 +7,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.edct.tables.calibration import NO_ARM_NOTE, SETTING, TOLERANCE, CalibrationRow, title_of
-from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, bare, plain, said_instead, share_ticks, use_style
+from cfeval.report.figures import (
+    COLORS,
+    GRID,
+    MUTED,
+    TEST_WORLD,
+    empty_figure,
+    plain,
+    share_ticks,
+    strip_spines,
+    use_style,
+)
 
 _COLUMNS, _PANEL_INCHES, _LEGEND_INCHES = 4, 2.5, 0.7
 _SERIES = {
@@ -23,7 +33,7 @@ def draw(rows: Sequence[CalibrationRow]) -> Figure:
     """One panel a setting, one group of points a target. Without a row, a sentence that says so."""
     use_style()
     if not rows:
-        return said_instead(Figure(figsize=(6.4, 2), layout="constrained"), NO_ARM_NOTE)
+        return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_ARM_NOTE)
     panels = _panels(rows)
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
@@ -59,7 +69,7 @@ def _panels(rows: Sequence[CalibrationRow]) -> list[list[CalibrationRow]]:
 
 
 def _panel(axes: Axes, of: Sequence[CalibrationRow], rows: Sequence[CalibrationRow]) -> None:
-    bare(axes, "bottom", "left")
+    strip_spines(axes, "bottom", "left")
     axes.set_xlim(-0.12, 1.2)
     axes.set_ylim(-0.05, 1.08)
     share_ticks(axes, "x", "y")

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.edct.tables.arms import ArmRow, arm_labels
-from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, bare, said_instead, share_ticks, use_style
-from cfeval.report.tables import NO_ARM_NOTE, ways
+from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
+from cfeval.report.tables import NO_ARM_NOTE, interval_methods
 
 _ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
 
@@ -18,7 +18,7 @@ def draw(rows: Sequence[ArmRow]) -> Figure:
     use_style()
     figure = Figure(figsize=(_WIDTH_INCHES, _FRAME_INCHES + _ROW_INCHES * len(rows)), layout="constrained")
     if not rows:
-        return said_instead(figure, NO_ARM_NOTE)
+        return empty_figure(figure, NO_ARM_NOTE)
     axes = figure.add_subplot()
     _frame(axes, rows)
     for place, row in enumerate(rows):
@@ -30,13 +30,16 @@ def draw(rows: Sequence[ArmRow]) -> Figure:
 
 
 def _frame(axes: Axes, rows: Sequence[ArmRow]) -> None:
-    bare(axes, "bottom")
+    strip_spines(axes, "bottom")
     axes.set_yticks(range(len(rows)), arm_labels(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
     share_ticks(axes, "x")
     axes.grid(axis="x", color=GRID, linewidth=0.8)
-    said = ["CCS, the share of explanations that hold", f"intervals: {ways(*(row.ci for row in rows)) or 'none'}"]
+    said = [
+        "CCS, the share of explanations that hold",
+        f"intervals: {interval_methods(*(row.ci for row in rows)) or 'none'}",
+    ]
     said += [TEST_WORLD] if any(row.test_world for row in rows) else []
     axes.set_xlabel("\n".join(said))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 
-from cfeval.core.records import Bit, Status
+from cfeval.core.records import Binary, Status
 from cfeval.edct.labelling.records import edited_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Score
@@ -21,7 +21,7 @@ class Candidate:
     """An edit that can be shown to people; `gate` is what the editor's own gate said of it, if it has one."""
 
     score: Score
-    gate: Bit | None = None
+    gate: Binary | None = None
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Drawn:
     """An edit of the sheet, and for how many candidates it stands."""
 
     score: Score
-    gate: Bit | None
+    gate: Binary | None
     weight: float
 
 

@@ -9,7 +9,7 @@ from cfeval.edct.records import Score
 from cfeval.report.tables import Figures, figures_of
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
-from cfeval.stats.misclassification import corrected, judge_error
+from cfeval.stats.misclassification import judge_error, rogan_gladen
 from cfeval.stats.proportions import share, wilson
 
 Cells = Mapping[tuple[float, float], Sequence[Rated]]
@@ -58,7 +58,7 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: f
         return {"corrected_note": "the scores are of no item that nobody labelled"}
     observed = share([value for value, _ in rest], [group for _, group in rest])
     error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.group for one in known])
-    found = corrected(observed, error, level)
+    found = rogan_gladen(observed, error, level)
     told: Figures = {"ccs": rounded(observed.value), "n_corrected": observed.n, "corrected_note": found.note}
     return told | figures_of({"corrected": found})
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from cfeval.core.records import Bit, ItemId, Record, Sha256
+from cfeval.core.records import Binary, ItemId, Record, Sha256
 
 
 def _word(value: Any) -> Any:
@@ -48,7 +48,7 @@ class KeyRow(Edited):
     """See `Score.group`."""
     weight: float = Field(gt=0)
     """For how many edits of the study the item stands: the size of its stratum by how many of it were drawn."""
-    gate: Bit | None = None
+    gate: Binary | None = None
     """Whether the editor's own gate accepted the edit; None: the editor has none."""
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cfeval.core.images import Picture
-from cfeval.core.records import Bit, ImageRef, Status
+from cfeval.core.records import Binary, ImageRef, Status
 from cfeval.datasets.sample import Sample
 from cfeval.edct.labelling.draw import Candidate
 from cfeval.edct.labelling.files import CONTEXT
@@ -181,12 +181,12 @@ def _cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def gates(made: Iterable[Counterfactual]) -> dict[Key, Bit | None]:
+def gates(made: Iterable[Counterfactual]) -> dict[Key, Binary | None]:
     """What the editor's own gate said of each edit that there is a picture of, if it has one."""
     return {(one.id, one.edit): _gate(one) for one in made if _edited(one)}
 
 
-def candidates(scores: Iterable[Score], gate: Mapping[Key, Bit | None]) -> Iterator[Candidate]:
+def candidates(scores: Iterable[Score], gate: Mapping[Key, Binary | None]) -> Iterator[Candidate]:
     """The edits that people can label: those that were scored, and those that the editor's own gate rejected.
 
     What failed otherwise, before or after the edit, has nothing that a label could be compared with.
@@ -228,5 +228,5 @@ def _edited(made: Counterfactual) -> ImageRef | None:
     return made.image or (made.tries[-1].image if made.tries else None)
 
 
-def _gate(made: Counterfactual) -> Bit | None:
+def _gate(made: Counterfactual) -> Binary | None:
     return made.tries[-1].found.verified if made.tries else None

@@ -27,7 +27,7 @@ from cfeval.edct.labelling.records import Label
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026, RULES
 from cfeval.edct.records import Score
 from cfeval.edct.tables.scores import Published
-from cfeval.report.tables import Figures, Sheet, cell, figures_of, ways, with_interval
+from cfeval.report.tables import Figures, RenderedTable, cell, figures_of, interval_methods, with_interval
 from cfeval.stats.agreement import alpha, cohen
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, rounded
@@ -90,7 +90,7 @@ class LabelAgreementRow(Record):
     n_corrected: int | None = None
     """Those edits."""
     corrected: float | None = None
-    """`ccs` corrected for the judge's error on the labelled edits (`cfeval.stats.misclassification.corrected`)."""
+    """`ccs` corrected for the judge's error on the labelled edits (`cfeval.stats.misclassification.rogan_gladen`)."""
     corrected_lo: float | None = None
     corrected_hi: float | None = None
     corrected_note: str = ""
@@ -172,7 +172,7 @@ def _comparisons(
 def _joined(*parts: Figures | dict[str, str]) -> Figures:
     """All of them in one, with every way of an interval in `ci`."""
     whole: Figures = {name: figure for part in parts for name, figure in part.items()}
-    return whole | {"ci": ways(*(part.get("ci", "") for part in parts))}
+    return whole | {"ci": interval_methods(*(part.get("ci", "") for part in parts))}
 
 
 def _beside_tool(one: Rated, said: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
@@ -222,7 +222,7 @@ def _beside(row: LabelAgreementRow, paper: Mapping[str, float]) -> LabelAgreemen
     return row.model_copy(update={"paper_agreement": paper.get(f"agreement_{row.comparison}")})
 
 
-def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> Sheet:
+def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) -> RenderedTable:
     """The table for readers."""
     paper, right = any(row.paper_agreement is not None for row in of), any(row.ccs is not None for row in of)
     headings = ["Protocol", "About", "Compared", "Assessable", "Agreement", *(["Paper"] if paper else [])]
@@ -230,7 +230,7 @@ def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) 
     headings += [*(["CCS of the rest", "Corrected CCS"] if right else []), "Missing"]
     body = tuple(tuple(_cells(row, paper, right)) for row in of)
     title = "Human labels: agreement of people, and of the tool with people"
-    return Sheet("edct_labels", title, tuple(headings), body, _notes(of, published))
+    return RenderedTable("edct_labels", title, tuple(headings), body, _notes(of, published))
 
 
 def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
@@ -268,7 +268,7 @@ def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> t
         "Assessable: edits for which there is all that is compared; what people call invalid or not assessable is "
         "missing, never a 0. Consensus: what more than half of those say who assessed it.",
         "Kappa: Cohen's of two sides. Alpha: Krippendorff's, of grades the ordinal one. Intervals: "
-        f"{ways(*(row.ci for row in of))}.",
+        f"{interval_methods(*(row.ci for row in of))}.",
         "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights; "
         "where edits differ in weight there is no interval. Agreement is that on the labelled edits.",
         *_correction_notes(of),

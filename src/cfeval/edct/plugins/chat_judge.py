@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, Field, field_validator
 
 from cfeval.core.errors import BackendError, InputError, nearest
-from cfeval.core.records import Bit, Status
+from cfeval.core.records import Binary, Status
 from cfeval.core.registry import CallEstimate
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
 from cfeval.edct.metrics import majority, median_grade
 from cfeval.edct.protocols import controls, edct_2025
@@ -22,8 +22,8 @@ from cfeval.edct.protocols import edct_bench_2026 as bench
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT, RULES
 from cfeval.inference import prompts
 from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, hold
-from cfeval.inference.prompts import Form, Heard, Question, ask, named_texts, question
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts, question
 
 T = TypeVar("T")
 ORDER = (
@@ -39,14 +39,16 @@ COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_
 TOLD = ("original_answer", "original_explanation", "edit_instruction", "edited_answer", "edited_explanation")
 SEEN = ("question", *COMPARED)
 _BLOCK = re.compile(rf"^<([a-z-]+-\{{mark\}})>\n\{{({'|'.join(ORDER)})\}}\n</\1>$", re.MULTILINE)
-Forms = tuple[Form[Any], ...]
+Forms = tuple[PromptTemplate[Any], ...]
 """What a judge is asked under a protocol: for the scores, and then for the grade where there is one."""
-_COMPARE = Form("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
+_COMPARE = PromptTemplate("controls", "compare", COMPARED, controls.COMPARE_SCHEMA, controls.read_comparison)
 FORMS: Mapping[str, Forms] = {
-    EDCT_2025: (Form(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
+    EDCT_2025: (PromptTemplate(EDCT_2025, "judge", TOLD, edct_2025.JUDGE_SCHEMA, edct_2025.read_verdict),),
     EDCT_BENCH_2026: (
-        Form(EDCT_BENCH_2026, "judge", TOLD, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS),
-        Form(EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE),
+        PromptTemplate(EDCT_BENCH_2026, "judge", TOLD, bench.JUDGE_SCHEMA, bench.read_verdict, bench.MAX_TOKENS),
+        PromptTemplate(
+            EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE
+        ),
     ),
     NULL_EDIT: (_COMPARE,),
     PLACEBO_EDIT: (_COMPARE,),
@@ -71,7 +73,7 @@ class JudgePlugin(prompts.ChatPlugin):
             raise ValueError("must be odd, so that there can be a majority")
         return value
 
-    def ordered(self, form: Form[Any]) -> Form[Any]:
+    def ordered(self, form: PromptTemplate[Any]) -> PromptTemplate[Any]:
         """A form in the order that is wanted."""
         return replace(form, arrange=edited_first) if self.order == "edited-first" else form
 
@@ -90,7 +92,7 @@ class ChatJudge:
         self.options = options
         self.forms = forms
         self.needs_picture = needs_picture
-        self.side_by_side = together(model)
+        self.map_concurrently = together(model)
         self._questions = cache(lambda protocol: [question(options, form) for form in forms[protocol]])
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
@@ -103,7 +105,7 @@ class ChatJudge:
             _check(request, self.forms)
         numbers = range(self.options.samples)
         samples = [_sample(one, n, *self._questions(one.protocol)) for one in requests for n in numbers]
-        replies = iter(hold(self.model, samples))
+        replies = iter(run_dialogues(self.model, samples))
         return [count_votes({f"sample {n + 1}": next(replies) for n in numbers}, one.protocol) for one in requests]
 
 
@@ -135,10 +137,10 @@ def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
 
 
 def _sample(
-    request: JudgeRequest, number: int, scored: Question[BaseModel], graded: Question[Any] | None = None
+    request: JudgeRequest, number: int, scored: Prompt[BaseModel], graded: Prompt[Any] | None = None
 ) -> Dialogue[JudgeReply]:
     """One sample of a judge's verdict; without scores no grade is asked for."""
-    seed, values = derive(request.seed, "sample", number), _values(request)
+    seed, values = derive_seed(request.seed, "sample", number), _values(request)
     heard = yield from _ask(request, scored, values, seed)
     if heard.value is None:
         return JudgeReply(raw=heard.raw, status=heard.status, reason=heard.reason, calls=heard.calls)
@@ -147,12 +149,12 @@ def _sample(
     reply = JudgeReply(scores, stated_ccs=said.get("ccs"), raw=heard.raw, calls=heard.calls)
     if graded is None:
         return reply
-    return _with_grade(reply, (yield from _ask(request, graded, values, derive(seed, "grade"))))
+    return _with_grade(reply, (yield from _ask(request, graded, values, derive_seed(seed, "grade"))))
 
 
-def _ask(request: JudgeRequest, asked: Question[T], values: Mapping[str, str], seed: int) -> Dialogue[Heard[T]]:
+def _ask(request: JudgeRequest, asked: Prompt[T], values: Mapping[str, str], seed: int) -> Dialogue[ParsedReply[T]]:
     named = {name: values[name] for name in asked.form.placeholders}
-    return ask(asked, request.item, named, seed, request.picture)
+    return generate_parsed(asked, request.item, named, seed, request.picture)
 
 
 def _values(request: JudgeRequest) -> dict[str, str]:
@@ -180,7 +182,7 @@ def _parts(change: Change) -> str:
     return f"Positive part: {change.positive}{negative}"
 
 
-def _with_grade(reply: JudgeReply, heard: Heard[Any]) -> JudgeReply:
+def _with_grade(reply: JudgeReply, heard: ParsedReply[Any]) -> JudgeReply:
     raw = named_texts({"scores": reply.raw, "grade": heard.raw})
     calls = reply.calls + heard.calls
     if heard.value is None:
@@ -219,7 +221,7 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     return JudgeReply(scores, grade, missing, raw=raw, calls=calls)
 
 
-def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Bit] | None:
+def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Binary] | None:
     """The majorities, or None where one of the scores has none."""
     found = {name: majority([reply.scores.get(name) for reply in voting]) for name in names}
     decided = {name: bit for name, bit in found.items() if bit is not None}

@@ -14,11 +14,11 @@ from typing import Any
 from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.inference.remote.client import Attempts, Caller
+from cfeval.inference.remote.client import Client, RetryLoop
 from cfeval.inference.remote.event_loop import run_all
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import decode, under
-from cfeval.inference.remote.request import Call, Reply, Usage
+from cfeval.inference.remote.request import Request, Response, Usage
 
 EXPECTED = Usage(input_tokens=2000, images=1)
 """What one edit is taken to use, where a budget has to set something aside."""
@@ -38,7 +38,7 @@ class Planned:
     """An edit as a provider is asked for it: `named` identifies it (pictures by hash), `send` has it made."""
 
     named: Mapping[str, Any]
-    send: Callable[[Attempts], Awaitable[Reply | Fault]]
+    send: Callable[[RetryLoop], Awaitable[Response | Fault]]
     details: dict[str, str]
 
 
@@ -59,13 +59,13 @@ Plan = Callable[[EditRequest, Picture], Planned | EditReply]
 def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int | None, plan: Plan) -> list[EditReply]:
     """Have every edit made; the picture that comes back gets the original's size, unless its shape is another."""
 
-    async def one(request: EditRequest, caller: Caller) -> EditReply:
+    async def one(request: EditRequest, caller: Client) -> EditReply:
         picture = await asyncio.to_thread(under, request.picture, max_pixels)
         planned = plan(request, picture)
         if isinstance(planned, EditReply):
             return planned
         named = {**planned.named, "image": f"sha256:{picture.sha256}"}
-        call = Call(
+        call = Request(
             service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
         )
         reply = await caller.answer(call, planned.send)
@@ -74,7 +74,7 @@ def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int 
     return run_all([partial(one, request) for request in requests])
 
 
-async def sound(reply: Reply | Fault) -> Reply | Fault:
+async def sound(reply: Response | Fault) -> Response | Fault:
     """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
     if isinstance(reply, Fault) or reply.image is None:
         return reply
@@ -82,7 +82,7 @@ async def sound(reply: Reply | Fault) -> Reply | Fault:
     return picture if isinstance(picture, Fault) else reply
 
 
-def _edited(request: EditRequest, reply: Reply, key: str, details: dict[str, str]) -> EditReply:
+def _edited(request: EditRequest, reply: Response, key: str, details: dict[str, str]) -> EditReply:
     picture = decode(reply.image) if reply.image is not None else None
     if isinstance(picture, Fault):
         return EditReply(None, details, picture.status, picture.reason, (key,))

@@ -31,7 +31,7 @@ from cfeval.edct.report.cards import Card, Evidence, cards, payload
 from cfeval.edct.tables import TABLES
 from cfeval.report.figures import GRID, INK, MUTED, PAPER
 from cfeval.report.html import data_url, rendered
-from cfeval.report.tables import Sheet
+from cfeval.report.tables import RenderedTable
 
 ITEMS, TARGETS = 5, 7
 """At most so many stand side by side on top."""
@@ -60,7 +60,7 @@ class Showcase:
 class Section:
     """A table and the figure beside it (SVG as cfeval draws it), either of them optional."""
 
-    sheet: Sheet | None = None
+    sheet: RenderedTable | None = None
     figure: str = ""
 
 
@@ -161,7 +161,7 @@ def run(
     write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
 
 
-def _tables(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[str, Sheet, list[Any]]]:
+def _tables(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[str, RenderedTable, list[Any]]]:
     """The wanted tables of a folder that have a row: name, sheet and rows, in the order of the report."""
     there = [name for name in TABLES if folder and name in wanted and (folder / f"edct_{name}.csv").is_file()]
     for name in there:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from cfeval.core.cli_options import Out, PromptFolder, Seed, build, sound
+from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile, originals
 from cfeval.edct.files import VlmSpec, conversation_prompts
 from cfeval.edct.records import Baseline
-from cfeval.inference.batching import served
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Dialogue, Turn, hold
+from cfeval.inference.batching import map_requests
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, Dialogue, run_dialogues
 from cfeval.inference.prompts import fill
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 T = TypeVar("T")
 BATCH = 256
@@ -53,7 +53,7 @@ def baseline(
     """Ask every question and its reason, in order."""
 
     def asked(sample: Sample) -> Asked:
-        return Asked(sample.id, picture_of(sample), sample.question, derive(seed, sample.id, "baseline"))
+        return Asked(sample.id, picture_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
 
     for sample, said in converse(model, samples, asked, prompts, "baseline"):
         yield Baseline(id=sample.id, question=sample.question, **said)
@@ -70,23 +70,23 @@ def converse(
     """
 
     def both_turns(some: list[Asked]) -> list[dict[str, Any]]:
-        return hold(model, [_conversation(one, prompts, stage) for one in some])
+        return run_dialogues(model, [_conversation(one, prompts, stage) for one in some])
 
-    return served(model, things, asked, both_turns, BATCH)
+    return map_requests(model, things, asked, both_turns, BATCH)
 
 
 def _conversation(asked: Asked, prompts: Prompts, stage: str) -> Dialogue[dict[str, Any]]:
-    opening = Turn("user", fill(prompts.answer, question=asked.question), asked.picture)
+    opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.picture)
     answer = _spoken((yield _request(asked, "answer", opening)), "answer")
     if answer.status != Status.OK:
         return _fields(answer, None, stage)
-    follow_up = (opening, Turn("assistant", answer.text), Turn("user", prompts.explain))
+    follow_up = (opening, ChatMessage("assistant", answer.text), ChatMessage("user", prompts.explain))
     explanation = _spoken((yield _request(asked, "explanation", *follow_up)), "explanation")
     return _fields(answer, explanation, stage)
 
 
-def _request(asked: Asked, purpose: str, *turns: Turn) -> ChatRequest:
-    return ChatRequest(asked.item, turns, derive(asked.seed, purpose))
+def _request(asked: Asked, purpose: str, *turns: ChatMessage) -> ChatRequest:
+    return ChatRequest(asked.item, turns, derive_seed(asked.seed, purpose))
 
 
 def _spoken(reply: ChatReply, what: str) -> ChatReply:
@@ -114,8 +114,8 @@ def run(
     samples: SamplesFile, vlm: VlmSpec, seed: Seed, out: Out, prompts: PromptFolder = "", offline: Offline = False
 ) -> None:
     """Ask a target model every question and, in the same conversation, the reason for its answer."""
-    heed(offline)
-    total = sound(samples, Sample)
+    use_offline_cache(offline)
+    total = count_valid_records(samples, Sample)
     model = build("chat", vlm, "--vlm")
     said = baseline(
         read_jsonl(samples, Sample), originals(samples), model, Prompts(*conversation_prompts(prompts)), seed

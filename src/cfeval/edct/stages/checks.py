@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Archive, Out, Seed, build, sound
+from cfeval.core.cli_options import Archive, Out, Seed, build, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import carried, work_through
-from cfeval.core.sampling import derive
-from cfeval.core.shards import gallery
+from cfeval.core.records import map_ok, propagated
+from cfeval.core.sampling import derive_seed
+from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import (
@@ -27,8 +27,8 @@ from cfeval.edct.metrics import changed_share
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Check, Counterfactual
 from cfeval.edct.stages.edits import DECIMALS, ByEdit, base_of, earlier, positives, verification
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 64
 PictureOf = Callable[[Counterfactual], Picture]
@@ -73,7 +73,7 @@ def checks(
             negative=told.negative,
             concept=told.concept,
             before=positives(earlier(record.id, record.edit, instructions, protocol)),
-            seed=derive(seed, record.id, record.edit, "check"),
+            seed=derive_seed(seed, record.id, record.edit, "check"),
             edit=record.edit,
         )
 
@@ -82,8 +82,8 @@ def checks(
         shares = [changed_share(request.original.pixels, request.edited.pixels) for request in requests]
         return list(zip(replies, shares, strict=True))
 
-    for record, found in work_through(counterfactuals, lambda sound: served(asked, sound, request, verify, BATCH)):
-        yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **carried(record)), {})
+    for record, found in map_ok(counterfactuals, lambda sound: map_requests(asked, sound, request, verify, BATCH)):
+        yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
 
 
 def _check(record: Counterfactual, reply: VerifyReply | None, share: float) -> Checked:
@@ -105,8 +105,12 @@ def run(
     archive: Archive = False,
 ) -> None:
     """Check every counterfactual: is the edit right, is the rest unchanged, how much of the image moved?"""
-    heed(offline)
-    total, by_id, open_one = sound(counterfactuals, Counterfactual), samples_by_id(samples), edited(counterfactuals)
+    use_offline_cache(offline)
+    total, by_id, open_one = (
+        count_valid_records(counterfactuals, Counterfactual),
+        samples_by_id(samples),
+        edited(counterfactuals),
+    )
     found = checks(
         read_jsonl(counterfactuals, Counterfactual),
         by_id,
@@ -117,6 +121,6 @@ def run(
         protocol,
         seed,
     )
-    with gallery(out, archive=archive) as add:
+    with atomic_records_with_images(out, archive=archive) as add:
         for record, pictures in track(found, total, "checks"):
             add(record, pictures)

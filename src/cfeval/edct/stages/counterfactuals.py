@@ -10,13 +10,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from cfeval.core.cli_options import Archive, Out, Seed, sound
+from cfeval.core.cli_options import Archive, Out, Seed, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, carried, ended, failed
-from cfeval.core.sampling import derive
-from cfeval.core.shards import gallery
+from cfeval.core.records import Status, failed, failure, propagated
+from cfeval.core.sampling import derive_seed
+from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import InstructionsFile, Protocol, build_if_asked
@@ -24,8 +24,8 @@ from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Counterfactual, Instruction
 from cfeval.edct.stages.edits import attempts, by_item, positives
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 32
 Pictures = Mapping[str, Picture]
@@ -57,7 +57,7 @@ def counterfactuals(
             _take_step([item for item in items if step < len(item.chain)], step, apply, protocol, seed)
         return [item.made for item in items]
 
-    for _, made in served(editor, by_item(instructions), item, edit, BATCH):
+    for _, made in map_requests(editor, by_item(instructions), item, edit, BATCH):
         yield from made
 
 
@@ -89,15 +89,15 @@ def _take_step(items: list[_Item], step: int, apply: Apply, protocol: str, seed:
 def _ended_before(item: _Item, step: int, protocol: str) -> dict[str, object] | None:
     """Why an edit is not made: the instruction is missing, or the edit it would build on."""
     if failed(item.chain[step]):
-        return carried(item.chain[step])
+        return propagated(item.chain[step])
     if step and RULES[protocol].chained and failed(before := item.made[step - 1][0]):
         reason = before.reason if before.reason.startswith("edit ") else f"edit {step} failed: {before.reason}"
-        return carried(before) | {"reason": reason}
+        return propagated(before) | {"reason": reason}
     return None
 
 
 def _seed(record: Instruction, seed: int) -> int:
-    return derive(seed, record.id, record.edit, "edit")
+    return derive_seed(seed, record.id, record.edit, "edit")
 
 
 def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
@@ -140,7 +140,7 @@ def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply)
         details=reply.details,
         tries=tries,
         calls=reply.calls,
-        **ended(reply.status, "counterfactuals", reply.reason),
+        **failure(reply.status, "counterfactuals", reply.reason),
     )
     return made, pictures | evidence
 
@@ -167,10 +167,10 @@ def run(
     archive: Archive = False,
 ) -> None:
     """Let an editor apply every instruction to its original image."""
-    heed(offline)
-    total, wanted = sound(instructions, Instruction), read_jsonl(instructions, Instruction)
+    use_offline_cache(offline)
+    total, wanted = count_valid_records(instructions, Instruction), read_jsonl(instructions, Instruction)
     model = build_if_asked("editors", editor, "--editor", protocol)
     made = counterfactuals(wanted, samples_by_id(samples), originals(samples), model, protocol, seed)
-    with gallery(out, archive=archive) as add:
+    with atomic_records_with_images(out, archive=archive) as add:
         for record, pictures in track(made, total, "counterfactuals"):
             add(record, pictures)

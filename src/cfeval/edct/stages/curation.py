@@ -11,26 +11,26 @@ from typing import Annotated
 import typer
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from cfeval.core.cli_options import Out, PromptFolder, Seed, build, sound
+from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Bit, ItemId, Outcome, Record, Sha256, ended
-from cfeval.core.sampling import derive
+from cfeval.core.records import Binary, ItemId, Record, Sha256, StageResult, failure
+from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile
-from cfeval.inference.batching import served
-from cfeval.inference.chat import ChatModel, Dialogue, hold
+from cfeval.inference.batching import map_requests
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
 from cfeval.inference.parsing import Text, json_objects, object_schema, text_groups
-from cfeval.inference.prompts import AskingOptions, Form, Heard, ask, question
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.prompts import AskingOptions, ParsedReply, PromptTemplate, generate_parsed, question
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 
-class Decision(Outcome):
+class Decision(StageResult):
     """What a model decided about a candidate (decisions.jsonl); one that failed is undecided."""
 
     id: ItemId
     question: str
     """The question that was decided about."""
-    keep: Bit | None = None
+    keep: Binary | None = None
     """1: likely to draw an explanation that describes visible evidence. None: undecided."""
     why: str = ""
     """The model's reason, in one line."""
@@ -61,7 +61,7 @@ class Judged(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     reason: Text
-    keep: Bit
+    keep: Binary
 
 
 def read_decision(text: str) -> Judged | None:
@@ -72,7 +72,7 @@ def read_decision(text: str) -> Judged | None:
 
 SCHEMA = object_schema(reason={"type": "string"}, keep={"type": "integer", "minimum": 0, "maximum": 1})
 """A reply; the reason comes first, so that the decision follows from it."""
-FORM = Form("curation", "filter", ("question",), SCHEMA, read_decision)
+FORM = PromptTemplate("curation", "filter", ("question",), SCHEMA, read_decision)
 BATCH = 256
 
 
@@ -83,20 +83,20 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
     """
     asked = question(AskingOptions(model={}, prompts=prompts), FORM)
 
-    def dialogue(sample: Sample) -> Dialogue[Heard[Judged]]:
-        return ask(asked, sample.id, {"question": sample.question}, derive(seed, sample.id, "filter"))
+    def dialogue(sample: Sample) -> Dialogue[ParsedReply[Judged]]:
+        return generate_parsed(asked, sample.id, {"question": sample.question}, derive_seed(seed, sample.id, "filter"))
 
-    def decide(dialogues: list[Dialogue[Heard[Judged]]]) -> list[Heard[Judged]]:
-        return hold(model, dialogues)
+    def decide(dialogues: list[Dialogue[ParsedReply[Judged]]]) -> list[ParsedReply[Judged]]:
+        return run_dialogues(model, dialogues)
 
-    for sample, heard in served(model, samples, dialogue, decide, BATCH):
+    for sample, heard in map_requests(model, samples, dialogue, decide, BATCH):
         yield _decision(sample, heard)
 
 
-def _decision(sample: Sample, heard: Heard[Judged]) -> Decision:
+def _decision(sample: Sample, heard: ParsedReply[Judged]) -> Decision:
     said = {"id": sample.id, "question": sample.question, "raw": heard.raw, "calls": heard.calls}
     if heard.value is None:
-        return Decision(**said, **ended(heard.status, "filter", heard.reason))
+        return Decision(**said, **failure(heard.status, "filter", heard.reason))
     return Decision(**said, keep=heard.value.keep, why=" ".join(heard.value.reason.split()))
 
 
@@ -113,8 +113,8 @@ def run(
     It sees the question alone. Every candidate gets a line with the decision and the reason; one that the model failed
     at is undecided and says why. People may overrule it: see `cfeval edct select`.
     """
-    heed(offline)
-    total, chat = sound(samples, Sample), build("chat", model, "--model")
+    use_offline_cache(offline)
+    total, chat = count_valid_records(samples, Sample), build("chat", model, "--model")
     made = decisions(read_jsonl(samples, Sample), chat, prompts, seed)
     fates: Counter[tuple[int | None, str]] = Counter()
     write_jsonl(out, _counting(track(made, total, "filter"), fates))

@@ -11,7 +11,7 @@ from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample
 from cfeval.edct.interfaces import EditReply, VerifyReply
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Counterfactual, Instruction, Try, Verification
+from cfeval.edct.records import Counterfactual, EditAttempt, Instruction, Verification
 
 ByEdit = ByKey[tuple[str, int], Instruction]
 DECIMALS = 4
@@ -65,17 +65,17 @@ def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str,
     return found, {path: reply.pictures[kind] for kind, path in paths.items()}
 
 
-def attempts(name: str, reply: EditReply) -> tuple[tuple[Try, ...], dict[str, Picture]]:
+def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict[str, Picture]]:
     """The attempts of an editor that checks its own work; pictures are filed as `NAME-try1.png` and the like.
 
     The accepted one is the counterfactual itself, `NAME.png`.
     """
-    records: list[Try] = []
+    records: list[EditAttempt] = []
     pictures: dict[str, Picture] = {}
     for number, attempt in enumerate(reply.tries, start=1):
         this = f"{name}-try{number}"
         found, evidence = verification(this, attempt.found)
         path = f"{name}.png" if attempt.picture is reply.picture else f"{this}.png"
-        records.append(Try(seed=attempt.seed, image=attempt.picture.ref(path), found=found))
+        records.append(EditAttempt(seed=attempt.seed, image=attempt.picture.ref(path), found=found))
         pictures |= {path: attempt.picture, **evidence}
     return tuple(records), pictures

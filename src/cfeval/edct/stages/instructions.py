@@ -9,20 +9,20 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Out, Seed, sound
+from cfeval.core.cli_options import Out, Seed, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, carried, ended, failed, work_through
-from cfeval.core.sampling import derive
+from cfeval.core.records import Status, failed, failure, map_ok, propagated
+from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import BaselineFile, Protocol, build_if_asked
 from cfeval.edct.interfaces import Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Instruction
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
 NO_EDIT = "Change nothing."
@@ -51,13 +51,13 @@ def instructions(
         texts = _request(record, protocol, seed, edits)
         return _with_image(texts, samples[record.id], picture_of) if uncited else texts
 
-    for record, reply in work_through(baselines, lambda sound: served(writer, sound, request, writer.write, BATCH)):
-        yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **carried(record))]
+    for record, reply in map_ok(baselines, lambda sound: map_requests(writer, sound, request, writer.write, BATCH)):
+        yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **propagated(record))]
 
 
 def _no_edit(record: Baseline) -> Instruction:
     if failed(record):
-        return Instruction(id=record.id, **carried(record))
+        return Instruction(id=record.id, **propagated(record))
     return Instruction(id=record.id, concept="nothing", positive=NO_EDIT)
 
 
@@ -67,7 +67,7 @@ def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteReq
         question=record.question,
         answer=record.answer,
         explanation=record.explanation,
-        seed=derive(seed, record.id, "instruction"),
+        seed=derive_seed(seed, record.id, "instruction"),
         edits=edits if RULES[protocol].several else 1,
         protocol=protocol,
     )
@@ -82,7 +82,7 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
     if reply.status != Status.OK:
         yield Instruction(
-            id=item, raw=reply.raw, calls=reply.calls, **ended(reply.status, "instructions", reply.reason)
+            id=item, raw=reply.raw, calls=reply.calls, **failure(reply.status, "instructions", reply.reason)
         )
         return
     for number, edit in enumerate(reply.edits, start=1):
@@ -109,8 +109,12 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
-    heed(offline)
-    total, explained, by_id = sound(baseline, Baseline), read_jsonl(baseline, Baseline), samples_by_id(samples)
+    use_offline_cache(offline)
+    total, explained, by_id = (
+        count_valid_records(baseline, Baseline),
+        read_jsonl(baseline, Baseline),
+        samples_by_id(samples),
+    )
     model = build_if_asked("writers", writer, "--writer", protocol)
     written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
     write_jsonl(out, track(written, total, "instructions"))

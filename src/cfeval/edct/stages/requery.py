@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from cfeval.core.cli_options import Out, PromptFolder, Seed, build, sound
+from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import carried, work_through
-from cfeval.core.sampling import derive
+from cfeval.core.records import map_ok, propagated
+from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
 from cfeval.edct.files import CounterfactualsFile, VlmSpec, conversation_prompts, edited
 from cfeval.edct.records import Counterfactual, Requery
 from cfeval.edct.stages.baseline import Asked, Prompts, converse
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 
 def requery(
@@ -28,11 +28,11 @@ def requery(
     """Ask the original question and its reason about every counterfactual, in order."""
 
     def asked(record: Counterfactual) -> Asked:
-        own = derive(seed, record.id, record.edit, "requery")
+        own = derive_seed(seed, record.id, record.edit, "requery")
         return Asked(record.id, edited_of(record), samples[record.id].question, own)
 
-    for record, said in work_through(counterfactuals, lambda sound: converse(model, sound, asked, prompts, "requery")):
-        yield Requery(id=record.id, edit=record.edit, **(said or carried(record)))
+    for record, said in map_ok(counterfactuals, lambda sound: converse(model, sound, asked, prompts, "requery")):
+        yield Requery(id=record.id, edit=record.edit, **(said or propagated(record)))
 
 
 def run(
@@ -45,8 +45,8 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Ask the target model the same question and its reason again, about every counterfactual."""
-    heed(offline)
-    total, made = sound(counterfactuals, Counterfactual), read_jsonl(counterfactuals, Counterfactual)
+    use_offline_cache(offline)
+    total, made = count_valid_records(counterfactuals, Counterfactual), read_jsonl(counterfactuals, Counterfactual)
     model = build("chat", vlm, "--vlm")
     templates = Prompts(*conversation_prompts(prompts))
     said = requery(made, samples_by_id(samples), edited(counterfactuals), model, templates, seed)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cfeval.core.cli_options import Out
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl, write_csv
-from cfeval.core.records import Status, carried, failed
+from cfeval.core.records import Status, failed, propagated
 from cfeval.core.streams import ByKey
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
@@ -56,7 +56,7 @@ def scores(
 
 def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:
     if failed(verdict):
-        return carried(verdict)
+        return propagated(verdict)
     said: dict[str, object] = {name: verdict.scores[name] for name in RULES[protocol].scores}
     if protocol in CONTROLS:
         return said

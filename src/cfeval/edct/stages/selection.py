@@ -23,7 +23,7 @@ from rich.text import Text
 from cfeval.core.cli_options import Out, Seed
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv, read_jsonl
-from cfeval.core.sampling import derive, drawn
+from cfeval.core.sampling import derive_seed, drawn
 from cfeval.datasets.sample import Sample, SamplesFile, content_hash, originals, write_set
 from cfeval.edct.stages.curation import Decision, Override
 
@@ -135,7 +135,7 @@ def select(candidates: Mapping[str, Sample], fate: Fates, plan: Plan) -> tuple[l
         Stratum(name, len(ids), len(ids & fate.undecided), len(ids & fate.kept), len(ids & free), len(ids & taken))
         for name, ids in inside.items()
     ]
-    return drawn(taken, derive(plan.seed, "order"), plan.items), strata
+    return drawn(taken, derive_seed(plan.seed, "order"), plan.items), strata
 
 
 def allot(items: int, sizes: Mapping[str, int], equal: bool = False) -> dict[str, int]:
@@ -176,7 +176,7 @@ def _thinned(candidates: Mapping[str, Sample], kept: Collection[str], plan: Plan
     by_image: dict[str, list[str]] = {}
     for item in kept:
         by_image.setdefault(candidates[item].image.sha256, []).append(item)
-    seed = derive(plan.seed, "image")
+    seed = derive_seed(plan.seed, "image")
     return {item for items in by_image.values() for item in drawn(items, seed, plan.per_image)}
 
 

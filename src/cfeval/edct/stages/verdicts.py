@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import Out, Seed, build, sound
+from cfeval.core.cli_options import Out, Seed, build, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, carried, ended, work_through
-from cfeval.core.sampling import derive
+from cfeval.core.records import Status, failure, map_ok, propagated
+from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
 from cfeval.edct.files import (
     BaselineFile,
@@ -32,8 +32,8 @@ from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Instruction, Requery, Verdict
 from cfeval.edct.stages.edits import ByEdit, earlier
-from cfeval.inference.batching import served
-from cfeval.inference.remote.settings import Offline, heed
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
 
@@ -56,8 +56,12 @@ def verdicts(
         question = baselines[record.id].question
         return replace(texts, changes=(), question=question, picture=edited_of(record.id, record.edit))
 
-    for record, reply in work_through(requeries, lambda sound: served(judge, sound, request, judge.judge, BATCH)):
-        yield _verdict(record, reply, protocol) if reply else Verdict(id=record.id, edit=record.edit, **carried(record))
+    for record, reply in map_ok(requeries, lambda sound: map_requests(judge, sound, request, judge.judge, BATCH)):
+        yield (
+            _verdict(record, reply, protocol)
+            if reply
+            else Verdict(id=record.id, edit=record.edit, **propagated(record))
+        )
 
 
 def _told(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
@@ -75,7 +79,7 @@ def _request(record: Requery, before: Baseline, told: list[Instruction], protoco
         changes=tuple(Change(one.positive, one.negative) for one in told),
         new_answer=record.answer,
         new_explanation=record.explanation,
-        seed=derive(seed, record.id, record.edit, "verdict"),
+        seed=derive_seed(seed, record.id, record.edit, "verdict"),
         protocol=protocol,
     )
 
@@ -87,7 +91,7 @@ def _verdict(record: Requery, reply: JudgeReply, protocol: str) -> Verdict:
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
     said = {"id": record.id, "edit": record.edit, "raw": reply.raw, "calls": reply.calls}
     if reply.status != Status.OK:
-        return Verdict(**said, **ended(reply.status, "verdicts", reply.reason))
+        return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(
         **said,
         scores=dict(reply.scores),
@@ -109,8 +113,8 @@ def run(
     offline: Offline = False,
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
-    heed(offline)
-    total = sound(requery, Requery)
+    use_offline_cache(offline)
+    total = count_valid_records(requery, Requery)
     made, open_one = made_by_edit(counterfactuals), edited(counterfactuals)
     found = verdicts(
         read_jsonl(requery, Requery),

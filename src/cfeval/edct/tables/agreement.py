@@ -12,8 +12,8 @@ from itertools import combinations
 from cfeval.core.records import Record
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Arm
-from cfeval.edct.tables.scores import Material, Row, missing
-from cfeval.report.tables import Figure, Figures, Sheet, Table, figures_of, with_interval
+from cfeval.edct.tables.scores import Row, TableData, missing
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, with_interval
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
 from cfeval.stats.intervals import rounded
 
@@ -73,7 +73,7 @@ class _Judged:
         return [[None if said is None else getattr(said.told, score) for said in row] for row in self.rows]
 
 
-def rows(arms: Sequence[Arm], material: Material) -> list[AgreementRow]:
+def rows(arms: Sequence[Arm], material: TableData) -> list[AgreementRow]:
     """For every protocol and score, a row for all judges of the same arms together and one for each pair of them.
 
     Raises:
@@ -91,10 +91,10 @@ def rows(arms: Sequence[Arm], material: Material) -> list[AgreementRow]:
     ]
 
 
-def sheet(of: Sequence[AgreementRow]) -> Sheet:
+def sheet(of: Sequence[AgreementRow]) -> RenderedTable:
     """The table for readers."""
     body = tuple((row.protocol, row.score.replace("_", " "), row.judges, *_cells(row)) for row in of)
-    return Sheet("edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_ARM_NOTE,))
+    return RenderedTable("edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_ARM_NOTE,))
 
 
 def _judges_of(arms: Sequence[Arm]) -> dict[Arm, list[str]]:
@@ -110,7 +110,7 @@ def _sets(judges: Sequence[str]) -> list[tuple[str, ...]]:
     return [*([tuple(judges)] if len(judges) > 2 else []), *combinations(judges, 2)]
 
 
-def _judged(of: Sequence[Arm], judges: Sequence[str], material: Material) -> _Judged:
+def _judged(of: Sequence[Arm], judges: Sequence[str], material: TableData) -> _Judged:
     found = _Judged()
     for one in of:
         said = [
@@ -124,7 +124,7 @@ def _judged(of: Sequence[Arm], judges: Sequence[str], material: Material) -> _Ju
     return found
 
 
-def _row(protocol: str, score: str, judges: tuple[str, ...], judged: _Judged, material: Material) -> AgreementRow:
+def _row(protocol: str, score: str, judges: tuple[str, ...], judged: _Judged, material: TableData) -> AgreementRow:
     how, ratings, groups = material.how, judged.ratings(score), judged.groups
     boot = (how.level, how.resamples, how.seed)
     rate = agreement_rate(ratings, how.level, groups)

@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from cfeval.core.records import Bit, Record
+from cfeval.core.records import Binary, Record
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, RULES
 from cfeval.edct.records import Arm
 from cfeval.edct.tables.scores import (
     HEADINGS,
     NAMES,
-    Material,
     Published,
     Row,
+    TableData,
     accuracy,
     arms_under,
     bounds,
@@ -32,7 +32,7 @@ from cfeval.report.tables import (
     NO_ARM_NOTE,
     Figure,
     Figures,
-    Sheet,
+    RenderedTable,
     Table,
     cell,
     figures_of,
@@ -85,7 +85,7 @@ class ArmRow(Arm):
     """The mean over all n if every missing score had been 0."""
     ccs_max: Figure = None
     """The mean over all n if every missing score had been 1."""
-    test_world: Bit = 0
+    test_world: Binary = 0
     """1: the target is a built-in test model, which stands for no real one."""
 
 
@@ -124,10 +124,10 @@ class BenchRow(Arm):
     """Why edits have no score, with counts."""
     ccs_min: Figure = None
     ccs_max: Figure = None
-    test_world: Bit = 0
+    test_world: Binary = 0
 
 
-def arm_rows(table: str, arms: Sequence[Arm], material: Material) -> list[ArmRow]:
+def arm_rows(table: str, arms: Sequence[Arm], material: TableData) -> list[ArmRow]:
     """A row for each arm, in the order of `arms`; scores of other arms are left aside.
 
     Args:
@@ -142,12 +142,12 @@ def arm_rows(table: str, arms: Sequence[Arm], material: Material) -> list[ArmRow
     ]
 
 
-def bench_rows(arms: Sequence[Arm], material: Material) -> list[BenchRow]:
+def bench_rows(arms: Sequence[Arm], material: TableData) -> list[BenchRow]:
     """A row for each arm, in the order of `arms`; InputError where one has no scores, or another protocol's."""
     return [_bench_row(arm, material) for arm in arms_under(arms, "bench", EDCT_BENCH_2026)]
 
 
-def _bench_row(arm: Arm, material: Material) -> BenchRow:
+def _bench_row(arm: Arm, material: TableData) -> BenchRow:
     scores = material.of(arm)
     edits = {"n_edits": len(scores), "n_edits_scored": sum(score.told.ccs is not None for score in scores)}
     edits |= {"n_graded": len(values(scores, "ccs_graded"))}
@@ -163,7 +163,7 @@ def summary(arm: Arm, scores: Sequence[Row], how: Interval) -> Figures:
     return figures | {"accuracy": accuracy(scores)} | edit_checks(scores)
 
 
-def beside(table: str, arm: Arm, material: Material) -> Figures:
+def beside(table: str, arm: Arm, material: TableData) -> Figures:
     """What the paper printed for this very cell, and whether the target is a built-in test model."""
     paper = published_figures(arm, table, material.published)
     figures: Figures = {f"paper_{metric}": value for metric, value in paper.items()}
@@ -193,7 +193,7 @@ def _plain(name: str) -> str:
 
 def arm_sheet(
     name: str, title: str, rows: Sequence[ArmRow], order: Sequence[str] = NAMES, always: str = "vlm"
-) -> Sheet:
+) -> RenderedTable:
     """The table for readers.
 
     Args:
@@ -208,10 +208,10 @@ def arm_sheet(
         (*named(row, names, row.test_world), f"{row.n_scored} of {row.n}", *figure_cells(row, METRICS, paper))
         for row in rows
     )
-    return Sheet(name, title, tuple(headings), body, notes(rows, names))
+    return RenderedTable(name, title, tuple(headings), body, notes(rows, names))
 
 
-def bench_sheet(of: Sequence[BenchRow]) -> Sheet:
+def bench_sheet(of: Sequence[BenchRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
     paper = [metric for metric in ("ccs", "ccs_graded") if any(getattr(r, f"paper_{metric}") is not None for r in of)]
@@ -232,7 +232,7 @@ def bench_sheet(of: Sequence[BenchRow]) -> Sheet:
         for row in of
     )
     title = "EDCT-Bench 2026: faithfulness under a chain of edits"
-    return Sheet("edct_bench", title, tuple(headings), body, notes(of, names))
+    return RenderedTable("edct_bench", title, tuple(headings), body, notes(of, names))
 
 
 def named(row: Record, names: Sequence[str], marked: int = 0) -> list[str]:

@@ -6,24 +6,24 @@ protocols stand side by side, never in one column.
 
 from collections.abc import Mapping, Sequence
 
-from cfeval.core.records import Bit
+from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
 from cfeval.edct.records import Arm
 from cfeval.edct.tables.arms import named, shared
 from cfeval.edct.tables.controls import completeness
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
-from cfeval.edct.tables.scores import HEADINGS, Material, accuracy, bounds, counts, values
+from cfeval.edct.tables.scores import HEADINGS, TableData, accuracy, bounds, counts, values
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
     Figure,
     Figures,
-    Sheet,
+    RenderedTable,
     Table,
     cell,
     figures_of,
+    interval_methods,
     intervals,
     varying,
-    ways,
     with_interval,
 )
 from cfeval.stats.estimates import DECIMALS
@@ -49,13 +49,13 @@ class CalibrationRow(Setting):
     ccs_max: Figure = None
     difference: Figure = None
     """ccs − expected."""
-    within_05: Bit | None = None
+    within_05: Binary | None = None
     """1 where the difference is at most .05 either way."""
     corrected: Figure = None
     """ccs corrected for the judge's error, which was measured on the other half of the images (Rogan–Gladen)."""
     corrected_lo: Figure = None
     corrected_hi: Figure = None
-    covered: Bit | None = None
+    covered: Binary | None = None
     """1 where 1 − share lies in the interval of the corrected ccs."""
     pcs: Figure = None
     ncc: Figure = None
@@ -95,7 +95,7 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: Material) -> list[CalibrationRow]:
+def rows(arms: Sequence[Arm], material: TableData) -> list[CalibrationRow]:
     """A row for each setting and target of known share, in the order of `arms`.
 
     Raises:
@@ -108,15 +108,15 @@ def rows(arms: Sequence[Arm], material: Material) -> list[CalibrationRow]:
     return [_row(of, vlm, material) for of in by_protocol.values() for vlm in _targets(of)]
 
 
-def sheet(of: Sequence[CalibrationRow]) -> Sheet:
+def sheet(of: Sequence[CalibrationRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, SETTING, ("editor", "judge"))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     if not of:
-        return Sheet("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
+        return RenderedTable("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
     body = tuple((*named(row, (*names, "vlm"), marked=1), *_cells(row)) for row in of)
     said = (shared(of[0], names, SETTING), intervals(of) + _READING, TEST_WORLD_NOTE)
-    return Sheet("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
+    return RenderedTable("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
 
 
 def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
@@ -132,7 +132,7 @@ def _targets(of: Mapping[str, Known]) -> list[str]:
     return list(dict.fromkeys(vlm for known in of.values() for vlm in known.arms))
 
 
-def _row(of: Mapping[str, Known], vlm: str, material: Material) -> CalibrationRow:
+def _row(of: Mapping[str, Known], vlm: str, material: TableData) -> CalibrationRow:
     """The figures of one target; a protocol that it has no arm of leaves its columns empty."""
     arm = next(known.arms[vlm] for known in of.values() if vlm in known.arms)
     figures: Figures = {**dict(zip(SETTING, _setting(arm), strict=True)), "vlm": vlm, "share": material.known[vlm]}
@@ -140,7 +140,7 @@ def _row(of: Mapping[str, Known], vlm: str, material: Material) -> CalibrationRo
     for protocol, columns in ((EDCT_2025, _of_2025), (EDCT_BENCH_2026, _of_2026)):
         if protocol in of and vlm in of[protocol].arms:
             more = columns(of[protocol], vlm)
-            figures |= more | {"ci": ways(figures["ci"], more["ci"])}
+            figures |= more | {"ci": interval_methods(figures["ci"], more["ci"])}
     placebo = arm.model_copy(update={"protocol": PLACEBO_EDIT})
     if placebo in material.scores:
         stood = completeness(material.of(placebo))

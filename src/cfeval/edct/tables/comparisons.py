@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
-from cfeval.core.records import Bit, Record
+from cfeval.core.records import Binary, Record
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Arm
 from cfeval.edct.tables.arms import named, shared
-from cfeval.edct.tables.scores import HEADINGS, Material, Row, extremes, missing, n_items, values
+from cfeval.edct.tables.scores import HEADINGS, Row, TableData, extremes, missing, n_items, values
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
     Figure,
     Figures,
-    Sheet,
+    RenderedTable,
     Table,
     cell,
     figures_of,
@@ -24,7 +24,7 @@ from cfeval.report.tables import (
     varying,
     with_interval,
 )
-from cfeval.stats.intervals import Interval, Value, mean_of, rounded
+from cfeval.stats.intervals import Interval, ItemScore, mean_of, rounded
 from cfeval.stats.paired import compare, holm
 
 
@@ -69,9 +69,9 @@ class ComparisonRow(Record):
     ci: str = ""
     missing: str = ""
     """Why edits of either have no score, with counts."""
-    test_world: Bit = 0
+    test_world: Binary = 0
     """1: the target is a built-in test model."""
-    other_test_world: Bit = 0
+    other_test_world: Binary = 0
 
 
 POWER = 0.8
@@ -88,7 +88,7 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: Material) -> list[ComparisonRow]:
+def rows(arms: Sequence[Arm], material: TableData) -> list[ComparisonRow]:
     """A row for each two targets of one setting, in the order of `arms`; InputError where an arm has no scores."""
     found = [_compared(one, other, material) for one, other in _pairs(arms)]
     adjusted = holm([p for _, p in found])
@@ -98,17 +98,19 @@ def rows(arms: Sequence[Arm], material: Material) -> list[ComparisonRow]:
     ]
 
 
-def sheet(of: Sequence[ComparisonRow]) -> Sheet:
+def sheet(of: Sequence[ComparisonRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _SETTING, ("protocol",))
     ccs = [name for name in _CCS if any(getattr(row, name) is not None for row in of)]
     headings = (*(HEADINGS[name] for name in names), "Target", "Other", "Scored", *map(_CCS.__getitem__, ccs))
     body = tuple((*named(row, names), *_cells(row, ccs)) for row in of)
     if not of:
-        return Sheet("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_ARM_NOTE,))
+        return RenderedTable("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_ARM_NOTE,))
     said = [shared(of[0], names, _SETTING), intervals(of) + _READING]
     said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
-    return Sheet("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, tuple(note for note in said if note))
+    return RenderedTable(
+        "edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, tuple(note for note in said if note)
+    )
 
 
 def _pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
@@ -118,7 +120,7 @@ def _pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     return [pair for some in beside.values() for pair in combinations(some, 2)]
 
 
-def _compared(one: Arm, other: Arm, material: Material) -> tuple[Figures, float | None]:
+def _compared(one: Arm, other: Arm, material: TableData) -> tuple[Figures, float | None]:
     """The figures of two arms, and the p-value that is adjusted over the table."""
     mine, theirs = _common(material.of(one), material.of(other))
     first, second = values(mine, "ccs"), {value.item: value for value in values(theirs, "ccs")}
@@ -149,7 +151,7 @@ def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
 
 
 def _paired(
-    protocol: str, first: Sequence[Value], second: Sequence[Value], how: Interval
+    protocol: str, first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval
 ) -> tuple[Figures, float | None]:
     """Two targets on the same items."""
     scores, groups = [value.value for value in first], [value.group for value in first]

@@ -14,16 +14,16 @@ an uncited cause that the edit leaves in force goes unseen; and an answer may mo
 
 from collections.abc import Sequence
 
-from cfeval.core.records import Bit
+from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, PLACEBO_EDIT
 from cfeval.edct.records import Arm
 from cfeval.edct.tables.arms import named, shared
-from cfeval.edct.tables.scores import HEADINGS, NAMES, Material, Row, arms_under, bounds, counts, missing, values
+from cfeval.edct.tables.scores import HEADINGS, NAMES, Row, TableData, arms_under, bounds, counts, missing, values
 from cfeval.report.tables import (
     NO_ARM_NOTE,
     Figure,
     Figures,
-    Sheet,
+    RenderedTable,
     Table,
     cell,
     figures_of,
@@ -33,7 +33,7 @@ from cfeval.report.tables import (
     world_note,
 )
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import Value, estimate, mean_of
+from cfeval.stats.intervals import ItemScore, estimate, mean_of
 
 
 class ControlRow(Arm):
@@ -86,7 +86,7 @@ class ControlRow(Arm):
     ci: str = ""
     missing_null: str = ""
     missing_placebo: str = ""
-    test_world: Bit = 0
+    test_world: Binary = 0
 
 
 EVIDENCE = ("object", "background")
@@ -99,7 +99,7 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: Material) -> list[ControlRow]:
+def rows(arms: Sequence[Arm], material: TableData) -> list[ControlRow]:
     """A row for each arm of the 2025 protocol, with its controls.
 
     Raises:
@@ -109,24 +109,24 @@ def rows(arms: Sequence[Arm], material: Material) -> list[ControlRow]:
     return [_row(arm, material) for arm in among if arm.protocol == EDCT_2025]
 
 
-def sheet(of: Sequence[ControlRow]) -> Sheet:
+def sheet(of: Sequence[ControlRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
     headings = [*(HEADINGS[name] for name in names), "CCS", "Noise floor", "Answer moved", "Explanation moved"]
     headings += ["Excess of CCS", "Completeness", "Object edited", "Background edited", "Rest on", "Missing"]
     body = tuple((*named(row, names, row.test_world), *_cells(row)) for row in of)
     if not of:
-        return Sheet("edct_controls", _TITLE, tuple(headings), body, (NO_ARM_NOTE,))
+        return RenderedTable("edct_controls", _TITLE, tuple(headings), body, (NO_ARM_NOTE,))
     said = (shared(of[0], names, marked=of[0].test_world), intervals(of) + _READING, *world_note(of))
-    return Sheet("edct_controls", _TITLE, tuple(headings), body, said)
+    return RenderedTable("edct_controls", _TITLE, tuple(headings), body, said)
 
 
-def completeness(scores: Sequence[Row], evidence: str = "") -> list[Value]:
+def completeness(scores: Sequence[Row], evidence: str = "") -> list[ItemScore]:
     """The share of an item's placebo edits after which the answer stood; of one kind of evidence where it is named."""
     return values([score for score in scores if not evidence or score.told.evidence == evidence], _stood)
 
 
-def noise(scores: Sequence[Row]) -> list[Value]:
+def noise(scores: Sequence[Row]) -> list[ItemScore]:
     """1 for an item whose answer or explanation moved although nothing was changed, else 0."""
     return values(scores, _moved)
 
@@ -140,7 +140,7 @@ def _moved(score: Row) -> float | None:
     return None if None in moved else float(1 in moved)
 
 
-def _row(arm: Arm, material: Material) -> ControlRow:
+def _row(arm: Arm, material: TableData) -> ControlRow:
     scores = material.of(arm)
     null, placebo = (material.of(arm.model_copy(update={"protocol": name})) for name in (NULL_EDIT, PLACEBO_EDIT))
     figures = arm.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
@@ -149,11 +149,11 @@ def _row(arm: Arm, material: Material) -> ControlRow:
 
 
 def _estimates(
-    scores: Sequence[Row], null: Sequence[Row], placebo: Sequence[Row], material: Material
+    scores: Sequence[Row], null: Sequence[Row], placebo: Sequence[Row], material: TableData
 ) -> dict[str, Estimate]:
     how, moved, scored = material.how, noise(null), values(scores, "ccs")
     floor = {value.item: value.value for value in moved}
-    excess = [Value(v.item, v.group, v.value - floor[v.item]) for v in scored if v.item in floor]
+    excess = [ItemScore(v.item, v.group, v.value - floor[v.item]) for v in scored if v.item in floor]
     return {
         "ccs": estimate(scored, how),
         "noise_floor": estimate(moved, how),

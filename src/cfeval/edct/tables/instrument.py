@@ -10,10 +10,20 @@ from cfeval.edct.records import Arm
 from cfeval.edct.tables.arms import named, shared
 from cfeval.edct.tables.calibration import NO_ARM_NOTE, SETTING
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, error_of, for_correcting, settings
-from cfeval.edct.tables.scores import HEADINGS, Material, missing, n_items, scored, values
-from cfeval.report.tables import Figure, Figures, Sheet, Table, cell, figures_of, intervals, varying, with_interval
+from cfeval.edct.tables.scores import HEADINGS, TableData, missing, n_items, scored, values
+from cfeval.report.tables import (
+    Figure,
+    Figures,
+    RenderedTable,
+    Table,
+    cell,
+    figures_of,
+    intervals,
+    varying,
+    with_interval,
+)
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import Value, mean, mean_of, rounded
+from cfeval.stats.intervals import ItemScore, mean, mean_of, rounded
 from cfeval.stats.proportions import Share, wilson
 from cfeval.stats.roc import auc_interval
 
@@ -71,21 +81,21 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: Material) -> list[InstrumentRow]:
+def rows(arms: Sequence[Arm], material: TableData) -> list[InstrumentRow]:
     """A row for each setting that has targets of known share; InputError where an arm has no scores."""
     return [_row(known) for known in settings(arms, material)]
 
 
-def sheet(of: Sequence[InstrumentRow]) -> Sheet:
+def sheet(of: Sequence[InstrumentRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol", "editor", "judge"))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*named(row, names), *_cells(row)) for row in of)
     if not of:
-        return Sheet("edct_instrument", _TITLE, headings, body, (NO_ARM_NOTE,))
+        return RenderedTable("edct_instrument", _TITLE, headings, body, (NO_ARM_NOTE,))
     measured = f"Sensitivity and specificity measured on: {of[0].measured_on}. " if of[0].measured_on else ""
     said = (shared(of[0], names, _NAMES), measured + intervals(of) + _READING)
-    return Sheet("edct_instrument", _TITLE, headings, body, tuple(note for note in said if note))
+    return RenderedTable("edct_instrument", _TITLE, headings, body, tuple(note for note in said if note))
 
 
 def _row(known: Known) -> InstrumentRow:
@@ -128,7 +138,7 @@ def _auc(known: Known, metric: str) -> Estimate:
     )
 
 
-def _values_of(known: Known, share: float, metric: str) -> list[Value]:
+def _values_of(known: Known, share: float, metric: str) -> list[ItemScore]:
     return [value for vlm in known.targets(share) for value in values(known.scores(vlm), metric)]
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cfeval.core.records import Record
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.records import Arm
-from cfeval.edct.tables.scores import Material, Row, values
+from cfeval.edct.tables.scores import Row, TableData, values
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import Value
-from cfeval.stats.misclassification import JudgeError, corrected, judge_error
+from cfeval.stats.intervals import ItemScore
+from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen
 from cfeval.stats.proportions import share
 
 
@@ -24,7 +24,7 @@ class Known:
     """The arms of one setting by target, with the shares that are known of these."""
 
     arms: Mapping[str, Arm]
-    material: Material
+    material: TableData
 
     def scores(self, vlm: str) -> Sequence[Row]:
         """The scores of a target."""
@@ -49,7 +49,7 @@ class Known:
         return [vlm for vlm in self.material.judge_error if vlm in self.arms]
 
 
-def settings(arms: Sequence[Arm], material: Material) -> list[Known]:
+def settings(arms: Sequence[Arm], material: TableData) -> list[Known]:
     """The settings of some arms, in their order; targets of which nothing is known are left aside."""
     found: dict[Arm, dict[str, Arm]] = defaultdict(dict)
     for arm in dict.fromkeys(arms):
@@ -58,9 +58,9 @@ def settings(arms: Sequence[Arm], material: Material) -> list[Known]:
     return [Known(by_target, material) for by_target in found.values()]
 
 
-def for_measuring(value: Value) -> bool:
+def for_measuring(value: ItemScore) -> bool:
     """Whether an item's image is in the half on which the judge's error is measured."""
-    return derive(0, value.group, "judge error") % 2 == 0
+    return derive_seed(0, value.group, "judge error") % 2 == 0
 
 
 def error_of(known: Known, half: bool = False) -> JudgeError:
@@ -80,7 +80,7 @@ def error_of(known: Known, half: bool = False) -> JudgeError:
     return judge_error(judged, truth, groups)
 
 
-def for_correcting(known: Known, vlm: str) -> list[Value]:
+def for_correcting(known: Known, vlm: str) -> list[ItemScore]:
     """A target's CCS on the half of the images on which the judge's error is not measured."""
     return [value for value in values(known.scores(vlm), "ccs") if not for_measuring(value)]
 
@@ -91,7 +91,7 @@ def corrected_ccs(known: Known, vlm: str) -> Estimate:
     if not rest:
         return Estimate(None, note="no item is left for it")
     observed = share([float(value.value == 1) for value in rest], [value.group for value in rest])
-    return corrected(observed, known.half_error, known.material.how.level)
+    return rogan_gladen(observed, known.half_error, known.material.how.level)
 
 
 class Setting(Record):

@@ -14,10 +14,10 @@ from sys import intern
 from typing import NamedTuple
 
 from cfeval.core.errors import InputError
-from cfeval.core.records import Bit, Record, Status
+from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.records import Arm, Score
 from cfeval.report.tables import Figure, Figures, varying
-from cfeval.stats.intervals import Interval, Value, mean, rounded
+from cfeval.stats.intervals import Interval, ItemScore, mean, rounded
 
 NAMES = tuple(Arm.model_fields)
 HEADINGS = {
@@ -30,21 +30,21 @@ HEADINGS = {
 }
 
 
-class Told(NamedTuple):
+class ScoreValues(NamedTuple):
     """What a score says, whatever its item; the fields are those of `Score`. Few are different, so rows share them."""
 
     status: Status
     evidence: str
-    pcs: Bit | None
-    ncc: Bit | None
-    ac: Bit | None
-    ef: Bit | None
-    ccs: Bit | None
+    pcs: Binary | None
+    ncc: Binary | None
+    ac: Binary | None
+    ef: Binary | None
+    ccs: Binary | None
     ccs_graded: float | None
-    answer_moved: Bit | None
-    explanation_moved: Bit | None
+    answer_moved: Binary | None
+    explanation_moved: Binary | None
     correct: float | None
-    verified: Bit | None
+    verified: Binary | None
 
 
 class Row(NamedTuple):
@@ -53,7 +53,7 @@ class Row(NamedTuple):
     id: str
     edit: int
     group: str
-    told: Told
+    told: ScoreValues
 
 
 Metric = str | Callable[[Row], float | None]
@@ -81,7 +81,7 @@ class Published(Record):
 
 
 @dataclass(frozen=True)
-class Material:
+class TableData:
     """Scores by arm, and the settings.
 
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
@@ -114,17 +114,17 @@ class Material:
         return int(vlm in self.test_targets)
 
 
-def material(scores: Mapping[Arm, Iterable[Score]], **settings: object) -> Material:
+def material(scores: Mapping[Arm, Iterable[Score]], **settings: object) -> TableData:
     """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `Material`.
 
     Raises:
         InputError: a score is of another arm than it is given for, or an item and edit of an arm appears twice.
     """
-    same: dict[Told, Told] = {}
-    return Material({arm: gathered(arm, of, same) for arm, of in scores.items()}, **settings)  # type: ignore[arg-type]
+    same: dict[ScoreValues, ScoreValues] = {}
+    return TableData({arm: gathered(arm, of, same) for arm, of in scores.items()}, **settings)  # type: ignore[arg-type]
 
 
-def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[Row]:
+def gathered(arm: Arm, scores: Iterable[Score], same: dict[ScoreValues, ScoreValues]) -> list[Row]:
     """The scores of an arm in the order of items and edits, however they were cut into files.
 
     Args:
@@ -142,7 +142,7 @@ def gathered(arm: Arm, scores: Iterable[Score], same: dict[Told, Told]) -> list[
     return rows
 
 
-_told, _names = attrgetter(*Told._fields), attrgetter(*NAMES)
+_told, _names = attrgetter(*ScoreValues._fields), attrgetter(*NAMES)
 
 
 def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
@@ -153,8 +153,8 @@ def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
         yield score
 
 
-def _row(score: Score, same: dict[Told, Told]) -> Row:
-    told = Told._make(_told(score))
+def _row(score: Score, same: dict[ScoreValues, ScoreValues]) -> Row:
+    told = ScoreValues._make(_told(score))
     return Row(intern(score.id), score.edit, intern(score.group or score.id), same.setdefault(told, told))
 
 
@@ -193,13 +193,13 @@ def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:
         yield list(rows)
 
 
-def values(scores: Sequence[Row], metric: Metric) -> list[Value]:
+def values(scores: Sequence[Row], metric: Metric) -> list[ItemScore]:
     """The mean of a metric over each item's edits that have one; items without any are left out."""
     of, found = _reader(metric), []
     for rows in by_item(scores):
         told = [float(value) for row in rows if (value := of(row)) is not None]
         if told:
-            found.append(Value(rows[0].id, rows[0].group, sum(told) / len(told)))
+            found.append(ItemScore(rows[0].id, rows[0].group, sum(told) / len(told)))
     return found
 
 

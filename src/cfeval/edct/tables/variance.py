@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 
-from cfeval.core.records import Bit, Record
+from cfeval.core.records import Binary, Record
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Arm
-from cfeval.edct.tables.scores import HEADINGS, Material, Row, extremes, missing, n_items, values
+from cfeval.edct.tables.scores import HEADINGS, Row, TableData, extremes, missing, n_items, values
 from cfeval.report.tables import (
     Figure,
     Figures,
-    Sheet,
+    RenderedTable,
     Table,
     cell,
     figures_of,
@@ -26,7 +26,7 @@ from cfeval.report.tables import (
     world_note,
 )
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.intervals import over_runs, rounded
+from cfeval.stats.intervals import rounded, t_interval
 from cfeval.stats.variance_components import variance_split
 
 
@@ -82,7 +82,7 @@ class RepeatRow(Record):
     note: str = ""
     missing: str = ""
     """Why edits have no score, with counts."""
-    test_world: Bit = 0
+    test_world: Binary = 0
     """1: the target is a built-in test model."""
 
 
@@ -105,7 +105,7 @@ _RUNS_READING = (
 )
 
 
-def variance_rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
+def variance_rows(arms: Sequence[Arm], material: TableData) -> list[VarianceRow]:
     """For each data set, protocol and target a row a source; InputError where an arm has no scores."""
     designs: dict[tuple[str, str, str], list[Arm]] = defaultdict(list)
     for arm in dict.fromkeys(arms):
@@ -113,15 +113,15 @@ def variance_rows(arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
     return [row for names, of in designs.items() for row in _components(names, of, material)]
 
 
-def variance_sheet(of: Sequence[VarianceRow]) -> Sheet:
+def variance_sheet(of: Sequence[VarianceRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, ("dataset", "protocol"), ("protocol",))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
-    return Sheet("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
+    return RenderedTable("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
 
 
-def _components(names: tuple[str, str, str], arms: Sequence[Arm], material: Material) -> list[VarianceRow]:
+def _components(names: tuple[str, str, str], arms: Sequence[Arm], material: TableData) -> list[VarianceRow]:
     told = [(arm, value) for arm in arms for value in values(material.of(arm), "ccs")]
     if not told:
         return []
@@ -148,7 +148,7 @@ def _cells(row: VarianceRow) -> list[str]:
     ]
 
 
-def repeat_rows(arms: Sequence[Arm], material: Material) -> list[RepeatRow]:
+def repeat_rows(arms: Sequence[Arm], material: TableData) -> list[RepeatRow]:
     """A row for each setting and score of a target with several runs; InputError where an arm has no scores."""
     runs: dict[Arm, list[Arm]] = defaultdict(list)
     for arm in dict.fromkeys(arms):
@@ -156,16 +156,16 @@ def repeat_rows(arms: Sequence[Arm], material: Material) -> list[RepeatRow]:
     return [row for one, of in runs.items() if len(of) > 1 for row in _over_runs(one, of, material)]
 
 
-def repeat_sheet(of: Sequence[RepeatRow]) -> Sheet:
+def repeat_sheet(of: Sequence[RepeatRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol",))
     headings = (*(HEADINGS[name] for name in names), *_RUNS_HEADINGS)
     body = tuple((*(getattr(row, name) for name in names), *_run_cells(row)) for row in of)
     said = (intervals(of) + _RUNS_READING, *world_note(of)) if of else (NO_REPEAT_NOTE,)
-    return Sheet("edct_repeats", _RUNS_TITLE, headings, body, said)
+    return RenderedTable("edct_repeats", _RUNS_TITLE, headings, body, said)
 
 
-def _over_runs(one: Arm, arms: Sequence[Arm], material: Material) -> Iterator[RepeatRow]:
+def _over_runs(one: Arm, arms: Sequence[Arm], material: TableData) -> Iterator[RepeatRow]:
     """The rows of one target under one setting."""
     rules, runs = RULES[one.protocol], [material.of(arm) for arm in arms]
     shared: Figures = {name: getattr(one, name) for name in _NAMES} | {"target": one.vlm}
@@ -180,7 +180,7 @@ def _figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures
     """A score over runs; one in which nothing was scored has no figure."""
     told = [values(run, score) for run in runs]
     means = sorted(fmean(value.value for value in one) for one in told if one)
-    found = over_runs(means, level) if means else Estimate(None, note="nothing was scored")
+    found = t_interval(means, level) if means else Estimate(None, note="nothing was scored")
     least, most = zip(*(extremes(run, score) for run in runs), strict=True)
     return figures_of({"mean": found}) | {
         "runs": len(means),

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cfeval.core.records import Bit, ItemId, Record, Sha256
+from cfeval.core.records import Binary, ItemId, Record, Sha256
 from cfeval.edct.records import Arm
 
 
@@ -19,7 +19,7 @@ class Origin(Arm):
     """The edited image."""
     seed: int
     """Of the edit."""
-    verified: Bit | None
+    verified: Binary | None
     """Whether the edit was made as told; None where no verifier could tell."""
     numbers: dict[str, float]
     """What the verifier measured."""

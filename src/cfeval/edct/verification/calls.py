@@ -16,7 +16,7 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.records import Check, Counterfactual, Verification
 from cfeval.edct.verification.links import ArmRecords, Link, key_of, links
 from cfeval.inference.remote.cache_db import StoredCall
-from cfeval.inference.remote.request import Reply
+from cfeval.inference.remote.request import Response
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Asked:
 
 def asked(call: StoredCall) -> Asked:
     """A sound call of the response store, as this module reads it."""
-    reply = Reply.from_json(call.reply, None)
+    reply = Response.from_json(call.reply, None)
     return Asked(call.request, reply.text, reply.status)
 
 

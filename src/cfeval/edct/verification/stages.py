@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cfeval.core.records import Outcome, Status, carried, failed
+from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, RULES, Rules
@@ -27,7 +27,7 @@ def score_faults(
     """What is wrong with each part of a score row, empty where nothing is; the rest is what the row rests on."""
     found = check.found
     expected = {
-        **carried(verdict),
+        **propagated(verdict),
         **dict.fromkeys(_MEASURED),
         **_from_verdict(verdict, protocol),
         "evidence": told.evidence,
@@ -200,7 +200,7 @@ def in_step(stage: str, above: Iterable[Key], here: Iterable[Key]) -> Iterator[L
             yield Link(stage, key, "the stage before has no such item and edit")
 
 
-def _one_to_one(stage: str, above: Sequence[Outcome], here: Sequence[Outcome]) -> Iterator[Link]:
+def _one_to_one(stage: str, above: Sequence[StageResult], here: Sequence[StageResult]) -> Iterator[Link]:
     yield from in_step(stage, map(key_of, above), map(key_of, here))
     before = {key_of(record): record for record in above}
     for record in here:
@@ -208,16 +208,16 @@ def _one_to_one(stage: str, above: Sequence[Outcome], here: Sequence[Outcome]) -
             yield from links(stage, record, _followed(record, before[key_of(record)], stage))
 
 
-def _followed(here: Outcome, above: Outcome, stage: str) -> str:
+def _followed(here: StageResult, above: StageResult, stage: str) -> str:
     """A failure is carried on as it is, and nothing goes on after it."""
     if not failed(above):
         return _began(here, stage)
     if not failed(here):
         return f"it goes on, although the item had ended ({above.status} at {above.stage!r})"
-    return "" if carried(here) == carried(above) else "it ends in another way than the stage before says"
+    return "" if propagated(here) == propagated(above) else "it ends in another way than the stage before says"
 
 
-def _began(here: Outcome, stage: str) -> str:
+def _began(here: StageResult, stage: str) -> str:
     """What ends at a stage says so, and what does not end says nothing."""
     wanted = stage if failed(here) else ""
     return "" if here.stage == wanted else f"it says that it ended at {here.stage!r}, which is not so"

@@ -13,12 +13,16 @@ from PIL import Image
 
 from cfeval.core.errors import BackendError
 from cfeval.core.images import Picture
-from cfeval.inference.chat import ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.libraries import first_line, quiet
 
 _PIXELS_A_TOKEN = 28 * 28
 _LETTERS_A_TOKEN = 4
-_PROBE = (Turn("user", "first words"), Turn("assistant", "second words"), Turn("user", "third words"))
+_PROBE = (
+    ChatMessage("user", "first words"),
+    ChatMessage("assistant", "second words"),
+    ChatMessage("user", "third words"),
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class Conversations:
         """Some tokenizers and processors of the library cannot."""
         picture = Picture.from_pixels(np.zeros((64, 64, 3), np.uint8)) if self._sees else None
         try:
-            self._encoded([[self._message(Turn("user", "?", picture), self._answers_in_parts)]], sanitize=True)
+            self._encoded([[self._message(ChatMessage("user", "?", picture), self._answers_in_parts)]], sanitize=True)
         except Exception:
             return False
         return True
@@ -139,7 +143,7 @@ class Conversations:
         found = self._speaker.apply_chat_template(messages, padding=True, **how)
         return {name: found[name] for name in ("input_ids", "attention_mask")}
 
-    def _message(self, turn: Turn, answers_in_parts: bool) -> dict[str, Any]:
+    def _message(self, turn: ChatMessage, answers_in_parts: bool) -> dict[str, Any]:
         if not self._sees or (turn.role == "assistant" and not answers_in_parts):
             return {"role": turn.role, "content": turn.text}
         parts: list[dict[str, Any]] = [

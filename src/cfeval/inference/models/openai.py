@@ -16,9 +16,9 @@ from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
-from cfeval.inference.chat import ChatReply, ChatRequest, Dialogue, Turn, hold_one, one_request
-from cfeval.inference.concurrency import side_by_side
-from cfeval.inference.remote.client import Attempts, Caller
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, Dialogue, hold_one, one_request
+from cfeval.inference.concurrency import map_concurrently
+from cfeval.inference.remote.client import Client, RetryLoop
 from cfeval.inference.remote.event_loop import run_all
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint, exchange
@@ -34,7 +34,7 @@ from cfeval.inference.remote.providers import (
     joined,
     only_further,
 )
-from cfeval.inference.remote.request import Call, Reply, Usage
+from cfeval.inference.remote.request import Request, Response, Usage
 
 T = TypeVar("T")
 OWN = ("model", "messages", "stream", "n", "response_format")
@@ -113,7 +113,7 @@ class Plugin(plugin.Plugin):
 class OpenAIChat:
     """A chat model behind an OpenAI-compatible server."""
 
-    side_by_side = staticmethod(side_by_side)
+    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
@@ -125,18 +125,18 @@ class OpenAIChat:
     def hold(self, dialogues: Sequence[Dialogue[T]]) -> list[T]:
         """Hold every dialogue; none waits for another."""
 
-        async def one(dialogue: Dialogue[T], caller: Caller) -> T:
+        async def one(dialogue: Dialogue[T], caller: Client) -> T:
             return await hold_one(dialogue, partial(self._reply, caller))
 
         return run_all([partial(one, dialogue) for dialogue in dialogues])
 
-    async def _reply(self, caller: Caller, request: ChatRequest) -> ChatReply:
+    async def _reply(self, caller: Client, request: ChatRequest) -> ChatReply:
         shrink = partial(_shrunk, request.turns, self.options.max_pixels)
         turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
         caller.meter.shrunk += sum(turn.original is not None for turn in turns)
         call = self._call(request, turns)
 
-        async def send(attempts: Attempts) -> Reply | Fault:
+        async def send(attempts: RetryLoop) -> Response | Fault:
             where = endpoint(self.options.address, self.options.key_variable)
             messages = [_message(turn, data_url(turn.picture) if turn.picture else "") for turn in turns]
             body = self._fields(request) | {"messages": messages}
@@ -145,14 +145,14 @@ class OpenAIChat:
         reply = self._accepted(await caller.answer(call, send))
         return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
 
-    def _accepted(self, reply: Reply) -> Reply:
+    def _accepted(self, reply: Response) -> Response:
         """The stored answer of another model, where `accept_models` has come to name it: it is not paid for again."""
         if reply.status != Status.WRONG_MODEL:
             return reply
         again = chat_reply(reply.raw, self.options.model, self.options.accept_models, self.options.key_variable)
-        return again if isinstance(again, Reply) else reply
+        return again if isinstance(again, Response) else reply
 
-    def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Call:
+    def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Request:
         """What identifies a request: all that is sent, pictures by their hashes."""
         messages = [_message(turn, f"sha256:{turn.picture.sha256}" if turn.picture else "") for turn in turns]
         named = self._fields(request) | {"messages": messages}
@@ -160,7 +160,7 @@ class OpenAIChat:
         if shown:
             named["shrunk"] = shown
         expected = Usage(_tokens(turns), request.max_tokens or self.options.max_tokens)
-        return Call("chat", self.options.address, self.options.model, named, request.seed, request.item, expected)
+        return Request("chat", self.options.address, self.options.model, named, request.seed, request.item, expected)
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options, rules = self.options, self.options.rules
@@ -173,7 +173,7 @@ class OpenAIChat:
             fields["response_format"] = {"type": "json_schema", "json_schema": named}
         return {**fields, **joined(rules.body, options.extra)}
 
-    async def _once(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Reply | Fault:
+    async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Response | Fault:
         url = f"{where.base_url}/chat/completions"
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
@@ -191,11 +191,11 @@ class Shown:
     original: Picture | None
 
 
-def _shrunk(turns: Sequence[Turn], max_pixels: int | None) -> list[Shown]:
+def _shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
     return [_shown(turn, turn.picture and under(turn.picture, max_pixels)) for turn in turns]
 
 
-def _shown(turn: Turn, picture: Picture | None) -> Shown:
+def _shown(turn: ChatMessage, picture: Picture | None) -> Shown:
     return Shown(turn.role, turn.text, picture, None if picture is turn.picture else turn.picture)
 
 

@@ -17,7 +17,7 @@ from typing import IO
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
-from cfeval.inference.remote.cache import Store
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall
 from cfeval.inference.remote.request import canonical
 
@@ -36,7 +36,7 @@ _NO_ARCHIVE = (
 """What the standard library raises over a file that is no ZIP file, or an odd one."""
 
 
-def export(store: Store, keys: Iterable[str], out: Path) -> int:
+def export(store: ResponseCache, keys: Iterable[str], out: Path) -> int:
     """Write the calls of these keys; those that the store lacks are taken from the archive at `out`, if there is one.
 
     Of the calls no more than the keys and the names of images are in memory.
@@ -65,7 +65,7 @@ def export(store: Store, keys: Iterable[str], out: Path) -> int:
     return len(wanted)
 
 
-def _write_index(store: Store, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
+def _write_index(store: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
     """Write a line for each call; returns the images that they name, and whether the former archive has them."""
     stored, former = _InOrder(store.calls(wanted)), _InOrder(call for call, _ in read(out))
     images: dict[str, bool] = {}
@@ -115,7 +115,7 @@ def _line(call: StoredCall) -> str:
     return canonical(dict(zip(COLUMNS, call.row(), strict=True)))
 
 
-def _image(store: Store, sha256: str) -> bytes:
+def _image(store: ResponseCache, sha256: str) -> bytes:
     image = store.image(sha256)
     if image is None:
         raise InputError(f"{store.path}: the image {sha256} is lost; restore it with `cfeval store import`")

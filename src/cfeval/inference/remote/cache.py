@@ -20,7 +20,7 @@ import psutil
 
 from cfeval.core.errors import BackendError, InputError
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
-from cfeval.inference.remote.request import Call, Reply, Usage
+from cfeval.inference.remote.request import Request, Response, Usage
 
 _SCHEMA = """
 CREATE TABLE calls (
@@ -56,7 +56,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Settlement:
+class UsageEntry:
     """How a paid attempt ended and what it cost.
 
     `send` is its number in the ledger; `ended` is `ok` or the kind of fault; `usage` is what it used, where that is
@@ -71,7 +71,7 @@ class Settlement:
     charged: bool
 
 
-class Store:
+class ResponseCache:
     """The store in a file; made where there is none.
 
     Raises:
@@ -91,7 +91,7 @@ class Store:
             self._db.execute("DELETE FROM claims WHERE holder = ?", (self._holder,))
         self._db.close()
 
-    def find(self, key: str) -> Reply | None:
+    def find(self, key: str) -> Response | None:
         """The reply to a call, if it is there.
 
         Raises:
@@ -105,7 +105,7 @@ class Store:
         try:
             if row[1] is not None and image is None:
                 raise ValueError("no image")
-            return Reply.from_json(row[0], image)
+            return Response.from_json(row[0], image)
         except (ValueError, TypeError, KeyError):
             raise InputError(
                 f"{self.path}: call {key} is damaged; see `cfeval store verify`, restore the store from an export"
@@ -132,7 +132,7 @@ class Store:
         with suppress(sqlite3.Error):  # who comes next finds out, and says it better
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (key, self._holder))
 
-    def keep(self, call: Call, reply: Reply, settlement: Settlement | None = None) -> None:
+    def keep(self, call: Request, reply: Response, settlement: UsageEntry | None = None) -> None:
         """Store a reply, settle its last attempt and let go of the call, all at once.
 
         A reply that stands is never replaced by one that does not.
@@ -144,7 +144,7 @@ class Store:
                 self._settle(settlement)
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (call.key, self._holder))
 
-    def send(self, call: Call, reserved_usd: float, budget: Budget) -> int:
+    def send(self, call: Request, reserved_usd: float, budget: Budget) -> int:
         """Note that a paid attempt is about to leave; returns its number in the ledger.
 
         Raises:
@@ -169,12 +169,12 @@ class Store:
                 spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
                 raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
 
-    def settle(self, settlement: Settlement) -> None:
+    def settle(self, settlement: UsageEntry) -> None:
         """Note how a paid attempt ended."""
         with self._speaking():
             self._settle(settlement)
 
-    def _settle(self, how: Settlement) -> None:
+    def _settle(self, how: UsageEntry) -> None:
         used = how.usage or Usage()
         self._db.execute(
             "UPDATE sends SET ended = ?, reported_usd = ?, listed_usd = ?, input_tokens = ?, output_tokens = ?,"

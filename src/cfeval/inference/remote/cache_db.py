@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from cfeval.core.errors import InputError, OutputError
-from cfeval.inference.remote.request import Call, Reply, canonical, key_of
+from cfeval.inference.remote.request import Request, Response, canonical, key_of
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
@@ -132,7 +132,7 @@ class StoredCall:
     seal: str
 
     @classmethod
-    def of(cls, call: Call, reply: Reply) -> "StoredCall":
+    def of(cls, call: Request, reply: Response) -> "StoredCall":
         """The row of a call and its reply."""
         unsealed = cls(
             key=call.key,
@@ -157,7 +157,7 @@ class StoredCall:
         """What is wrong with the row; empty where nothing is."""
         try:
             asked = key_of(self.api, self.base_url, self.model, json.loads(self.request), self.draw)
-            final = Reply.from_json(self.reply, None).final
+            final = Response.from_json(self.reply, None).final
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             return f"cannot be read ({type(error).__name__})"
         if asked != self.key:

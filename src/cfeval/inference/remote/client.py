@@ -14,13 +14,13 @@ import httpx2
 from cfeval.core.config import Calls
 from cfeval.core.errors import BackendError, CfevalError
 from cfeval.core.records import Status
-from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, Settlement, Store
+from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
 from cfeval.inference.remote.cost import Price, Prices
-from cfeval.inference.remote.faults import Fault, Reaction
+from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.rate_limit import Limiter
-from cfeval.inference.remote.request import Call, Reply, Usage
-from cfeval.inference.remote.settings import Meter
+from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.inference.remote.settings import ProgressMeter
 
 T = TypeVar("T")
 _BACK_OFF = 0.5
@@ -32,14 +32,14 @@ _LOOK = 0.2
 
 
 @dataclass
-class Attempts:
+class RetryLoop:
     """The attempts at one call."""
 
-    caller: "Caller"
-    call: Call
+    caller: "Client"
+    call: Request
     client: httpx2.AsyncClient
     began: float
-    open: Settlement | None = None
+    open: UsageEntry | None = None
     """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
 
     def settle(self) -> None:
@@ -70,7 +70,7 @@ class Attempts:
             result = await step()
             if isinstance(result, Fault):
                 self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
-                if result.reaction is Reaction.RETRY:
+                if result.reaction is RetryPolicy.RETRY:
                     self.settle()
             else:
                 self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
@@ -89,7 +89,7 @@ class Attempts:
         while True:
             result = await step()
             self.caller.heed(self.call, result)
-            if not isinstance(result, Fault) or result.reaction is not Reaction.RETRY:
+            if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 return result
             tried[result.kind] += 1
             wait = self._wait(result, tried.total())
@@ -115,13 +115,13 @@ class Attempts:
         return self.caller.random.uniform(longest / 2, longest)
 
 
-Work = Callable[[Attempts], Awaitable[Reply | Fault]]
+Work = Callable[[RetryLoop], Awaitable[Response | Fault]]
 """Sends a call by attempts of its own and says what came of it."""
 
 
 def _given_up(fault: Fault, why: str) -> Fault:
     reason = f"{fault.reason}; given up: {why}"
-    return replace(fault, reaction=Reaction.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
+    return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
 
 
 class _Lane:
@@ -134,13 +134,13 @@ class _Lane:
         self.any_ended = False
 
 
-class Caller:
+class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
-    def __init__(self, calls: Calls, store: Store, prices: Prices, client: httpx2.AsyncClient) -> None:
+    def __init__(self, calls: Calls, store: ResponseCache, prices: Prices, client: httpx2.AsyncClient) -> None:
         self.settings, self.store, self.prices, self.client = calls, store, prices, client
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
-        self.meter = Meter()
+        self.meter = ProgressMeter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
         self._slots = asyncio.Semaphore(calls.at_once)
@@ -149,7 +149,7 @@ class Caller:
         self._under_way = 0
         self._locks: dict[str, asyncio.Lock] = {}
 
-    async def answer(self, call: Call, work: Work) -> Reply:
+    async def answer(self, call: Request, work: Work) -> Response:
         """The reply to a call, from the store if it is there.
 
         Raises:
@@ -168,11 +168,11 @@ class Caller:
                     self.stop(error)
                     raise
 
-    def _lane(self, call: Call) -> _Lane:
+    def _lane(self, call: Request) -> _Lane:
         ceiling = min(self.settings.at_once, call.at_most)
         return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
 
-    def _stored(self, call: Call) -> Reply | None:
+    def _stored(self, call: Request) -> Response | None:
         """What the store answers; a failure that does not stand counts only where nothing can be sent."""
         found = self.store.find(call.key)
         if found is not None and (found.final or self.settings.offline):
@@ -184,7 +184,7 @@ class Caller:
             )
         return None
 
-    async def _own(self, call: Call, work: Work) -> Reply:
+    async def _own(self, call: Request, work: Work) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self._go_on()
         while not self.store.claim(call.key, self.settings.deadline):
@@ -199,15 +199,15 @@ class Caller:
         finally:
             self.store.release(call.key)
 
-    async def _ask(self, call: Call, work: Work) -> Reply:
+    async def _ask(self, call: Request, work: Work) -> Response:
         lane = self._lane(call)
         if not lane.any_ended:
             lane.first.add(call.key)
-        attempts = Attempts(self, call, self.client, time.monotonic())
+        attempts = RetryLoop(self, call, self.client, time.monotonic())
         try:
             with self.meter.in_flight():
                 result = await work(attempts)
-            if isinstance(result, Fault) and result.reaction is Reaction.STOP:
+            if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
                 raise BackendError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
             self.store.keep(call, reply, attempts.open)
@@ -219,7 +219,7 @@ class Caller:
         self._conclude(lane, call, result)
         return reply
 
-    async def send(self, call: Call) -> int:
+    async def send(self, call: Request) -> int:
         """Set aside what an attempt may cost, where need be once this job's attempts under way have cost less.
 
         Raises:
@@ -239,17 +239,17 @@ class Caller:
                 self._under_way += 1
                 return number
 
-    def settlement(self, number: int, call: Call, ended: str, usage: Usage | None, charged: bool) -> Settlement:
+    def settlement(self, number: int, call: Request, ended: str, usage: Usage | None, charged: bool) -> UsageEntry:
         """What an attempt came to; a usage of nothing at all is one that nobody told."""
         price, known = self.prices.of(call.model), None if usage == Usage() else usage
-        return Settlement(number, ended, known, price.of(known) if price and known else None, charged)
+        return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
 
-    def settle(self, settlement: Settlement) -> None:
+    def settle(self, settlement: UsageEntry) -> None:
         """Note what an attempt came to."""
         self.store.settle(settlement)
         self._settled_one(settlement)
 
-    def _settled_one(self, settlement: Settlement | None) -> None:
+    def _settled_one(self, settlement: UsageEntry | None) -> None:
         if settlement is None:
             return
         self.meter.used(settlement.usage, settlement.listed_usd)
@@ -257,7 +257,7 @@ class Caller:
         self._settled.set()
         self._settled = asyncio.Event()
 
-    def _price(self, call: Call) -> Price | None:
+    def _price(self, call: Request) -> Price | None:
         price = self.prices.of(call.model)
         if price is None and self.budget.max_cost_usd is not None:
             raise BackendError(
@@ -266,7 +266,7 @@ class Caller:
             )
         return price
 
-    def heed(self, call: Call, result: Any) -> None:
+    def heed(self, call: Request, result: Any) -> None:
         """Learn from how an attempt ended how many such calls the server bears at once."""
         if not isinstance(result, Fault):
             self._lane(call).limiter.went_well()
@@ -283,7 +283,7 @@ class Caller:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         self._go_on()
 
-    def _conclude(self, lane: _Lane, call: Call, result: Reply | Fault) -> None:
+    def _conclude(self, lane: _Lane, call: Request, result: Response | Fault) -> None:
         """End the run where nothing went well and calls fail alike for a reason that is not their own.
 
         All that began together are waited for: a refusal comes sooner than an answer.

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from cfeval.core.errors import CfevalError
-from cfeval.inference.remote.cache import Store
-from cfeval.inference.remote.client import Caller
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.client import Client
 from cfeval.inference.remote.cost import load_prices
 from cfeval.inference.remote.http import open_client
 from cfeval.inference.remote.settings import settings
 
 T = TypeVar("T")
-_Opened = Future[tuple[Caller, asyncio.AbstractEventLoop, asyncio.Event]]
-Task = Callable[[Caller], Awaitable[T]]
+_Opened = Future[tuple[Client, asyncio.AbstractEventLoop, asyncio.Event]]
+Task = Callable[[Client], Awaitable[T]]
 
 
-class Line:
+class EventLoopThread:
     """A caller, and the loop that it works in.
 
     Raises:
@@ -61,7 +61,7 @@ class Line:
             self._thread.join()
 
 
-_LINE: ContextVar[Line] = ContextVar("line")
+_LINE: ContextVar[EventLoopThread] = ContextVar("line")
 
 
 def run_all(tasks: Sequence[Task[T]]) -> list[T]:
@@ -76,7 +76,7 @@ def run_all(tasks: Sequence[Task[T]]) -> list[T]:
         return []
     if line := _LINE.get(None):
         return line.run(tasks)
-    with closing(Line()) as line:
+    with closing(EventLoopThread()) as line:
         return line.run(tasks)
 
 
@@ -93,9 +93,9 @@ async def _serve(opened: _Opened) -> None:
     """Be there for calls until the line is closed."""
     calls = settings()
     prices = load_prices(calls.prices)
-    with closing(Store(Path(calls.store))) as store:
+    with closing(ResponseCache(Path(calls.store))) as store:
         async with open_client() as client:
-            caller, over = Caller(calls, store, prices, client), asyncio.Event()
+            caller, over = Client(calls, store, prices, client), asyncio.Event()
             with caller.meter.shown():
                 opened.set_result((caller, asyncio.get_running_loop(), over))
                 await over.wait()
@@ -105,7 +105,7 @@ async def _serve(opened: _Opened) -> None:
                 await asyncio.gather(*left, return_exceptions=True)
 
 
-async def _all(tasks: Sequence[Task[T]], caller: Caller) -> list[T]:
+async def _all(tasks: Sequence[Task[T]], caller: Client) -> list[T]:
     results = await asyncio.gather(*(task(caller) for task in tasks), return_exceptions=True)
     wrong = [result for result in results if isinstance(result, BaseException)]
     for error in (*(e for e in wrong if not isinstance(e, CfevalError)), caller.stopped, *wrong):

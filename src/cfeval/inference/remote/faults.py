@@ -29,7 +29,7 @@ MODERATION = {"content_policy_violation", "moderation_blocked", "content_filter"
 """Codes that mean that the provider's policy refuses the request."""
 
 
-class Reaction(StrEnum):
+class RetryPolicy(StrEnum):
     """What to do about a fault."""
 
     RETRY = "retry"
@@ -48,7 +48,7 @@ class Fault:
     """
 
     kind: str
-    reaction: Reaction
+    reaction: RetryPolicy
     reason: str
     status: Status = Status.TRANSPORT_ERROR
     wait: float | None = None
@@ -63,12 +63,12 @@ class Fault:
 
 def retry(kind: str, reason: str, **more: Any) -> Fault:
     """A fault that may pass."""
-    return Fault(kind, Reaction.RETRY, reason, **more)
+    return Fault(kind, RetryPolicy.RETRY, reason, **more)
 
 
 def record(kind: str, status: Status, reason: str, **more: Any) -> Fault:
     """A fault that stands; it was paid for, so that no later run tries again unless `final` says otherwise."""
-    return Fault(kind, Reaction.RECORD, reason, status, **{"final": True, **more})
+    return Fault(kind, RetryPolicy.RECORD, reason, status, **{"final": True, **more})
 
 
 def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) -> Fault | None:
@@ -85,10 +85,10 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) 
     said, codes = f"HTTP {status}: {message_of(body)}", _codes(body)
     wait = retry_after(headers)
     if status == 401 or codes & BAD_KEY:
-        return Fault("key", Reaction.STOP, _key_refused(said, key_env))
+        return Fault("key", RetryPolicy.STOP, _key_refused(said, key_env))
     if (status == 402 and wait is None) or codes & NO_CREDIT:
         account = f"the account of {key_env}" if key_env else "the account"
-        return Fault("credit", Reaction.STOP, f"no credit left ({said}); add credit to {account}")
+        return Fault("credit", RetryPolicy.STOP, f"no credit left ({said}); add credit to {account}")
     if codes & MODERATION:
         return record("moderated", Status.MODERATED, said, raw=body)
     if status == 403:
@@ -105,7 +105,7 @@ def _forbidden(said: str, body: Any, key_env: str) -> Fault:
     if "reasons" in _metadata(body):
         return record("moderated", Status.MODERATED, said, raw=body)
     key = f"the key in {key_env}" if key_env else "a client without a key (key_env)"
-    return Fault("forbidden", Reaction.STOP, f"not allowed ({said}); check {key} and what it may use")
+    return Fault("forbidden", RetryPolicy.STOP, f"not allowed ({said}); check {key} and what it may use")
 
 
 def _key_refused(said: str, key_env: str) -> str:

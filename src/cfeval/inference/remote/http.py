@@ -56,7 +56,7 @@ def _tls() -> ssl.SSLContext:  # slow to load, and each batch of calls opens a c
 
 
 @dataclass(frozen=True)
-class Response:
+class HttpResponse:
     """A whole answer; the names of headers are in lower case."""
 
     status: int
@@ -74,7 +74,7 @@ async def exchange(
     return fault_of(endpoint, response) or read_json(endpoint, response.body)
 
 
-def fault_of(endpoint: Endpoint, response: Response) -> Fault | None:
+def fault_of(endpoint: Endpoint, response: HttpResponse) -> Fault | None:
     """What the status of an answer tells; None for a success."""
     if response.status < 300:
         return None
@@ -88,7 +88,7 @@ def fault_of(endpoint: Endpoint, response: Response) -> Fault | None:
 
 async def respond(
     client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
-) -> Response | Fault:
+) -> HttpResponse | Fault:
     """Send a request and read the whole answer, whatever its status.
 
     Args:
@@ -119,7 +119,7 @@ async def respond(
     if isinstance(body, Fault):
         return body
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return Response(response.status_code, headers, body)
+    return HttpResponse(response.status_code, headers, body)
 
 
 async def _whole(response: httpx2.Response) -> bytes | Fault:

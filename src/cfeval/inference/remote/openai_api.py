@@ -9,7 +9,7 @@ from typing import Any
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, of_status, record, retry
 from cfeval.inference.remote.images import of_base64, of_data_url
-from cfeval.inference.remote.request import Reply, Usage
+from cfeval.inference.remote.request import Response, Usage
 
 EMPTY_TRIES = 3
 """How often an empty answer is asked for again; it was paid for each time."""
@@ -43,14 +43,14 @@ class Answer:
         """A fault that may pass."""
         return retry(kind, reason, usage=self.usage, sent=True, raw=without_images(self.body), **more)
 
-    def reply(self, text: str, image: bytes | None = None) -> Reply:
+    def reply(self, text: str, image: bytes | None = None) -> Response:
         """A good one."""
-        return Reply(
+        return Response(
             text=text, model=self.served or self.asked, image=image, usage=self.usage, raw=without_images(self.body)
         )
 
 
-def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, image: bool = False) -> Reply | Fault:
+def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, image: bool = False) -> Response | Fault:
     """Read a chat completion.
 
     Args:
@@ -70,7 +70,7 @@ def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, ima
     return _image(answer, message) if image else _text(answer, choice, _content(message))
 
 
-def images_reply(body: Any, asked: str, key_env: str) -> Reply | Fault:
+def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
     """Read an answer of the images endpoints: one image as base64; for the arguments see `chat_reply`."""
     answer = Answer(_dict(body), asked, (), usage_of(body))
     fault = _error(answer, {}, key_env)
@@ -120,7 +120,7 @@ def _unusable(answer: Answer, choice: dict[str, Any]) -> Fault | None:
     return None
 
 
-def _text(answer: Answer, choice: dict[str, Any], text: str) -> Reply | Fault:
+def _text(answer: Answer, choice: dict[str, Any], text: str) -> Response | Fault:
     finish = choice.get("finish_reason")
     if finish == "length":
         return answer.record("truncated", Status.TRUNCATED, "cut off at max_tokens; raise it")
@@ -131,7 +131,7 @@ def _text(answer: Answer, choice: dict[str, Any], text: str) -> Reply | Fault:
     return answer.reply(text)
 
 
-def _image(answer: Answer, message: dict[str, Any]) -> Reply | Fault:
+def _image(answer: Answer, message: dict[str, Any]) -> Response | Fault:
     parts = message.get("images")
     images = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     text = _content(message)
@@ -148,15 +148,15 @@ def _not_one(answer: Answer, count: int, text: str) -> Fault:
     return answer.retry("no_image", f"no image came back{said}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
 
 
-def _decoded(answer: Answer, image: bytes | Fault, text: str) -> Reply | Fault:
+def _decoded(answer: Answer, image: bytes | Fault, text: str) -> Response | Fault:
     if isinstance(image, Fault):
         return replace(image, usage=answer.usage, raw=without_images(answer.body))
     return answer.reply(text, image)
 
 
-def fault_as_reply(fault: Fault) -> Reply:
+def fault_as_reply(fault: Fault) -> Response:
     """The reply of a call whose last attempt ended with this fault."""
-    return Reply(
+    return Response(
         status=fault.status,
         reason=" ".join(fault.reason.split()),
         usage=fault.usage or Usage(),

@@ -11,7 +11,7 @@ from cfeval.core.records import Status
 
 
 @dataclass(frozen=True)
-class Call:
+class Request:
     """One question to a model outside.
 
     `request` is the whole request, images by their SHA-256 (`sha256:…`); `draw` tells apart calls that are to be drawn
@@ -56,7 +56,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Reply:
+class Response:
     """What came back. Only with status `ok` is it an answer.
 
     `final` is False for a failure that another run may be spared: it is replayed offline, and tried again online.
@@ -78,7 +78,7 @@ class Reply:
         return canonical({**fields, "usage": vars(self.usage)})
 
     @classmethod
-    def from_json(cls, text: str, image: bytes | None) -> "Reply":
+    def from_json(cls, text: str, image: bytes | None) -> "Response":
         """The reply that `as_json` made text of."""
         content = json.loads(text)
         usage = Usage(**content.pop("usage"))

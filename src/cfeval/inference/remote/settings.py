@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from cfeval.core.config import Calls
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
-from cfeval.inference.remote.request import Reply, Usage
+from cfeval.inference.remote.request import Response, Usage
 
 VARIABLE = "CFEVAL_CALLS"
 """Holds the section `calls` of params.yaml as JSON; the workflow sets it for its jobs."""
@@ -48,7 +48,7 @@ def use(calls: Calls) -> None:
     os.environ[VARIABLE] = calls.model_dump_json()
 
 
-def heed(offline: bool) -> None:
+def use_offline_cache(offline: bool) -> None:
     """Let the response store alone answer, if that is asked for.
 
     The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
@@ -59,7 +59,7 @@ def heed(offline: bool) -> None:
         settings.use(settings.settings().model_copy(update={"offline": True}))
 
 
-class Meter:
+class ProgressMeter:
     """Counts the calls of a job, and says now and then how far they are."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Meter:
         finally:
             self.pausing -= 1
 
-    def ended(self, reply: Reply) -> None:
+    def ended(self, reply: Response) -> None:
         """A call came to its end."""
         self.done += 1
         self.failed += reply.status != Status.OK

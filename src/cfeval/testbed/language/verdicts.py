@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from cfeval.core.records import Bit, Status
+from cfeval.core.records import Binary, Status
 from cfeval.edct.interfaces import JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, RULES
 from cfeval.testbed.language.explanations import parse_answer, parse_explanation
@@ -52,7 +52,7 @@ def unread(what: str) -> JudgeReply:
 
 def _scored(protocol: str, first: bool, second: bool, grade: float | None = None) -> JudgeReply:
     names = RULES[protocol].scores
-    product: Bit = 1 if first and second else 0
+    product: Binary = 1 if first and second else 0
     return JudgeReply(
         scores={names[0]: 1 if first else 0, names[1]: 1 if second else 0},
         grade=grade,

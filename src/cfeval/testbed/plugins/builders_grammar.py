@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.building.steps import Steps, write_steps
 from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest
 from cfeval.testbed.counterfactual_questions.language import parse, plural, singular, word
@@ -71,7 +71,7 @@ class Grammar:
 
     def fault(self, request: BuildRequest) -> Fault:
         """What will be wrong with the draft of a request."""
-        rng = random.Random(derive(self.options.seed, request.seed, request.item, "fault"))
+        rng = random.Random(derive_seed(self.options.seed, request.seed, request.item, "fault"))
         return rng.choice(FAULTS) if rng.random() < self.options.err else ""
 
     def _reply(self, request: BuildRequest) -> BuildReply:
@@ -79,7 +79,7 @@ class Grammar:
             meaning = _meaning(request)
         except UnbuildableError as error:
             return BuildReply(raw=request.question, status=Status.UNPARSABLE, reason=str(error))
-        rng = random.Random(derive(request.seed, "build"))
+        rng = random.Random(derive_seed(request.seed, "build"))
         said = _BUILT[request.type](request, meaning, self.fault(request), rng)
         return BuildReply(said.step1, said.step2, said.question, said.answer, raw=write_steps(said))
 

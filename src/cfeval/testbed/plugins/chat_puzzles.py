@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cfeval.core.records import Status
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class CountingChat:
                 replies[number] = ChatReply(text=text, model=_NAME)
         return replies
 
-    def _say(self, turns: Sequence[Turn], asked_on: bool) -> list[str]:
+    def _say(self, turns: Sequence[ChatMessage], asked_on: bool) -> list[str]:
         pictures = [turn.picture.pixels for turn in turns if turn.picture is not None]
         questions = [turn.text for turn in turns]
         if asked_on:

@@ -14,7 +14,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, Scene
@@ -66,9 +66,9 @@ class Flawed:
             after = scene_after(before, [request.positive])
         except SceneEditError as error:
             return EditReply(status=Status.EDIT_INVALID, reason=str(error))
-        draw = derive(request.seed, request.item, request.edit, "fault")
+        draw = derive_seed(request.seed, request.item, request.edit, "fault")
         chosen = self.options.fault if draw < self.options.share * 2**31 else "none"
-        rng = random.Random(derive(draw, chosen))
+        rng = random.Random(derive_seed(draw, chosen))
         fault = rng.choice(ANY) if chosen == "any" else chosen
         drawn = render(SPOIL[fault](before, after, rng)) if fault in SPOIL else render(after)
         pixels = _moved(drawn, rng) if fault == "shifted" else drawn

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from cfeval.core import plugin
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Picture
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.testbed.render import CELL
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
 from cfeval.vce.interfaces import ImageSet, LabelledImage
@@ -33,5 +33,5 @@ class World:
             if label not in CELL_CLASSES:
                 raise InputError(f"image set 'world': unknown class '{label}'; {nearest(label, CELL_CLASSES)}")
             for number in range(count):
-                (cell,) = draw_cells([label], random.Random(derive(seed, label, number)))
+                (cell,) = draw_cells([label], random.Random(derive_seed(seed, label, number)))
                 yield LabelledImage(f"{label.replace(' ', '-')}-{number:04d}", label, Picture.from_pixels(cell))

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cfeval.core import plugin
 from cfeval.core.images import Picture
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.records import Question
 from cfeval.testbed.counterfactual_questions.draw import GROUPS, Group, draw
@@ -60,7 +60,7 @@ class World:
     def _pair(self, number: int, seed: int) -> RawPair:
         name, groups = f"world-{number:05d}", self.options.groups
         group = groups[(number - 1) % len(groups)]
-        rng = random.Random(derive(seed, "counterfactual", number))
+        rng = random.Random(derive_seed(seed, "counterfactual", number))
         drawn = draw(group, rng, self.options.unchanged, self.options.known)
         return RawPair(
             id=name,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.csv_format import LETTERS
 from cfeval.cvqa.records import SIDES
 from cfeval.cvqa.synthetic.puzzles import ORIGINAL, counterfactual_of, make_puzzle, original_of
@@ -93,12 +93,12 @@ def train(seed: int, steps: int) -> tuple[StateDict, Figures]:
     network.load_state_dict(average)
     weights = half_precision(network)
     figures: Figures = {"parameters": parameter_count(network), "steps": steps, "seed": seed, "history": history.rows}
-    return weights, figures | {"held_out": measure(PuzzleCounter(precise(network)), derive(seed, "held out"))}
+    return weights, figures | {"held_out": measure(PuzzleCounter(precise(network)), derive_seed(seed, "held out"))}
 
 
 def draw_pool(seed: int, kind: PuzzleType, count: int) -> list[Shown]:
     """Pictures to train on; those of all types about flowers look alike, as do those about dots."""
-    return [shown(make_puzzle(derive(seed, "train"), number, kind)) for number in range(1, count + 1)]
+    return [shown(make_puzzle(derive_seed(seed, "train"), number, kind)) for number in range(1, count + 1)]
 
 
 def shown(puzzle: Puzzle) -> Shown:

@@ -10,7 +10,7 @@ from math import ceil
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, bare, plain, said_instead, share_ticks, use_style
+from cfeval.report.figures import COLORS, GRID, INK, MUTED, empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.vce.tables.methods import EMPTY
 from cfeval.vce.tables.summary import SummaryRow
 
@@ -38,7 +38,7 @@ def draw(rows: Sequence[SummaryRow]) -> Figure:
     panels = _points(rows)
     if not panels:
         text = "No method has both TA and OTA." if rows else EMPTY
-        return said_instead(Figure(figsize=(5.8, 2.4), layout="constrained"), text)
+        return empty_figure(Figure(figsize=(5.8, 2.4), layout="constrained"), text)
     across = min(_ACROSS, len(panels))
     down = ceil(len(panels) / across)
     size = (max(across, 2) * _PANEL_INCHES + 0.4, down * (_PANEL_INCHES + 0.15) + _FRAME_INCHES)
@@ -81,7 +81,7 @@ def _title(panel: Panel, panels: Sequence[Panel]) -> str:
 
 
 def _frame(axes: Axes, title: str, kind: str, everywhere: Sequence[Point]) -> None:
-    bare(axes, "bottom", "left")
+    strip_spines(axes, "bottom", "left")
     axes.set(xlim=_LIMITS, ylim=_LIMITS, aspect="equal")
     share_ticks(axes, "x", "y")
     axes.tick_params(labelsize=7)

@@ -27,7 +27,7 @@ TINY = 1e-22
 
 
 @dataclass(frozen=True)
-class Moment:
+class StepState:
     """One step of a batch: its place in the schedule, x_t, the clean estimate and the denoiser's word on x_t."""
 
     schedule: Schedule
@@ -56,7 +56,7 @@ def needs_graph(parts: Parts) -> bool:
     return parts.guidance == "x0" or parts.distance == "denoiser"
 
 
-def guide(parts: Parts, networks: Networks, batch: Batch, moment: Moment, scale: float) -> Guided:
+def guide(parts: Parts, networks: Networks, batch: Batch, moment: StepState, scale: float) -> Guided:
     """The guidance of one step; its direction is None where there is none."""
     raw = _raw_gradients(parts, networks, batch, moment)
     if parts.norm == "none" and parts.guidance == "x0" and parts.distance == "denoiser":
@@ -72,7 +72,7 @@ def guide(parts: Parts, networks: Networks, batch: Batch, moment: Moment, scale:
     return Guided(total * _size(parts, moment.look), of_class)
 
 
-def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+def _raw_gradients(parts: Parts, networks: Networks, batch: Batch, moment: StepState) -> dict[str, Tensor]:
     """The gradient of each term where it is first taken; those that go through the denoiser are not yet pulled back."""
     found = {}
     models = networks.models
@@ -102,7 +102,7 @@ def _same_classifier(networks: Networks, batch: Batch) -> bool:
 
 
 def _of_class(
-    parts: Parts, networks: Networks, classifier: Classifier, targets: Tensor, batch: Batch, moment: Moment
+    parts: Parts, networks: Networks, classifier: Classifier, targets: Tensor, batch: Batch, moment: StepState
 ) -> Tensor:
     """The gradient of one classifier, where `guidance` takes it."""
     seen = {"noisy": moment.noisy, "clean": moment.clean}.get(parts.guidance, moment.look.x0)
@@ -114,11 +114,11 @@ def _of_class(
     return gradient * _chain(parts, moment) if parts.guidance == "clean" else gradient
 
 
-def _moved(count: int, seeds: tuple[int, ...], role: str, moment: Moment, images: Tensor) -> Tensor:
+def _moved(count: int, seeds: tuple[int, ...], role: str, moment: StepState, images: Tensor) -> Tensor:
     return copies(images, count, seeds, role, moment.attempt, moment.index)
 
 
-def _chain(parts: Parts, moment: Moment) -> float:
+def _chain(parts: Parts, moment: StepState) -> float:
     """∂clean/∂x_t as DiME takes it, 1/√ᾱ, or 1 (FastDiME)."""
     return float(moment.schedule.alphas_cumprod[moment.index]) ** -0.5 if parts.chain_rule else 1.0
 
@@ -134,7 +134,7 @@ def _pulled_back(parts: Parts, look: Look, raw: dict[str, Tensor]) -> dict[str, 
 
 
 def _projected(
-    parts: Parts, networks: Networks, batch: Batch, moment: Moment, found: dict[str, Tensor]
+    parts: Parts, networks: Networks, batch: Batch, moment: StepState, found: dict[str, Tensor]
 ) -> Tensor | None:
     """The class term: the classifier's gradient, its cone's, or what the denoiser's own classes agree with."""
     explained = found.get("explained")
@@ -147,7 +147,7 @@ def _projected(
     return explained
 
 
-def _implicit(networks: Networks, batch: Batch, moment: Moment) -> Tensor:
+def _implicit(networks: Networks, batch: Batch, moment: StepState) -> Tensor:
     """The gradient of log p(target | x_t) / p(source | x_t) that is implicit in a conditional denoiser, up to a factor.
 
     LDCE contrasts target with no label; a denoiser here need not know "no label", so the source stands in its place.

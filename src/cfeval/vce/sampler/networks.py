@@ -111,7 +111,7 @@ class Networks:
 
 
 @dataclass
-class Allowance:
+class BatchBudget:
     """How many images at once have fitted so far."""
 
     batch: int
@@ -154,7 +154,7 @@ class Task(Protocol):
 T = TypeVar("T", bound=Task)
 
 
-def finish(task: T, allowance: Allowance) -> list[T]:
+def finish(task: T, allowance: BatchBudget) -> list[T]:
     """Take a task to its end, in one piece or, where memory does not suffice, in several; they are in order."""
     pending, done = [task], []
     while pending:
@@ -172,7 +172,7 @@ def finish(task: T, allowance: Allowance) -> list[T]:
     return done
 
 
-def mapped(call: Callable[[int, int], Tensor], count: int, allowance: Allowance, what: str) -> Tensor:
+def mapped(call: Callable[[int, int], Tensor], count: int, allowance: BatchBudget, what: str) -> Tensor:
     """`call(start, end)` over 0 … count in batches, its results joined."""
     results: list[Tensor] = []
     start = 0

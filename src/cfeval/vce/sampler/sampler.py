@@ -13,9 +13,9 @@ from torch import Tensor
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Compute, Parts
 from cfeval.vce.sampler.batch import Batch, Classes, State, batch_of
-from cfeval.vce.sampler.guidance import Guided, Moment, guide, needs_graph
-from cfeval.vce.sampler.networks import Allowance, Models, Networks, finish, mapped
-from cfeval.vce.sampler.prediction import Look, blended, look, of_difference, of_gradient
+from cfeval.vce.sampler.guidance import Guided, StepState, guide, needs_graph
+from cfeval.vce.sampler.networks import BatchBudget, Models, Networks, finish, mapped
+from cfeval.vce.sampler.prediction import Look, blended, of_difference, of_gradient, predict_x0
 from cfeval.vce.sampler.schedule import Draws, Schedule, respaced, seeded
 
 
@@ -78,7 +78,7 @@ def counterfactuals(
     made, x0 = torch.empty_like(everything.original), torch.empty_like(everything.original)
     attempts = torch.zeros(everything.size, dtype=torch.long)
     waiting = torch.arange(everything.size)
-    allowance = Allowance(compute.batch)
+    allowance = BatchBudget(compute.batch)
     for attempt, scale in enumerate(parts.scales if parts.guidance != "none" else (0.0,)):
         attempts[waiting] = attempt
         for state, rows in _finished(sampler, everything, waiting, attempt, scale, allowance):
@@ -94,7 +94,7 @@ def counterfactuals(
 
 
 def _finished(
-    sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: Allowance
+    sampler: Sampler, everything: Batch, waiting: Tensor, attempt: int, scale: float, allowance: BatchBudget
 ) -> list[tuple[State, Tensor]]:
     """The end states of the images that wait, with the rows that each is about."""
     finished = []
@@ -108,7 +108,7 @@ def _finished(
     return finished
 
 
-def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: Allowance) -> Tensor:
+def _flipped(sampler: Sampler, batch: Batch, made: Tensor, allowance: BatchBudget) -> Tensor:
     classifier, prepared = sampler.networks.models.classifier, sampler.parts.prepared
     assert classifier is not None
     assert batch.targets is not None
@@ -150,7 +150,7 @@ class _Trajectory:
 
 
 def accepted(
-    images: Tensor, targets: Sequence[int] | Tensor, classifier: Classifier, prepared: bool, allowance: Allowance
+    images: Tensor, targets: Sequence[int] | Tensor, classifier: Classifier, prepared: bool, allowance: BatchBudget
 ) -> Tensor:
     """Whether the classifier puts each image into its target class, (N,), on the images' device.
 
@@ -188,7 +188,7 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
     parts = sampler.parts
     seen = _look(sampler, batch.labels, state.noisy, index, needs_graph(parts))
     clean = state.clean if state.inner is None else blended(state.inner, seen.x0, batch.original)
-    moment = Moment(sampler.schedule, index, attempt, state.noisy, clean, seen)
+    moment = StepState(sampler.schedule, index, attempt, state.noisy, clean, seen)
     guided = guide(parts, sampler.networks, batch, moment, scale)
     mean = seen.mean if guided.direction is None else seen.mean + seen.variance * guided.direction
     noisy = _sampled(sampler, batch, seen, mean, "step", attempt, index)
@@ -200,7 +200,7 @@ def step(sampler: Sampler, batch: Batch, state: State, index: int, attempt: int,
 
 
 def _look(sampler: Sampler, labels: Tensor | None, noisy: Tensor, index: int, graph: bool = False) -> Look:
-    return look(sampler.networks, sampler.schedule, noisy, index, labels, sampler.parts.clip_denoised, graph)
+    return predict_x0(sampler.networks, sampler.schedule, noisy, index, labels, sampler.parts.clip_denoised, graph)
 
 
 def _sampled(sampler: Sampler, batch: Batch, seen: Look, mean: Tensor, *purpose: str | int) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from cfeval.core.errors import ParamsError
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 
 
 @dataclass(frozen=True)
@@ -148,4 +148,4 @@ def seeded(seeds: Sequence[int], shape: Sequence[int], *purpose: str | int) -> T
 
 def generator(seed: int, *purpose: str | int) -> torch.Generator:
     """A generator on the CPU, so that every device gets the same numbers."""
-    return torch.Generator().manual_seed(derive(seed, *purpose))
+    return torch.Generator().manual_seed(derive_seed(seed, *purpose))

@@ -16,20 +16,20 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, ended
-from cfeval.core.sampling import derive
-from cfeval.core.shards import gallery
+from cfeval.core.records import Status, failure
+from cfeval.core.sampling import derive_seed
+from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import batched
 from cfeval.vce.files import SAMPLE, ClassifierSpec, Groups, ImagesFile, Repeats, npy, pixels_of
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.method import Compute, Method
-from cfeval.vce.records import Group, SourceImage, VceRecord
+from cfeval.vce.records import Group, SourceImage, VceCounterfactual
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from cfeval.vce.sampler.batch import Classes
-    from cfeval.vce.sampler.networks import Allowance, Models
+    from cfeval.vce.sampler.networks import BatchBudget, Models
 
 Pixels = npt.NDArray[np.uint8]
 STAGE = "counterfactuals"
@@ -50,9 +50,9 @@ class Wanted:
         target = "".join(letter if letter.isalnum() else "-" for letter in self.group.target)[:40].strip("-")
         return f"{self.image.id}-to-{target}-{self.repeat}"
 
-    def record(self, **fields: object) -> VceRecord:
+    def record(self, **fields: object) -> VceCounterfactual:
         """The record of what became of it."""
-        return VceRecord(
+        return VceCounterfactual(
             id=self.id,
             source_image=self.image.id,
             source=self.group.source,
@@ -67,7 +67,7 @@ class Wanted:
 class Made:
     """A counterfactual: its record, its picture where it has one, and the sampler's own values, (3, H, W)."""
 
-    record: VceRecord
+    record: VceCounterfactual
     pictures: Mapping[str, Picture]
     values: "Tensor | None" = None
 
@@ -89,7 +89,7 @@ def wanted(
         for group in groups:
             for repeat in range(repeats) if group.source == image.label else ():
                 drawn = (image.number,) if same_noise else (image.id, group.target)
-                yield Wanted(image, group, repeat, derive(seed, "noise", repeat, *drawn))
+                yield Wanted(image, group, repeat, derive_seed(seed, "noise", repeat, *drawn))
 
 
 def counterfactuals(
@@ -111,10 +111,10 @@ def counterfactuals(
     Raises:
         InputError: a class that the classifier does not have, an original of another size than the denoiser's.
     """
-    from cfeval.vce.sampler.networks import Allowance
+    from cfeval.vce.sampler.networks import BatchBudget
     from cfeval.vce.sampler.sampler import counterfactuals as sampled
 
-    allowance = Allowance(compute.batch)
+    allowance = BatchBudget(compute.batch)
     for some in batched(tasks, compute.batch):
         originals = to_images([pixels_of(task.image) for task in some]).to(models.denoiser.dtype)
         made = sampled(
@@ -161,7 +161,7 @@ def _index(name: str, classifier: Classifier) -> int:
 
 
 def _kept(
-    tasks: Sequence[Wanted], images: "Tensor", classifier: Classifier | None, method: Method, allowance: "Allowance"
+    tasks: Sequence[Wanted], images: "Tensor", classifier: Classifier | None, method: Method, allowance: "BatchBudget"
 ) -> list[bool]:
     """Which counterfactuals the rejection step keeps; all, where there is none."""
     from cfeval.vce.sampler.sampler import accepted
@@ -175,10 +175,10 @@ def _kept(
 def _made(task: Wanted, image: "Tensor", attempts: int, finite: bool, kept: bool) -> Made:
     if not finite:
         reason = "it diverged: values that are not finite"
-        return Made(task.record(attempts=attempts, **ended(Status.NO_IMAGE, STAGE, reason)), {})
+        return Made(task.record(attempts=attempts, **failure(Status.NO_IMAGE, STAGE, reason)), {})
     if not kept:
         reason = "the classifier sees another class than the target"
-        return Made(task.record(attempts=attempts, **ended(Status.REJECTED, STAGE, reason)), {})
+        return Made(task.record(attempts=attempts, **failure(Status.REJECTED, STAGE, reason)), {})
     picture = Picture.from_pixels(to_pixels(image))
     path = f"{task.id}.png"
     return Made(task.record(attempts=attempts, image=picture.ref(path)), {path: picture}, image)
@@ -227,7 +227,7 @@ def run(
     if precision:
         used = from_json(json.dumps(used.model_dump() | {"precision": precision}), Compute, "--precision")
     made = counterfactuals(tasks, pixels_of(images), models, how, used)
-    with gallery(out, archive=archive) as add:
+    with atomic_records_with_images(out, archive=archive) as add:
         for one in track(made, total, "counterfactuals"):
             sample = {f"{one.record.id}{SAMPLE}": npy(one.values)} if how.mode == "reference" and one.pictures else {}
             add(one.record, {**one.pictures, **sample})

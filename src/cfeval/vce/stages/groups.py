@@ -29,7 +29,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import whole_or_shards_of_all
 from cfeval.core.streams import batched
 from cfeval.inference.local.devices import memory_errors
@@ -101,7 +101,7 @@ def group_scores(
         group = Group(source=source, target=target, pair=pair)
         members = sorted(groups[source, pair, target], key=lambda one: (one.source_image, one.repeat))
         ok = [one for one in members if one.status == Status.OK]
-        drawn = derive(seed, group.source, group.target, "halves")
+        drawn = derive_seed(seed, group.source, group.target, "halves")
         figures: dict[str, float] = {}
         if ok:
             with memory_errors(f"scoring the group {group.source} → {group.target}", "set a smaller batch"):
@@ -227,7 +227,7 @@ def run(
 
     def targets(label: str) -> Iterable[Picture]:
         assert real is not None
-        return (found.picture for found in real.images([label], count, size, derive(seed, "targets")))
+        return (found.picture for found in real.images([label], count, size, derive_seed(seed, "targets")))
 
     distributions = Distributions(
         views_of(whole_or_shards_of_all(images, cut), whole_or_shards_of_all(counterfactuals, cut), reference),

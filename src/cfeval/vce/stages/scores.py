@@ -40,7 +40,7 @@ from cfeval.vce.predictions import (
     probabilities,
     said,
 )
-from cfeval.vce.records import VceRecord, VceScore
+from cfeval.vce.records import VceCounterfactual, VceScore
 
 DECIMALS = 6
 NORMS = {"d1": 1.0, "d1_5": 1.5, "d2": 2.0}
@@ -67,7 +67,7 @@ class Measures:
 
 
 def scores(
-    groups: Iterable[Iterable[VceRecord]], views: Views, measures: Measures, batch: int = 64
+    groups: Iterable[Iterable[VceCounterfactual]], views: Views, measures: Measures, batch: int = 64
 ) -> Iterator[VceScore]:
     """Score every counterfactual; what has none keeps its status and is not looked at.
 
@@ -92,8 +92,8 @@ def scores(
 
 
 def _parts(
-    groups: Iterable[Iterable[VceRecord]], views: Views, batch: int
-) -> Iterator[tuple[list[VceRecord], Extremes | None]]:
+    groups: Iterable[Iterable[VceCounterfactual]], views: Views, batch: int
+) -> Iterator[tuple[list[VceCounterfactual], Extremes | None]]:
     """Records in batches of one group each; for the reference evaluation with the group's extremes."""
     for group in groups:
         sound = (record for record in group if record.status == Status.OK) if views.reference else ()
@@ -101,7 +101,7 @@ def _parts(
         yield from ((some, extremes) for some in batched(group, batch))
 
 
-def _extremes(records: Iterable[VceRecord], views: Views, batch: int) -> Extremes | None:
+def _extremes(records: Iterable[VceCounterfactual], views: Views, batch: int) -> Extremes | None:
     """The extremes of all originals and of all counterfactuals; None of no counterfactuals."""
     limits = np.array([[(side.min(), side.max()) for side in views.pairs(some)] for some in batched(records, batch)])
     if not len(limits):
@@ -111,7 +111,11 @@ def _extremes(records: Iterable[VceRecord], views: Views, batch: int) -> Extreme
 
 
 def _scored(
-    records: Sequence[VceRecord], views: Views, measures: Measures, extremes: Extremes | None, before: dict[str, str]
+    records: Sequence[VceCounterfactual],
+    views: Views,
+    measures: Measures,
+    extremes: Extremes | None,
+    before: dict[str, str],
 ) -> Iterator[VceScore]:
     """The scores of sound counterfactuals; `before` keeps what the classifier said of the originals."""
     for record in records:
@@ -139,7 +143,11 @@ def _scored(
 
 
 def _ask_before(
-    records: Sequence[VceRecord], originals: Images, classifier: Classifier, prepared: bool, before: dict[str, str]
+    records: Sequence[VceCounterfactual],
+    originals: Images,
+    classifier: Classifier,
+    prepared: bool,
+    before: dict[str, str],
 ) -> None:
     """Note what the classifier says of the originals that it was not asked about yet."""
     places = {record.source_image: place for place, record in enumerate(records) if record.source_image not in before}
@@ -163,7 +171,7 @@ def _distances(
 
 
 def _others(
-    records: Sequence[VceRecord], originals: Images, made: Images, measures: Measures, views: Views
+    records: Sequence[VceCounterfactual], originals: Images, made: Images, measures: Measures, views: Views
 ) -> list[dict[str, float]]:
     """Similarities of embeddings, and COUT where the classifier knows the source class too."""
     seen = [nearest_bytes(images) for images in (originals, made)]
@@ -183,7 +191,7 @@ def _others(
 
 
 def _cout(
-    records: Sequence[VceRecord], originals: Images, made: Images, measures: Measures, prepared: bool
+    records: Sequence[VceCounterfactual], originals: Images, made: Images, measures: Measures, prepared: bool
 ) -> list[float]:
     classifier = measures.classifier
     places = np.array(
@@ -214,11 +222,11 @@ def _rounded(values: Floats) -> list[float]:
     return [round(float(value), DECIMALS) for value in values]
 
 
-def _common(record: VceRecord) -> dict[str, Any]:
+def _common(record: VceCounterfactual) -> dict[str, Any]:
     return {name: getattr(record, name) for name in COMMON}
 
 
-def _carried(record: VceRecord) -> VceScore:
+def _carried(record: VceCounterfactual) -> VceScore:
     return VceScore(**_common(record), status=record.status, stage=record.stage, reason=record.reason)
 
 
@@ -247,10 +255,10 @@ def run(
     write_jsonl(out, track(found, count_records(counterfactuals), "scores"))
 
 
-def _groups(counterfactuals: Path, reference: bool) -> Iterator[Iterable[VceRecord]]:
+def _groups(counterfactuals: Path, reference: bool) -> Iterator[Iterable[VceCounterfactual]]:
     """Those of a group together for the reference evaluation, which needs that; else all as they come."""
     if not reference:
-        yield read_jsonl(counterfactuals, VceRecord)
+        yield read_jsonl(counterfactuals, VceCounterfactual)
         return
-    grouped = Grouped([counterfactuals], VceRecord, lambda record: (record.source, record.target))
+    grouped = Grouped([counterfactuals], VceCounterfactual, lambda record: (record.source, record.target))
     yield from (grouped[key] for key in grouped)

@@ -6,7 +6,7 @@ As in the paper: the difference of the means over groups, and the difference of 
 
 from collections.abc import Iterator, Sequence
 
-from cfeval.report.tables import Figure, Sheet
+from cfeval.report.tables import Figure, RenderedTable
 from cfeval.stats.intervals import rounded
 from cfeval.vce.records import GroupScore, Pair
 from cfeval.vce.tables.group_scores import GroupMaterial, Setting, SettingNames, is_minimal, split
@@ -87,7 +87,7 @@ def difference_rows(material: GroupMaterial, method: str | None, pair: Pair, tab
     return found
 
 
-def difference_sheet(name: str, title: str, rows: Sequence[DifferenceRow], empty: str) -> Sheet:
+def difference_sheet(name: str, title: str, rows: Sequence[DifferenceRow], empty: str) -> RenderedTable:
     """Figures down, classifiers across, one block a setting."""
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     several = len({(row.image_set, row.denoiser) for row in rows}) > 1
@@ -95,10 +95,10 @@ def difference_sheet(name: str, title: str, rows: Sequence[DifferenceRow], empty
     headings = (*(("Image set", "Denoiser") if several else ()), "Metric", *(c + kinds[c] for c in classifiers))
     body = tuple(line if several else line[2:] for line in _lines(rows, classifiers))
     if not rows:
-        return Sheet(name, title, headings, body, (empty,))
+        return RenderedTable(name, title, headings, body, (empty,))
     notes = [f"Method: {rows[0].method}.", READING]
     notes += [PAPER_NOTE] if any(row.paper_mean is not None for row in rows) else []
-    return Sheet(name, title, headings, body, tuple(notes))
+    return RenderedTable(name, title, headings, body, tuple(notes))
 
 
 def _row(

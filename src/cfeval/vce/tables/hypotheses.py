@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from cfeval.report.tables import Figure, Sheet, Table, cell, ways
+from cfeval.report.tables import Figure, RenderedTable, Table, cell, interval_methods
 from cfeval.stats.intervals import rounded
-from cfeval.stats.means import AgainstBar, against_bar
+from cfeval.stats.means import AgainstBar, one_sample_test
 from cfeval.stats.paired import holm
 from cfeval.vce.tables.claims import Claim, claims
 from cfeval.vce.tables.evidence import Evidence
@@ -84,16 +84,16 @@ def rows(material: GroupMaterial) -> list[HypothesisRow]:
     return [row.model_copy(update={"overall": _overall(row, made)}) for row in made]
 
 
-def sheet(of: Sequence[HypothesisRow]) -> Sheet:
+def sheet(of: Sequence[HypothesisRow]) -> RenderedTable:
     """The table for readers."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
     headings = (*(("Image set", "Denoiser") if several else ()), *_HEADINGS)
     body = tuple((*((row.image_set, row.denoiser) if several else ()), *_cells(row)) for row in of)
     if not of:
-        return Sheet("vce_hypotheses", _TITLE, headings, body, (EMPTY,))
-    used = ways(*(row.ci for row in of))
+        return RenderedTable("vce_hypotheses", _TITLE, headings, body, (EMPTY,))
+    used = interval_methods(*(row.ci for row in of))
     notes = (f"Intervals: {used}." if used else "", _READING, f"Overall: {_summary(of)}.")
-    return Sheet("vce_hypotheses", _TITLE, headings, body, tuple(note for note in notes if note))
+    return RenderedTable("vce_hypotheses", _TITLE, headings, body, tuple(note for note in notes if note))
 
 
 class _Tested(NamedTuple):
@@ -148,7 +148,7 @@ def _against(claim: Claim, material: GroupMaterial) -> AgainstBar | None:
     units = [cell.unit for reading in claim.readings for cell in reading.values]
     if not values:
         return None
-    return against_bar(values, claim.bar, how.level, how.resamples, how.seed, units, claim.bounds)
+    return one_sample_test(values, claim.bar, how.level, how.resamples, how.seed, units, claim.bounds)
 
 
 def _judged(one: _Tested, p: float | None, level: float) -> HypothesisRow:

@@ -5,7 +5,7 @@ OTA is here the mean over all trained oracles but the classifier itself, worked 
 
 from collections.abc import Sequence
 
-from cfeval.report.tables import Sheet, Table
+from cfeval.report.tables import RenderedTable, Table
 from cfeval.stats.intervals import rounded
 from cfeval.vce.records import GroupScore
 from cfeval.vce.tables.group_scores import GroupMaterial, SettingNames, split
@@ -31,7 +31,7 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
     ]
 
 
-def sheet(of: Sequence[SummaryRow]) -> Sheet:
+def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
     """The table for readers: methods down, figures across, means over the trained classifiers that all share."""
     trained = _shared([row for row in of if row.kind != "random"])
     metrics = ordered({row.metric for row in trained})
@@ -40,7 +40,7 @@ def sheet(of: Sequence[SummaryRow]) -> Sheet:
     headings = (*(("Image set", "Denoiser") if several else ()), "Method", "Is", *map(label, metrics), "Scored")
     body = tuple((*(names if several else names[2:]), *_cells(trained, names, metrics)) for names in arms)
     explained = f"Explained: {', '.join(dict.fromkeys(row.classifier for row in trained))}."
-    return Sheet("vce_methods", _TITLE, headings, body, (explained, _READING) if of else (EMPTY,))
+    return RenderedTable("vce_methods", _TITLE, headings, body, (explained, _READING) if of else (EMPTY,))
 
 
 def _shared(of: Sequence[SummaryRow]) -> list[SummaryRow]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from cfeval.report.tables import Sheet, Table
+from cfeval.report.tables import RenderedTable, Table
 from cfeval.vce.config import Roles
 from cfeval.vce.records import Pair
 from cfeval.vce.tables.difference import DifferenceRow, difference_rows, difference_sheet
@@ -27,7 +27,7 @@ def _base(number: int, title: str, wanted: Callable[[str, Roles], bool]) -> Tabl
         roles = material.roles
         return summary_rows(material, roles.base, f"table{number}", lambda metric: wanted(metric, roles))
 
-    def sheet(of: Sequence[SummaryRow]) -> Sheet:
+    def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
         return summary_sheet(f"vce_table{number}", f"DBVCE, Table {number}: {title}", of, _NO_BASE)
 
     return Table(row=SummaryRow, rows=rows, sheet=sheet)
@@ -47,7 +47,7 @@ def _change(
     def rows(material: GroupMaterial) -> list[DifferenceRow]:
         return difference_rows(material, getattr(material.roles, role), pair, f"table{number}")
 
-    def sheet(of: Sequence[DifferenceRow]) -> Sheet:
+    def sheet(of: Sequence[DifferenceRow]) -> RenderedTable:
         named = f"DBVCE, Table {number}: {title}, change to Table 3"
         return difference_sheet(f"vce_table{number}", named, of, f"Empty: no groups of {groups} (vce.roles.{role}).")
 
@@ -69,7 +69,7 @@ def _unguided_rows(material: GroupMaterial) -> list[SummaryRow]:
     )
 
 
-def _unguided_sheet(of: Sequence[SummaryRow]) -> Sheet:
+def _unguided_sheet(of: Sequence[SummaryRow]) -> RenderedTable:
     found = summary_sheet("vce_unguided", "Without guidance: what noising and denoising alone do", of, _NO_UNGUIDED)
     return replace(found, notes=(_READING, *found.notes)) if of else found
 

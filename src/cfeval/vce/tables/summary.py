@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from statistics import fmean, pstdev, stdev
 
-from cfeval.report.tables import Figure, Sheet
+from cfeval.report.tables import Figure, RenderedTable
 from cfeval.stats.intervals import rounded
 from cfeval.vce.records import GroupScore
 from cfeval.vce.tables.group_scores import GroupMaterial, Setting, SettingNames, split
@@ -143,13 +143,13 @@ def summary_row(
     )
 
 
-def summary_sheet(name: str, title: str, rows: Sequence[SummaryRow], empty: str) -> Sheet:
+def summary_sheet(name: str, title: str, rows: Sequence[SummaryRow], empty: str) -> RenderedTable:
     """Figures down, classifiers across, one block a setting; the paper's cells in a line below, where it has any."""
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     several = len({(row.image_set, row.denoiser) for row in rows}) > 1
     headings = (*(("Image set", "Denoiser") if several else ()), "Metric", *map(headed(rows).__getitem__, classifiers))
     body = tuple(line if several else line[2:] for line in _lines(rows, classifiers))
-    return Sheet(name, title, headings, body, notes(rows) if rows else (empty,))
+    return RenderedTable(name, title, headings, body, notes(rows) if rows else (empty,))
 
 
 def headed(rows: Sequence[SummaryRow]) -> dict[str, str]:

@@ -13,11 +13,11 @@ from cfeval.core import plugin, registry
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.records import Status
 from cfeval.core.registry import Diagnostic
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
 from cfeval.cvqa.prompt_templates import FAMILIES, put
 from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, one_request, run_dialogues
 from cfeval.inference.prompts import fill, load_prompt
 
 OWN_NAME = "answer"
@@ -76,19 +76,19 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
-        self.side_by_side = together(model)
+        self.map_concurrently = together(model)
         self.options = options
 
     def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
         """Put every question to the model."""
         texts = [self.options.asked(request.question) for request in requests]
         pairs = zip(requests, texts, strict=True)
-        replies = hold(self.model, [one_request(_request(request, text)) for request, text in pairs])
+        replies = run_dialogues(self.model, [one_request(_request(request, text)) for request, text in pairs])
         return [_reply(text, reply) for text, reply in zip(texts, replies, strict=True)]
 
 
 def _request(request: AnswerRequest, text: str) -> ChatRequest:
-    return ChatRequest(request.item, (Turn("user", text, request.picture),), derive(request.seed, "answer"))
+    return ChatRequest(request.item, (ChatMessage("user", text, request.picture),), derive_seed(request.seed, "answer"))
 
 
 def _reply(text: str, reply: ChatReply) -> AnswerReply:

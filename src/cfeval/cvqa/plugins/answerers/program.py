@@ -12,7 +12,7 @@ from pydantic import Field
 
 from cfeval.core import plugin, registry
 from cfeval.core.records import Status
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest, Programmer, ProgramReply, ProgramRequest
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
@@ -53,7 +53,9 @@ class Program:
     def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
         """Answer every question by a program of its own."""
         language = self.options.language
-        wanted = [ProgramRequest(r.item, r.question, r.type, language, derive(r.seed, "program")) for r in requests]
+        wanted = [
+            ProgramRequest(r.item, r.question, r.type, language, derive_seed(r.seed, "program")) for r in requests
+        ]
         written = self.programmer.write(wanted)
         return [self._ran(request, program) for request, program in zip(requests, written, strict=True)]
 
@@ -62,7 +64,7 @@ class Program:
         if written.status != Status.OK:
             return replace(reply, status=written.status, reason=written.reason)
         height, width = request.picture.pixels.shape[:2]
-        view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive(request.seed, "vision"))
+        view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
         how = self.options
         try:
             run = run_program(

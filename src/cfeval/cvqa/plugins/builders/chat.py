@@ -11,8 +11,8 @@ from cfeval.cvqa.building.steps import Steps, StepsError, read_steps
 from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest, Wanted
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, hold
-from cfeval.inference.prompts import Form, Heard, ask, expected, question
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.prompts import ParsedReply, PromptTemplate, expected, generate_parsed, question
 
 
 def _unread(text: str) -> None:
@@ -20,8 +20,8 @@ def _unread(text: str) -> None:
     del text
 
 
-FORMS: dict[Wanted, Form[Steps]] = {
-    group: Form("build", group, ("question", "answer"), {}, _unread) for group in ("direct", "boolean")
+FORMS: dict[Wanted, PromptTemplate[Steps]] = {
+    group: PromptTemplate("build", group, ("question", "answer"), {}, _unread) for group in ("direct", "boolean")
 }
 """By group; without a schema: the paper's steps are lines of text."""
 
@@ -32,7 +32,7 @@ class Plugin(CvqaChatPlugin):
     Templates in an own folder: direct.md, direct_repair.md, boolean.md, boolean_repair.md.
     """
 
-    def forms(self, protocol: str = "") -> tuple[Form[Steps], ...]:
+    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Steps], ...]:
         """The question of each group."""
         del protocol
         return tuple(FORMS.values())
@@ -51,18 +51,20 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
-        self.side_by_side = together(model)
+        self.map_concurrently = together(model)
         self.asked = {group: question(options, form) for group, form in FORMS.items()}
 
     def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
         """Have a question built for every request."""
-        heard = hold(self.model, [self._dialogue(request) for request in requests])
+        heard = run_dialogues(self.model, [self._dialogue(request) for request in requests])
         return [_reply(request, one) for request, one in zip(requests, heard, strict=True)]
 
-    def _dialogue(self, request: BuildRequest) -> Dialogue[Heard[Steps]]:
+    def _dialogue(self, request: BuildRequest) -> Dialogue[ParsedReply[Steps]]:
         asked = self.asked[request.type]
         bound = replace(asked, form=replace(asked.form, read=partial(_read, request)))
-        return ask(bound, request.item, {"question": request.question, "answer": request.answer}, request.seed)
+        return generate_parsed(
+            bound, request.item, {"question": request.question, "answer": request.answer}, request.seed
+        )
 
 
 def _read(request: BuildRequest, text: str) -> Steps | None:
@@ -72,7 +74,7 @@ def _read(request: BuildRequest, text: str) -> Steps | None:
         return None
 
 
-def _reply(request: BuildRequest, heard: Heard[Steps]) -> BuildReply:
+def _reply(request: BuildRequest, heard: ParsedReply[Steps]) -> BuildReply:
     said = heard.value
     if said is not None:
         return BuildReply(said.step1, said.step2, said.question, said.answer, heard.raw, calls=heard.calls)

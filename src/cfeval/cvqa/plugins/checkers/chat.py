@@ -11,9 +11,9 @@ from cfeval.core import registry
 from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, hold
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
 from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
-from cfeval.inference.prompts import Form, Heard, Question, ask, question
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
 
 SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
 """A reply; the analysis comes first, so that the verdict follows from it."""
@@ -34,7 +34,7 @@ def read_verdict(text: str) -> Verdict | None:
 
 
 PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")
-FORM = Form("build", "check", PLACEHOLDERS, SCHEMA, read_verdict, seen=True)
+FORM = PromptTemplate("build", "check", PLACEHOLDERS, SCHEMA, read_verdict, seen=True)
 _REASON = 300
 """Characters that are kept of what was said before the verdict."""
 
@@ -42,7 +42,7 @@ _REASON = 300
 class Plugin(CvqaChatPlugin):
     """Which model, and how it is asked. Templates in an own folder: check.md, check_repair.md."""
 
-    def forms(self, protocol: str = "") -> tuple[Form[Verdict]]:
+    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Verdict]]:
         """What is asked, with the picture."""
         del protocol
         return (FORM,)
@@ -55,25 +55,25 @@ class Plugin(CvqaChatPlugin):
 class Chat:
     """Asks a chat model about every draft; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, asked: Question[Verdict]) -> None:
+    def __init__(self, model: ChatModel, asked: Prompt[Verdict]) -> None:
         self.model, self.asked = model, asked
-        self.side_by_side = together(model)
+        self.map_concurrently = together(model)
 
     def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
         """Have every draft looked at; a reply without a verdict is no review."""
-        return [_reply(heard) for heard in hold(self.model, [self._dialogue(request) for request in requests])]
+        return [_reply(heard) for heard in run_dialogues(self.model, [self._dialogue(request) for request in requests])]
 
-    def _dialogue(self, request: CheckRequest) -> Dialogue[Heard[Verdict]]:
+    def _dialogue(self, request: CheckRequest) -> Dialogue[ParsedReply[Verdict]]:
         values = {
             "question": request.original.question,
             "answer": request.original.answer,
             "new_question": request.counterfactual.question,
             "new_answer": request.counterfactual.answer,
         }
-        return ask(self.asked, request.item, values, request.seed, request.picture)
+        return generate_parsed(self.asked, request.item, values, request.seed, request.picture)
 
 
-def _reply(heard: Heard[Verdict]) -> CheckReply:
+def _reply(heard: ParsedReply[Verdict]) -> CheckReply:
     said = heard.value
     if said is None:
         return CheckReply(raw=heard.raw, status=heard.status, reason=heard.reason, calls=heard.calls)

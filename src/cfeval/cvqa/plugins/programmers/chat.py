@@ -19,10 +19,10 @@ from cfeval.core import plugin, registry
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic
-from cfeval.core.sampling import derive
+from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import Programmer, ProgramReply, ProgramRequest
 from cfeval.cvqa.records import Language
-from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest, Turn, hold, one_request
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, one_request, run_dialogues
 from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 FOLDER = "programs"
@@ -107,13 +107,13 @@ class Chat:
         wanted = dict.fromkeys(request.language for request in requests)
         templates = {language: self._options.prompt(language) for language in wanted}
         asked = [self._asked(request, templates[request.language]) for request in requests]
-        replies = hold(self._model, [one_request(request) for request in asked])
+        replies = run_dialogues(self._model, [one_request(request) for request in asked])
         return [_read(request, reply) for request, reply in zip(requests, replies, strict=True)]
 
     def _asked(self, request: ProgramRequest, template: str) -> ChatRequest:
         prompt = fill(template, question=request.question)
-        turn = Turn("user", TEMPLATES[self._options.template].replace("{prompt}", prompt))
-        seed = derive(request.seed, "program", request.language)
+        turn = ChatMessage("user", TEMPLATES[self._options.template].replace("{prompt}", prompt))
+        seed = derive_seed(request.seed, "program", request.language)
         return ChatRequest(request.item, (turn,), seed, max_tokens=self._options.max_tokens)
 
 

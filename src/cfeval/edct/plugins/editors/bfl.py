@@ -20,13 +20,13 @@ from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
-from cfeval.inference.concurrency import side_by_side
-from cfeval.inference.remote.client import Attempts
+from cfeval.inference.concurrency import map_concurrently
+from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, respond
 from cfeval.inference.remote.openai_api import cost_of
 from cfeval.inference.remote.providers import checked_base_url, endpoint, get
-from cfeval.inference.remote.request import Reply, Usage
+from cfeval.inference.remote.request import Response, Usage
 
 USES = Uses(seed=True)
 USD_PER_CREDIT = 0.01
@@ -95,7 +95,7 @@ class Bfl:
     """Edits by tasks."""
 
     needs_metadata = False
-    side_by_side = staticmethod(side_by_side)
+    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
@@ -113,7 +113,7 @@ class Bfl:
         if self.options.safety_tolerance is not None:
             fields["safety_tolerance"] = self.options.safety_tolerance
 
-        async def send(attempts: Attempts) -> Reply | Fault:
+        async def send(attempts: RetryLoop) -> Response | Fault:
             where = endpoint(self.options.base_url, self.options.key_env, "x-key")
             body = {**fields, "input_image": base64.b64encode(picture.png).decode()}
             task = await attempts.paid(lambda: self._submit(attempts, where, body), lambda made: made.usage)
@@ -121,7 +121,7 @@ class Bfl:
 
         return Planned({"model": self.options.model, **fields}, send, prompted.details)
 
-    async def _submit(self, attempts: Attempts, where: Endpoint, body: dict[str, Any]) -> Task | Fault:
+    async def _submit(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Task | Fault:
         url = f"{where.base_url}/v1/{self.options.model}"
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
@@ -134,7 +134,7 @@ class Bfl:
             return record("bad_body", Status.TRANSPORT_ERROR, reason, usage=usage, raw=content, final=False)
         return Task(str(content["polling_url"]), usage)
 
-    async def _outcome(self, attempts: Attempts, where: Endpoint, task: Task) -> Reply | Fault:
+    async def _outcome(self, attempts: RetryLoop, where: Endpoint, task: Task) -> Response | Fault:
         """Wait for the task and fetch its picture; a link that has expired is asked for once more."""
         for last in (False, True):
             result = await self._poll(attempts, where, task)
@@ -143,12 +143,12 @@ class Bfl:
                 return fault
             image = await attempts.free(partial(_fetch, attempts, fault))
             if not isinstance(image, Fault):
-                return Reply(model=self.options.model, image=image, usage=task.usage, raw=result)
+                return Response(model=self.options.model, image=image, usage=task.usage, raw=result)
             if last or image.kind != "expired":
                 return image
         raise AssertionError("the loop returns")
 
-    async def _poll(self, attempts: Attempts, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
+    async def _poll(self, attempts: RetryLoop, where: Endpoint, task: Task) -> dict[str, Any] | Fault:
         """Look at the task until its status is final or time is up."""
         while True:
             said = await attempts.free(lambda: _look(attempts, where, task.polling_url))
@@ -160,7 +160,7 @@ class Bfl:
             await asyncio.sleep(self.options.poll)
 
 
-async def _look(attempts: Attempts, where: Endpoint, url: str) -> dict[str, Any] | Fault:
+async def _look(attempts: RetryLoop, where: Endpoint, url: str) -> dict[str, Any] | Fault:
     """A task's state; a final one counts whatever HTTP status it came with."""
     response = await respond(attempts.client, where, "GET", url, attempts.seconds())
     if isinstance(response, Fault):
@@ -189,7 +189,7 @@ def _ending(said: Mapping[str, Any]) -> str | Fault:
     return sample
 
 
-async def _fetch(attempts: Attempts, link: str) -> bytes | Fault:
+async def _fetch(attempts: RetryLoop, link: str) -> bytes | Fault:
     """The picture behind a link; it lies elsewhere, so that no key goes along."""
     nobody = Endpoint(link)
     response = await respond(attempts.client, nobody, "GET", link, attempts.seconds())
@@ -202,7 +202,7 @@ async def _fetch(attempts: Attempts, link: str) -> bytes | Fault:
     fault = fault_of(nobody, response)
     if fault is not None:
         return fault
-    checked = await sound(Reply(image=response.body))
+    checked = await sound(Response(image=response.body))
     return checked if isinstance(checked, Fault) else response.body
 
 

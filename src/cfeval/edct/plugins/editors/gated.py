@@ -14,8 +14,8 @@ from cfeval.core import plugin, registry
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
-from cfeval.core.sampling import derive
-from cfeval.edct.interfaces import Editor, EditReply, EditRequest, Try, Verifier, VerifyRequest
+from cfeval.core.sampling import derive_seed
+from cfeval.edct.interfaces import EditAttempt, Editor, EditReply, EditRequest, Verifier, VerifyRequest
 from cfeval.inference.batching import together
 
 
@@ -50,7 +50,7 @@ class _Item:
     request: EditRequest
     seed: int
     reply: EditReply = field(default_factory=EditReply)
-    tries: list[Try] = field(default_factory=list)
+    tries: list[EditAttempt] = field(default_factory=list)
     calls: tuple[str, ...] = ()
     open: bool = True
     again: bool = True
@@ -64,7 +64,7 @@ class Gated:
 
     def __init__(self, editor: Editor, verifier: Verifier, options: Plugin) -> None:
         self.editor, self.verifier, self.options = editor, verifier, options
-        self.side_by_side = together(editor, verifier)
+        self.map_concurrently = together(editor, verifier)
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         """Edit every image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own."""
@@ -72,7 +72,7 @@ class Gated:
         for attempt in range(1 + self.options.retries):
             waiting = [item for item in items if item.open and item.again]
             for item in waiting if attempt else ():
-                item.seed = derive(item.request.seed, "retry", attempt)
+                item.seed = derive_seed(item.request.seed, "retry", attempt)
             if waiting:
                 self._attempt(waiting)
         return [_ended(item) for item in items]
@@ -85,7 +85,7 @@ class Gated:
         made = [(item, item.reply.picture) for item in items if item.open and item.reply.picture]
         found = self.verifier.verify([_check(*pair) for pair in made]) if made else []
         for (item, picture), verdict in zip(made, found, strict=True):
-            item.tries.append(Try(item.seed, picture, verdict))
+            item.tries.append(EditAttempt(item.seed, picture, verdict))
             accepted = self.options.unsure == "accept" if verdict.verified is None else verdict.verified
             item.open, item.again = not accepted, verdict.verified is not None
 
@@ -106,7 +106,7 @@ def _check(item: _Item, picture: Picture) -> VerifyRequest:
         negative=request.negative,
         concept=request.concept,
         before=request.before,
-        seed=derive(item.seed, "verify"),
+        seed=derive_seed(item.seed, "verify"),
         edit=request.edit,
     )
 

@@ -16,13 +16,13 @@ from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.masks import Mask, Masker, MaskOptions, mask_files, masker
 from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
-from cfeval.inference.concurrency import side_by_side
-from cfeval.inference.remote.client import Attempts
+from cfeval.inference.concurrency import map_concurrently
+from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import exchange
 from cfeval.inference.remote.openai_api import images_reply
 from cfeval.inference.remote.providers import PROVIDERS, about_model, checked_base_url, endpoint, only_further
-from cfeval.inference.remote.request import Reply
+from cfeval.inference.remote.request import Response
 
 OPENAI = PROVIDERS["openai"]
 
@@ -69,7 +69,7 @@ class OpenAIImage:
     """Edits by `images/edits`."""
 
     needs_metadata = False
-    side_by_side = staticmethod(side_by_side)
+    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin, mask_of: Masker | None) -> None:
         self.options, self.mask_of = options, mask_of
@@ -93,12 +93,12 @@ class OpenAIImage:
             named["mask"] = f"sha256:{Picture(hole).sha256}"
             details = {**details, **masked.details}
 
-        async def send(attempts: Attempts) -> Reply | Fault:
+        async def send(attempts: RetryLoop) -> Response | Fault:
             return await attempts.paid(lambda: self._once(attempts, form, files), lambda reply: reply.usage)
 
         return Planned(named, send, details)
 
-    async def _once(self, attempts: Attempts, form: dict[str, str], files: dict[str, Any]) -> Reply | Fault:
+    async def _once(self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any]) -> Response | Fault:
         where = endpoint(self.options.base_url, self.options.key_env)
         url = f"{where.base_url}/images/edits"
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)

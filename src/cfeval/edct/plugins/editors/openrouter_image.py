@@ -11,14 +11,14 @@ from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
-from cfeval.inference.concurrency import side_by_side
-from cfeval.inference.remote.client import Attempts
+from cfeval.inference.concurrency import map_concurrently
+from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import exchange
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import chat_reply
 from cfeval.inference.remote.providers import PROVIDERS, about_model, checked_base_url, endpoint, joined, only_further
-from cfeval.inference.remote.request import Reply
+from cfeval.inference.remote.request import Response
 
 OPENROUTER = PROVIDERS["openrouter"]
 USES = Uses()
@@ -66,7 +66,7 @@ class OpenRouterImage:
     """Edits by chat: picture and instruction in, picture out."""
 
     needs_metadata = False
-    side_by_side = staticmethod(side_by_side)
+    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
@@ -80,13 +80,13 @@ class OpenRouterImage:
         prompted = prompt_for(request, USES)
         fields = {"model": self.options.model, **joined(ASKED, self.options.extra)}
 
-        async def send(attempts: Attempts) -> Reply | Fault:
+        async def send(attempts: RetryLoop) -> Response | Fault:
             body = {**fields, "messages": _messages(prompted.prompt, data_url(picture))}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 
         return Planned({**fields, "prompt": prompted.prompt}, send, prompted.details)
 
-    async def _once(self, attempts: Attempts, body: dict[str, Any]) -> Reply | Fault:
+    async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
         where = endpoint(self.options.base_url, self.options.key_env)
         url = f"{where.base_url}/chat/completions"
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)

@@ -12,7 +12,7 @@ from cfeval.core import registry
 from cfeval.edct.interfaces import Judge
 from cfeval.edct.plugins.chat_judge import FORMS, SEEN, ChatJudge, Forms, JudgePlugin
 from cfeval.edct.protocols.rules import CONTROLS
-from cfeval.inference.prompts import Form
+from cfeval.inference.prompts import PromptTemplate
 
 
 class Plugin(JudgePlugin):
@@ -32,5 +32,5 @@ class Plugin(JudgePlugin):
         )
 
 
-def _blind(form: Form[Any]) -> Form[Any]:
+def _blind(form: PromptTemplate[Any]) -> PromptTemplate[Any]:
     return replace(form, opening=f"blind_{form.name}", placeholders=SEEN, seen=True)

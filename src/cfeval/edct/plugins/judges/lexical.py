@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from cfeval.core import plugin
-from cfeval.core.records import Bit
+from cfeval.core.records import Binary
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 
@@ -41,7 +41,7 @@ class Lexical:
         )
 
 
-def _changed(before: str, after: str) -> Bit:
+def _changed(before: str, after: str) -> Binary:
     return 1 if _words(before) != _words(after) else 0
 
 

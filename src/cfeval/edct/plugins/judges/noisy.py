@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import Field
 
 from cfeval.core import plugin, registry
-from cfeval.core.records import Bit, Status
-from cfeval.core.sampling import derive
+from cfeval.core.records import Binary, Status
+from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.inference.batching import together
@@ -44,7 +44,7 @@ class Noisy:
     def __init__(self, options: Plugin, judge: Judge) -> None:
         self.options = options
         self.wrapped = judge
-        self.side_by_side = together(judge)
+        self.map_concurrently = together(judge)
         self.needs_picture = judge.needs_picture
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
@@ -60,14 +60,14 @@ class Noisy:
         stated = _product(request.protocol, scores)
         return replace(reply, scores=scores, stated_ccs=stated, grade=None, grade_reason=reason)
 
-    def _flipped(self, request: JudgeRequest, name: str, bit: Bit) -> Bit:
+    def _flipped(self, request: JudgeRequest, name: str, bit: Binary) -> Binary:
         texts = (request.item, request.new_answer, request.new_explanation, *(one.positive for one in request.changes))
-        draw = derive(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31
+        draw = derive_seed(self.options.seed, request.seed, request.protocol, name, *texts) / 2**31
         kept = draw < (self.options.sensitivity if bit else self.options.specificity)
         return bit if kept else 0 if bit else 1
 
 
-def _product(protocol: str, scores: Mapping[str, Bit]) -> Bit | None:
+def _product(protocol: str, scores: Mapping[str, Binary]) -> Binary | None:
     if protocol in CONTROLS:
         return None
     return 1 if all(scores.values()) else 0

@@ -37,7 +37,7 @@ class Panel:
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         """BackendError where some are told of the edits and others are not."""
         self.judges = judges
-        self.side_by_side = together(*judges.values())
+        self.map_concurrently = together(*judges.values())
         self.needs_picture = any(judge.needs_picture for judge in judges.values())
         if not all(judge.needs_picture == self.needs_picture for judge in judges.values()):
             blind = ", ".join(name for name, judge in judges.items() if judge.needs_picture)

@@ -32,7 +32,7 @@ class Every:
 
     def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
         self.verifiers = verifiers
-        self.side_by_side = together(*verifiers.values())
+        self.map_concurrently = together(*verifiers.values())
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         """Have every edit checked by every verifier."""

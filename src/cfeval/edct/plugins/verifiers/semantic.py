@@ -15,9 +15,9 @@ from cfeval.core.images import Picture
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, hold
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
 from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
-from cfeval.inference.prompts import Form, Heard, Question, ask, question
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
 
 FOLDER = "verification"
 """Of the prompts."""
@@ -43,13 +43,13 @@ def read_sight(text: str) -> Sight | None:
     return last_verdict(text, Sight, "01")
 
 
-FORM = Form(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
+FORM = PromptTemplate(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
 
 
 class Plugin(prompts.ChatPlugin):
     """Which model, and how it is asked. Templates in an own folder: verify.md, verify_repair.md."""
 
-    def forms(self, protocol: str = "") -> tuple[Form[Sight]]:
+    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Sight]]:
         """What is asked; it is the same under every protocol."""
         del protocol
         return (FORM,)
@@ -62,19 +62,19 @@ class Plugin(prompts.ChatPlugin):
 class Semantic:
     """Asks a chat model about every edit; see `cfeval.inference.prompts`."""
 
-    def __init__(self, model: ChatModel, asked: Question[Sight]) -> None:
+    def __init__(self, model: ChatModel, asked: Prompt[Sight]) -> None:
         self.model, self.asked = model, asked
-        self.side_by_side = together(model)
+        self.map_concurrently = together(model)
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         """Have every edit looked at; where the model says nothing that can be read, there is no telling."""
-        return [_reply(heard) for heard in hold(self.model, [self._dialogue(request) for request in requests])]
+        return [_reply(heard) for heard in run_dialogues(self.model, [self._dialogue(request) for request in requests])]
 
-    def _dialogue(self, request: VerifyRequest) -> Dialogue[Heard[Sight]]:
+    def _dialogue(self, request: VerifyRequest) -> Dialogue[ParsedReply[Sight]]:
         negative = f"\nThis must not remain: {request.negative}" if request.negative else ""
         picture, first, second = beside(request.original, request.edited)
         values = {"first": first, "second": second, "instruction": request.positive + negative}
-        return ask(self.asked, request.item, values, request.seed, picture)
+        return generate_parsed(self.asked, request.item, values, request.seed, picture)
 
 
 def beside(original: Picture, edited: Picture) -> tuple[Picture, str, str]:
@@ -92,7 +92,7 @@ def _band(height: int, width: int, axis: int) -> tuple[int, int]:
     return (thick, width) if axis == 0 else (height, thick)
 
 
-def _reply(heard: Heard[Sight]) -> VerifyReply:
+def _reply(heard: ParsedReply[Sight]) -> VerifyReply:
     said = heard.value
     if said is None:
         return VerifyReply(None, f"{heard.status}: {heard.reason}", raw=heard.raw, calls=heard.calls)

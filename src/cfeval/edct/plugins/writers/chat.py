@@ -14,8 +14,8 @@ from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
 from cfeval.inference import prompts
 from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, hold
-from cfeval.inference.prompts import Form, Heard, Question, ask, question
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
 
 Edits = tuple[Edit, ...]
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
@@ -29,7 +29,7 @@ class Plugin(prompts.ChatPlugin):
 
     by_protocol: ClassVar[bool] = True
 
-    def forms(self, protocol: str = "") -> tuple[Form[Edits], ...]:
+    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Edits], ...]:
         """What is asked; nothing where nothing is written. The number of edits changes no template."""
         return (FORMS[protocol](1),) if protocol in FORMS else ()
 
@@ -44,7 +44,7 @@ class Chat:
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
         self.options = options
-        self.side_by_side = together(model)
+        self.map_concurrently = together(model)
         self._question = cache(lambda protocol, edits: question(options, FORMS[protocol](edits)))
 
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
@@ -56,7 +56,7 @@ class Chat:
         for request in requests:
             _check(request)
         dialogues = [_dialogue(request, self._question(request.protocol, request.edits)) for request in requests]
-        heard = hold(self.model, dialogues)
+        heard = run_dialogues(self.model, dialogues)
         return [WriteReply(one.value or (), one.raw, one.status, one.reason, one.calls) for one in heard]
 
 
@@ -68,17 +68,17 @@ def _check(request: WriteRequest) -> None:
         raise BackendError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
 
 
-def _dialogue(request: WriteRequest, asked: Question[Edits]) -> Dialogue[Heard[Edits]]:
+def _dialogue(request: WriteRequest, asked: Prompt[Edits]) -> Dialogue[ParsedReply[Edits]]:
     values = {
         "question": request.question,
         "original_answer": request.answer,
         "original_explanation": request.explanation,
         "edits": str(request.edits),
     }
-    return ask(asked, request.item, values, request.seed, request.picture)
+    return generate_parsed(asked, request.item, values, request.seed, request.picture)
 
 
-def _one(edits: int) -> Form[Edits]:
+def _one(edits: int) -> PromptTemplate[Edits]:
     """The protocol takes one concept, however many are allowed."""
     del edits
 
@@ -86,28 +86,28 @@ def _one(edits: int) -> Form[Edits]:
         one = edct_2025.read_instruction(text)
         return None if one is None else (Edit(getattr(one, "concept", ""), one.positive, one.negative),)
 
-    return Form(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
+    return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
 
 
-def _chain(edits: int) -> Form[Edits]:
+def _chain(edits: int) -> PromptTemplate[Edits]:
     def read(text: str) -> Edits | None:
         chain = edct_bench_2026.read_chain(text, edits)
         return tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits) if chain else None
 
     schema, limit = edct_bench_2026.write_schema(edits), edct_bench_2026.MAX_TOKENS
-    return Form(EDCT_BENCH_2026, "write", PLACEHOLDERS, schema, read, limit)
+    return PromptTemplate(EDCT_BENCH_2026, "write", PLACEHOLDERS, schema, read, limit)
 
 
-def _placebos(edits: int) -> Form[Edits]:
+def _placebos(edits: int) -> PromptTemplate[Edits]:
     def read(text: str) -> Edits | None:
         found = controls.read_placebos(text, edits)
         return tuple(Edit(**one.model_dump()) for one in found.edits) if found else None
 
     schema = controls.placebo_schema(edits)
-    return Form("controls", "placebo", PLACEHOLDERS, schema, read, seen=True)
+    return PromptTemplate("controls", "placebo", PLACEHOLDERS, schema, read, seen=True)
 
 
-FORMS: Mapping[str, Callable[[int], Form[Edits]]] = {
+FORMS: Mapping[str, Callable[[int], PromptTemplate[Edits]]] = {
     EDCT_2025: _one,
     EDCT_BENCH_2026: _chain,
     PLACEBO_EDIT: _placebos,

@@ -12,7 +12,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.csv_files import read_pairs
 from cfeval.core.errors import InputError
-from cfeval.core.images import middle
+from cfeval.core.images import center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
@@ -67,7 +67,7 @@ class Folder:
             labels,
             count,
             options.path,
-            lambda picture, path: middle(picture, size, options.share, path, options.enlarge),
+            lambda picture, path: center_crop(picture, size, options.share, path, options.enlarge),
             options.gray,
         )
 

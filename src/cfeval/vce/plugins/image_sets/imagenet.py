@@ -16,7 +16,7 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.csv_files import read_pairs
 from cfeval.core.errors import InputError
-from cfeval.core.images import KEEP, middle
+from cfeval.core.images import KEEP, center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
@@ -80,7 +80,7 @@ class ImageNet:
             labels,
             count,
             self.options.path,
-            lambda picture, path: middle(picture, size, KEEP, path, enlarge=True),
+            lambda picture, path: center_crop(picture, size, KEEP, path, enlarge=True),
             gray=True,
         )
 

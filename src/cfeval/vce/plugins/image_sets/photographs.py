@@ -18,7 +18,7 @@ import numpy as np
 
 from cfeval.core import plugin
 from cfeval.core.errors import BackendError
-from cfeval.core.images import Picture, middle
+from cfeval.core.images import Picture, center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
 from cfeval.vce.interfaces import ImageSet, LabelledImage
@@ -67,7 +67,7 @@ class Photographs:
             photograph = opened(_path(label), gray=True)
             for number in range(count):
                 view = _view(photograph, number, f"{seed} {label} {number}")
-                square = middle(view, size, 1.0, f"scikit-image's {PHOTOGRAPHS[label].file}")
+                square = center_crop(view, size, 1.0, f"scikit-image's {PHOTOGRAPHS[label].file}")
                 yield LabelledImage(f"{PHOTOGRAPHS[label].id}-{number:03d}", label, square)
 
 
