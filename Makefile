@@ -51,7 +51,7 @@ test: setup ## Fast tests.
 test-slow: setup ## What the fast tests check on few cases, on many.
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m slow tests $(APART)
 
-test-sealed: setup ## One arm of each kind, made anew: the bytes from which the sealed tables were made.
+test-sealed: setup ## One condition of each kind, made anew: the bytes from which the sealed tables were made.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed
 
 test-pipeline: setup ## Snakemake and DVC together: every way a wrong table could come about.

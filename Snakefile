@@ -1,6 +1,6 @@
 """The studies' workflow: params.yaml in, tables, figures and the report out.
 
-One target per phase (`edct_samples` … `edct_report`, `vce_images` …, `cvqa_questions` …), one per study (`edct`, the
+One target per phase (`edct_items` … `edct_report`, `vce_images` …, `cvqa_questions` …), one per study (`edct`, the
 default, `vce`, `cvqa`), and `all`. The default run trains nothing; the built-in models are trained by workflow/train.smk.
 """
 

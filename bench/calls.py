@@ -122,10 +122,10 @@ def _spread(played: Sequence[Fault]) -> list[str | None]:
     return [played[n // step].name if n % step == 0 and n // step < len(played) else None for n in range(CALLS)]
 
 
-def _ask(server: Remote, store: Path, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-    use(Calls(store=str(store), at_once=AT_ONCE, timeout=2, deadline=60))
+def _ask(server: Remote, cache: Path, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    use(Calls(cache=str(cache), max_connections=AT_ONCE, timeout=2, deadline=60))
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
-        replies: list[ChatReply] = registry.build("chat", spec(server.openrouter, "echo")).chat(requests)
+        replies: list[ChatReply] = registry.build("chat", spec(server.openrouter, "echo")).generate(requests)
     return replies
 
 

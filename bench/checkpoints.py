@@ -1,4 +1,4 @@
-"""Checkpoints with random weights, of published sizes and of small ones, as folders that the backends load.
+"""Checkpoints with random weights, of published sizes and of small ones, as folders that the plugins load.
 
 What makes the inputs (tokenizers, image processor) is that of the tests' tiny checkpoints: bytes for words. The
 networks are what the published configurations say; where each stands is written beside it.

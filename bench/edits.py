@@ -79,7 +79,10 @@ WORDS = (
 EDITS = (
     *WORDS,
     Edit(
-        "the caption of Table 1", f"{_CODE}/edct/tables/arms.py", "Table 1: faithfulness", "Table 1: the faithfulness"
+        "the caption of Table 1",
+        f"{_CODE}/edct/tables/conditions.py",
+        "Table 1: faithfulness",
+        "Table 1: the faithfulness",
     ),
     Edit("a color of the forest plot", f"{_CODE}/edct/figures/forest.py", "0.34, 1.55", "0.35, 1.55"),
     Edit("the report's page", f"{_CODE}/report/templates/report.css", "", "\nbody { margin: 0; }\n"),
@@ -98,7 +101,7 @@ EDITS = (
     ),
     Edit("the diffusion editor", f"{_CODE}/testbed/plugins/editors_diffusion.py", ":.4f}", ":.3f}"),
     Edit("the prompt that asks for a reason", f"{_CODE}/edct/prompts/conversation/explain.md", "", "Be brief.\n"),
-    Edit("the chat plug-in of test models", f"{_CODE}/testbed/plugins/chat_world.py", "mixture {item}", "of {item}"),
+    Edit("the chat plugin of test models", f"{_CODE}/testbed/plugins/chat_world.py", "mixture {item}", "of {item}"),
     Edit("the weights of the test models", "data/models/vlm.safetensors", "", "0"),
     Edit("the denoiser's weights", "data/models/cell-denoiser.safetensors", "", "0"),
     Edit("how C-VQA answers are compared", f"{_CODE}/cvqa/stages/scores.py", "if order and letter in", "if letter in"),

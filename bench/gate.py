@@ -21,7 +21,7 @@ from bench.timing import in_turn
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import VerifyRequest
 from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, compare
-from cfeval.edct.plugins.maskers.base import Found
+from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
 
 SIDE, REPEATS, AIM = 1024, 5, 1.5

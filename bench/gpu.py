@@ -44,7 +44,7 @@ class Place:
 
     @property
     def options(self) -> dict[str, str]:
-        """The options of a backend."""
+        """The options of a plugin."""
         return {"device": self.device, "dtype": str(self.dtype).removeprefix("torch.")}
 
 
@@ -69,9 +69,7 @@ def edit_tables(size: FluxSize, place: Place, batches: Sequence[int]) -> list[Ta
         path = checkpoints.flux(size, Path(folder), place.device, place.dtype)
         _release(place)
         painted = {"steps": size.steps, "min_pixels": size.pixels**2, "max_pixels": size.pixels**2}
-        editor: Any = registry.build(
-            "editors", {"backend": "diffusers", "model": str(path), **painted, **place.options}
-        )
+        editor: Any = registry.build("editors", {"plugin": "diffusers", "model": str(path), **painted, **place.options})
     pipe = editor.pipe
     request = EditRequest("one", picture(size.pixels), "Change the color of the circle to blue.", "", seed=1)
 
@@ -133,14 +131,14 @@ def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: in
     with tempfile.TemporaryDirectory() as folder:
         path = checkpoints.qwen(size, Path(folder), place.device, place.dtype)
         _release(place)
-        options = {"backend": "transformers", "model": str(path), "max_tokens": tokens, **place.options}
+        options = {"plugin": "transformers", "model": str(path), "max_tokens": tokens, **place.options}
         chat: Any = registry.build("chat", {**options, "batch": max(batches)})
     rows: list[list[str]] = []
     parts: list[list[str]] = []
     at = 0
     for batch in batches:
         requests = [_request(number, size.pixels) for number in range(batch)]
-        work = partial(chat.chat, requests)
+        work = partial(chat.generate, requests)
         probes, moved = _chat_probes(chat._loaded.model), _chat_bytes(chat, requests, tokens)
         counted = meter.watched(probes, place.device, work, count=True)
         if counted["reading"].calls > 1:

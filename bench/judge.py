@@ -27,7 +27,7 @@ from cfeval.inference.prompts import prompt_file
 ITEMS, LATENCY = 120, 0.5
 SENTENCE = "Be strict."
 COLUMNS = ("", "first run: calls", "first run, s", "prompt changed: calls sent", "then, s")
-SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval edct judge` alone"
+SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval edct verdicts` alone"
 PLAIN = Subject("AsyncOpenAI, its file of finished items removed by hand", "plain.py")
 PEERS = (
     PLAIN,
@@ -113,13 +113,13 @@ def params(server: Remote) -> dict[str, object]:
     """The small study of the tests, its models behind the server, its editor on this machine."""
     content = deepcopy(PARAMS)
     names = {"dataset": ["mine"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
-    content |= {"shards": 1, "calls": {"at_once": AT_ONCE}}
+    content |= {"shards": 1, "calls": {"max_connections": AT_ONCE}}
     content["edct"] |= {
         "edits": 1,
         "vlms": {"v": spec(server.openrouter, "vlm")},
-        "writers": {"w": {"backend": "chat", "model": spec(server.openrouter, "writer")}},
-        "editors": {"e": {"backend": "scripted"}},
-        "judges": {"j": {"backend": "chat", "model": spec(server.openrouter, "judge"), "prompts": "own"}},
+        "instruction_writers": {"w": {"plugin": "chat", "model": spec(server.openrouter, "writer")}},
+        "editors": {"e": {"plugin": "mock"}},
+        "judges": {"j": {"plugin": "chat", "model": spec(server.openrouter, "judge"), "prompts": "own"}},
         "tables": {"table1": [names], "table2": []},
         "known": {},
     }
@@ -156,13 +156,22 @@ def _named(calls: Mapping[str, int]) -> str:
 
 def _judge(study: Study) -> list[str]:
     edct = study.params()["edct"]
-    arm = "mine/v/w/edct-2025"
+    condition = "mine/v/w/edct-2025"
     files = {
-        "baseline": "results/edct/baseline/mine/v.jsonl",
-        "instructions": f"results/edct/instructions/{arm}.jsonl",
-        "counterfactuals": f"results/edct/counterfactuals/{arm}/e.jsonl",
-        "requery": f"results/edct/requery/{arm}/e.jsonl",
+        "baselines": "results/edct/baselines/mine/v.jsonl",
+        "instructions": f"results/edct/instructions/{condition}.jsonl",
+        "counterfactuals": f"results/edct/counterfactuals/{condition}/e.jsonl",
+        "requeries": f"results/edct/requeries/{condition}/e.jsonl",
         "out": "alone.jsonl",
     }
     given = [part for name, file in files.items() for part in (f"--{name}", file)]
-    return ["cfeval", "edct", "judge", *given, "--judge", json.dumps(edct["judges"]["j"]), "--seed", str(edct["seed"])]
+    return [
+        "cfeval",
+        "edct",
+        "verdicts",
+        *given,
+        "--judge",
+        json.dumps(edct["judges"]["j"]),
+        "--seed",
+        str(edct["seed"]),
+    ]

@@ -1,6 +1,6 @@
 """Local models: items per second, batched and one at a time
 
-The transformers backend with a Qwen2.5-VL of 26 million random weights (as many layers, heads and widths as
+The transformers plugin with a Qwen2.5-VL of 26 million random weights (as many layers, heads and widths as
 bench/checkpoints.py says) on one thread: sixteen items, an image and a question each of its own length, 16 tokens of
 reply; then two turns, as the main study asks: the answer, and with image and answer the reason. Seconds are CPU
 seconds, the least of two runs in turn. A reply may not depend on its batch: the last column counts those that do.
@@ -43,7 +43,7 @@ def tables() -> list[Table]:
 def measured(path: Path, size: QwenSize, batches: Sequence[int], items: int, tokens: int) -> Table:
     """The table of a checkpoint: a row for each number of turns and batch."""
     pictures = [_picture(number, size.pixels) for number in range(items)]
-    options = {"backend": "transformers", "model": str(path), "device": "cpu", "dtype": "float32"}
+    options = {"plugin": "transformers", "model": str(path), "device": "cpu", "dtype": "float32"}
     models = [registry.build("chat", {**options, "batch": batch, "max_tokens": tokens}) for batch in batches]
     rows = []
     for turns, name in ((1, "one turn"), (2, "two turns")):
@@ -55,7 +55,7 @@ def measured(path: Path, size: QwenSize, batches: Sequence[int], items: int, tok
             cells = [name, str(batch), f"{speed:.3g}", f"{speed / speeds[0]:.2f}", f"{other} of {items}"]
             rows.append(cells)
     columns = ("turns", "batch", "items/s", "times one at a time", "replies that differ from batch 1")
-    return Table("The transformers backend on a processor", columns, rows, [_versions()])
+    return Table("The transformers plugin on a processor", columns, rows, [_versions()])
 
 
 def _hold(model: ChatModel, pictures: Sequence[Picture], turns: int) -> Replies:

@@ -1,4 +1,4 @@
-"""What the parts of a model do while a backend works: calls, seconds, operations; and what a machine could do."""
+"""What the parts of a model do while a plugin works: calls, seconds, operations; and what a machine could do."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -109,7 +109,9 @@ def _lpips(folder: Path) -> list[Work]:
     for net in ("alex", "vgg"):
         path = folder / f"{net}.pth"
         torch.save(peers.trunk(net), path)
-        ours = registry.build("perceptual", {"backend": "lpips", "net": net, "weights": str(path), "device": "cpu"})
+        ours = registry.build(
+            "perceptual_metrics", {"plugin": "lpips", "net": net, "weights": str(path), "device": "cpu"}
+        )
         others = {
             "lpips": _peer(lambda net=net: peers.lpips_package(net), first, second),
             "torchmetrics": _peer(lambda net=net: peers.lpips_torchmetrics(net), first, second),
@@ -128,8 +130,8 @@ def _features(folder: Path) -> list[Work]:
     }
     works = []
     for width in (64, 2048):
-        spec = {"backend": "inception", "width": width, "weights": str(path), "device": "cpu"}
-        ours = registry.build("features", spec)
+        spec = {"plugin": "inception", "width": width, "weights": str(path), "device": "cpu"}
+        ours = registry.build("feature_extractors", spec)
         others = {
             "torchmetrics": _peer(lambda width=width: peers.inception_torchmetrics(width), images),
             "piq": _peer(lambda width=width: peers.inception_piq(width), images),

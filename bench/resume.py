@@ -19,7 +19,7 @@ from bench.table import Table
 ITEMS, LATENCY = 120, 0.5
 COLUMNS = ("", "sent before the kill", "of them in flight", "sent again", "results of an undisturbed run")
 NOTES = (
-    f"Aim: no more is sent again than was in flight, {AT_ONCE} at most. How each goes on: cfeval, its response store, "
+    f"Aim: no more is sent again than was in flight, {AT_ONCE} at most. How each goes on: cfeval, its response cache, "
     "which holds every call from the moment it is answered; AsyncOpenAI, the file of finished items; LangGraph, "
     "`ainvoke(None)` on the thread's checkpoint; inspect-ai, `eval_retry`, which recovers finished samples.",
 )

@@ -16,7 +16,7 @@ PLACE = Path(__file__).parent.parent / ".bench"
 """Where such studies lie; ignored by git."""
 TICK = 0.1
 """Seconds between two looks at the processes."""
-ARM = {"dataset": ["world"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
+CONDITION = {"dataset": ["world"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
 
 
 @dataclass
@@ -62,12 +62,12 @@ class Watched:
 
 
 def study(items: int, shards: int) -> Study:
-    """Lay out a study of one arm: drawn scenes, scripted models."""
+    """Lay out a study of one condition: drawn scenes, scripted models."""
     root = PLACE / f"{items}-items-{shards}-shards" / "study"
     shutil.rmtree(root.parent, ignore_errors=True)
     params = deepcopy(PARAMS) | {"shards": shards}
-    edct = params["edct"] | {"items": items, "datasets": {"world": {"backend": "world"}}, "known": {}}
-    params["edct"] = edct | {"tables": {"table1": [ARM]}}
+    edct = params["edct"] | {"items": items, "datasets": {"world": {"plugin": "world"}}, "known": {}}
+    params["edct"] = edct | {"tables": {"table1": [CONDITION]}}
     laid_out = lay_out(root, params)
     laid_out.run("dvc", "config", "--quiet", "core.analytics", "false")
     laid_out.commit("A study")

@@ -10,7 +10,18 @@ from bench.scripted_study import study
 from bench.table import Table
 
 ITEMS = 100_000
-VERBS = ("generate", "baseline", "instruct", "edit", "check", "requery", "judge", "score", "table", "report")
+VERBS = (
+    "items",
+    "baselines",
+    "instructions",
+    "counterfactuals",
+    "checks",
+    "requeries",
+    "verdicts",
+    "scores",
+    "table",
+    "report",
+)
 
 
 def tables() -> list[Table]:

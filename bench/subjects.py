@@ -58,13 +58,13 @@ TWO_TURNS = (
 def baseline(base_url: str, samples: Path, out: Path) -> list[str]:
     """The command of the two turns by cfeval."""
     vlm = json.dumps(spec(base_url, "vlm"))
-    stage = ("edct", "baseline", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
+    stage = ("edct", "baselines", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
     return [sys.executable, "-m", "cfeval.cli", *stage]
 
 
 def spec(base_url: str, name: str) -> dict[str, Any]:
     """A chat model behind a server, as cfeval is told of it."""
-    return {"backend": "openai", "model": name, "base_url": base_url, "seed": True}
+    return {"plugin": "openai", "model": name, "base_url": base_url, "seed": True}
 
 
 def environment(folder: Path) -> Mapping[str, str]:
@@ -73,7 +73,7 @@ def environment(folder: Path) -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(users)}
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    calls = Calls(store=str(folder / "calls.sqlite"), at_once=AT_ONCE).model_dump_json()
+    calls = Calls(cache=str(folder / "calls.sqlite"), max_connections=AT_ONCE).model_dump_json()
     return kept | {"HOME": str(home), "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", VARIABLE: calls}
 
 

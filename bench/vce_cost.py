@@ -29,7 +29,7 @@ from bench import vce_reference
 from bench.table import Table, machine
 from bench.timing import in_turn
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, CfevalError
+from cfeval.core.errors import CfevalError, PluginError
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.models import unet_architecture
 from cfeval.vce.plugins.denoisers import guided_diffusion
@@ -169,8 +169,8 @@ def _architecture(flags: dict[str, Any]) -> unet_architecture.Architecture:
 def _models(path: Path, flags: dict[str, Any], dtype: str, device: str) -> Models:
     """The networks, random weights all."""
     common = {"device": device, "dtype": dtype}
-    denoiser = registry.build("denoisers", {"backend": "guided_diffusion", "path": str(path), **flags, **common})
-    random = {"backend": "torchvision", "weights": "none", **common}
+    denoiser = registry.build("denoisers", {"plugin": "guided_diffusion", "path": str(path), **flags, **common})
+    random = {"plugin": "torchvision", "weights": "none", **common}
     explained = registry.build("classifiers", {**random, "model": "alexnet"})
     return Models(denoiser, explained, registry.build("classifiers", {**random, "model": "resnet50", "robust": True}))
 
@@ -216,7 +216,7 @@ LARGE_STEPS, PAPER_STEPS, PAPER_SECONDS = 4, 100, 1.9
 def _gpu(asked: argparse.Namespace, folder: Path) -> Table:
     """Images per second on a GPU: cone and x0-prediction, four steps timed and scaled to the papers' 100."""
     if not torch.cuda.is_available():
-        raise BackendError(
+        raise PluginError(
             "--gpu: torch finds no CUDA GPU here; run it where `nvidia-smi` lists one, or leave --gpu out"
         )
     flags: dict[str, Any] = {"image_size": 256}

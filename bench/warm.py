@@ -16,8 +16,8 @@ from cfeval.warm.start import _ONE_THREAD, start
 
 _COLD, _WARM = 2, 8
 """Runs of each command."""
-_VLM = '{"backend": "world", "persona": "grounded", "temperature": 0.5}'
-_ARM = '{"dataset": "world", "vlm": "g", "writer": "g", "protocol": "edct-2025", "editor": "d", "judge": "g"}'
+_VLM = '{"plugin": "world", "persona": "grounded", "temperature": 0.5}'
+_CONDITION = '{"dataset": "world", "vlm": "g", "writer": "g", "protocol": "edct-2025", "editor": "d", "judge": "g"}'
 _STUDY = "--protocol edct-2025 --seed 7"
 
 
@@ -41,7 +41,7 @@ def _cells(cold: tuple[float, float], warm: tuple[float, float]) -> list[str]:
 
 
 def _commands() -> dict[str, list[str]]:
-    """Every verb of an arm, in the order of the study."""
+    """Every verb of a condition, in the order of the study."""
     kinds = "samples baseline instructions counterfactuals requery checks verdicts".split()  # noqa: SIM905
     known = {kind: [f"--{kind}", f"{kind}.jsonl"] for kind in kinds}
 
@@ -51,18 +51,18 @@ def _commands() -> dict[str, list[str]]:
     study = _STUDY.split()
     all_four = "baseline instructions counterfactuals requery"
     return {
-        "generate": verb("", "--dataset", '{"backend": "world"}', "--items", "8", "--seed", "7", out="samples"),
-        "baseline": verb("samples", "--vlm", _VLM, "--seed", "7", out="baseline"),
-        "instruct": verb("samples baseline", "--writer", '{"backend": "grammar"}', *study, out="instructions"),
-        "edit": verb(
-            "samples instructions", "--editor", '{"backend": "diffusion", "steps": 4}', *study, out="counterfactuals"
+        "items": verb("", "--dataset", '{"plugin": "world"}', "--items", "8", "--seed", "7", out="samples"),
+        "baselines": verb("samples", "--vlm", _VLM, "--seed", "7", out="baselines"),
+        "instructions": verb("samples baseline", "--writer", '{"plugin": "grammar"}', *study, out="instructions"),
+        "counterfactuals": verb(
+            "samples instructions", "--editor", '{"plugin": "diffusion", "steps": 4}', *study, out="counterfactuals"
         ),
-        "check": verb(
-            "samples instructions counterfactuals", "--verifier", '{"backend": "reader"}', *study, out="checks"
+        "checks": verb(
+            "samples instructions counterfactuals", "--verifier", '{"plugin": "reader"}', *study, out="checks"
         ),
-        "requery": verb("samples counterfactuals", "--vlm", _VLM, "--seed", "7", out="requery"),
-        "judge": verb(all_four, "--judge", '{"backend": "grammar"}', *study, out="verdicts"),
-        "score": verb("samples baseline instructions checks verdicts", "--arm", _ARM, out="scores"),
+        "requeries": verb("samples counterfactuals", "--vlm", _VLM, "--seed", "7", out="requeries"),
+        "verdicts": verb(all_four, "--judge", '{"plugin": "grammar"}', *study, out="verdicts"),
+        "scores": verb("samples baseline instructions checks verdicts", "--condition", _CONDITION, out="scores"),
     }
 
 

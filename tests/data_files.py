@@ -18,7 +18,7 @@ CATEGORIES = {"one": "Vehicles and Transportation", "eight": "Plants and Animals
 
 
 def own_files(folder: Path, n: int = 6) -> dict[str, str]:
-    """Write a CSV of `n` own images; returns the options of the plug-in `files`."""
+    """Write a CSV of `n` own images; returns the options of the plugin `files`."""
     for number in range(n):
         Image.new("RGB", (8, 6), (number, 0, 0)).save(folder / f"{number}.png")
     rows = "".join(f"row-{number},{number}.png,What is {number}?,thing\n" for number in range(n))
@@ -27,8 +27,8 @@ def own_files(folder: Path, n: int = 6) -> dict[str, str]:
 
 
 def own_samples(folder: Path, n: int = 6) -> dict[str, str]:
-    """File `n` samples as an import would; returns the options of the plug-in `samples`."""
-    raws = [RawSample(f"s{number}", picture(number), "what?", answers=("a",), scoring="vqa") for number in range(n)]
+    """File `n` samples as an import would; returns the options of the plugin `samples`."""
+    raws = [RawSample(f"s{number}", picture(number), "what?", answers=("a",), scorer="vqa") for number in range(n)]
     file_samples(folder / "own.jsonl", raws)
     return {"path": str(folder / "own.jsonl")}
 
@@ -36,7 +36,7 @@ def own_samples(folder: Path, n: int = 6) -> dict[str, str]:
 def write_release(
     folder: Path, okvqa: bool = False, split: str = "val2014", n: int = 6, inside: str = ""
 ) -> dict[str, str]:
-    """Write a release of `n` questions, two an image; returns the options of the plug-in that reads it.
+    """Write a release of `n` questions, two an image; returns the options of the plugin that reads it.
 
     Args:
         inside: a folder inside the image folder that the images lie in.
@@ -89,7 +89,7 @@ CAR, VAN, BEHIND = "<c1,CAM_FRONT,100.0,450.5>", "<c2,CAM_FRONT,800.0,4.0>", "<c
 
 
 def write_drivelm(folder: Path, inside: str = "", **more: list[tuple[str, str]]) -> dict[str, str]:
-    """Write a release of DriveLM's layout with two key frames, three questions each; returns the plug-in's options.
+    """Write a release of DriveLM's layout with two key frames, three questions each; returns the plugin's options.
 
     Args:
         inside: a folder inside the image folder that CAM_FRONT lies in.
@@ -144,7 +144,7 @@ def spatial_rows(n: int = 6) -> list[dict[str, str]]:
 
 
 def write_threedsrbench(folder: Path, rows: list[dict[str, str]] | None = None) -> dict[str, str]:
-    """Write a table in 3DSRBench's layout; returns the options of the plug-in."""
+    """Write a table in 3DSRBench's layout; returns the options of the plugin."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = spatial_rows() if rows is None else rows
     with (folder / "3dsrbench.tsv").open("w", newline="") as stream:

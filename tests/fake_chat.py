@@ -15,7 +15,7 @@ class FakeChat:
         self.say = say or self._by_turn
         self.seen: list[ChatRequest] = []
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Reply to every request."""
         self.seen += requests
         return [self.say(request) for request in requests]

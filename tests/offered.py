@@ -1,4 +1,4 @@
-"""The module of a plug-in, as its entry point names it."""
+"""The module of a plugin, as its entry point names it."""
 
 from importlib import import_module
 from importlib.metadata import entry_points

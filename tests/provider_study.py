@@ -13,21 +13,21 @@ BLOCK = {"dataset": ["d"], "vlm": ["m"], "writer": ["w"], "editor": ["e"], "judg
 
 def target(base_url: str, **more: Any) -> dict[str, Any]:
     """A chat model behind a provider."""
-    return {"backend": "openai", "model": "gpt-4o", "base_url": base_url, "key_env": KEY_ENV, **more}
+    return {"plugin": "openai", "model": "gpt-4o", "base_url": base_url, "key_env": KEY_ENV, **more}
 
 
 def params(tmp_path: Path, base_url: str, vlm: dict[str, Any] | None = None, **calls: Any) -> dict[str, Any]:
-    """Parameters of a study with that target; all else is scripted. The store lies in `tmp_path`."""
+    """Parameters of a study with that target; all else is scripted. The cache lies in `tmp_path`."""
     return {
-        "calls": {"store": str(tmp_path / "calls.sqlite"), "attempts": 1, **calls},
+        "calls": {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1, **calls},
         "edct": {
             "items": 3,
             "seed": 1,
-            "datasets": {"d": {"backend": "world"}},
+            "datasets": {"d": {"plugin": "world"}},
             "vlms": {"m": target(base_url, **(vlm or {}))},
-            "writers": {"w": {"backend": "scripted"}},
-            "editors": {"e": {"backend": "scripted"}},
-            "judges": {"j": {"backend": "scripted"}},
+            "instruction_writers": {"w": {"plugin": "mock"}},
+            "editors": {"e": {"plugin": "mock"}},
+            "judges": {"j": {"plugin": "mock"}},
             "verifiers": {},
             "tables": {"table1": [BLOCK]},
         },

@@ -18,10 +18,10 @@ from cfeval.jobs import jobs
 from tests.conftest import Run
 
 PROJECT = Path(__file__).resolve().parents[1]
-WORLD = {"backend": "world"}
-GATED = {"backend": "gated", "editor": {"backend": "flawed", "fault": "any", "share": 0.6}}
-GATED |= {"verifier": {"backend": "localised", "mask": {"backend": "scene"}}}
-ARM = {"dataset": ["world"], "vlm": ["grounded"], "writer": ["grammar"], "editor": ["gated"], "judge": ["reader"]}
+WORLD = {"plugin": "world"}
+GATED = {"plugin": "gated", "editor": {"plugin": "flawed", "fault": "any", "share": 0.6}}
+GATED |= {"verifier": {"plugin": "localised", "mask": {"plugin": "scene"}}}
+CONDITION = {"dataset": ["world"], "vlm": ["grounded"], "writer": ["grammar"], "editor": ["gated"], "judge": ["reader"]}
 WILSON = {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0}
 METHOD = {"preset": "dbvce", "respacing": "4", "scales": [0.6], "mode": "reference"}
 PARAMS: dict[str, Any] = {
@@ -33,11 +33,11 @@ PARAMS: dict[str, Any] = {
         "prompts": "",
         "datasets": {"world": WORLD},
         "vlms": {"grounded": WORLD | {"persona": "grounded"}},
-        "writers": {"grammar": {"backend": "grammar"}},
+        "instruction_writers": {"grammar": {"plugin": "grammar"}},
         "editors": {"gated": GATED},
-        "judges": {"reader": {"backend": "reader"}},
-        "verifiers": {"world": {"backend": "localised", "mask": {"backend": "scene"}}},
-        "tables": {"table1": [ARM], "bench": [ARM], "controls": [ARM]},
+        "judges": {"reader": {"plugin": "reader"}},
+        "verifiers": {"world": {"plugin": "localised", "mask": {"plugin": "scene"}}},
+        "tables": {"table1": [CONDITION], "bench": [CONDITION], "controls": [CONDITION]},
         "known": {},
         "judge_error": [],
         "interval": WILSON,
@@ -57,32 +57,34 @@ PARAMS: dict[str, Any] = {
             {"source": "red circle", "ideal": "red square"},
             {"source": "blue square", "ideal": "blue cross"},
         ],
-        "arms": [{"image_set": ["world"], "denoiser": ["world"], "classifier": ["standard"], "method": ["base"]}],
+        "conditions": [{"image_set": ["world"], "denoiser": ["world"], "classifier": ["standard"], "method": ["base"]}],
         "roles": {"base": "base", "robust": ["robust"]},
     },
     "cvqa": {
         "seed": 5,
         "sets": {"world": WORLD | {"items": 8}},
-        "answerers": {"world": {"backend": "chat", "model": WORLD}},
+        "solvers": {"world": {"plugin": "chat", "model": WORLD}},
         "sources": {"world": WORLD | {"kinds": ["count", "presence"]}},
-        "builders": {"grammar": {"backend": "grammar"}},
-        "checkers": {"scene": {"backend": "scene"}},
-        "builds": {"built": {"source": "world", "items": 8, "builder": "grammar", "checker": "scene"}},
-        "arms": [{"set": ["world", "built"], "answerer": ["world"]}],
+        "question_generators": {"grammar": {"plugin": "grammar"}},
+        "question_validators": {"scene": {"plugin": "scene"}},
+        "builds": {
+            "built": {"source": "world", "items": 8, "question_generator": "grammar", "question_validator": "scene"}
+        },
+        "conditions": [{"set": ["world", "built"], "solver": ["world"]}],
         "genders": "",
         "interval": WILSON,
     },
 }
 PICTURED = {
-    "edct": {"generate", "edit", "check"},
-    "vce": {"images", "explain"},
-    "cvqa": {"questions", "draft", "assemble"},
+    "edct": {"items", "counterfactuals", "checks"},
+    "vce": {"images", "counterfactuals"},
+    "cvqa": {"questions", "drafts", "builds"},
 }
 """The stages that write pictures."""
 LOOKING = {
-    "edct": {"baseline", "instruct", "edit", "check", "requery", "judge", "report"},
-    "vce": {"explain", "score", "group", "sheet"},
-    "cvqa": {"review", "assemble", "answer"},
+    "edct": {"baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "report"},
+    "vce": {"counterfactuals", "scores", "group-scores", "contact-sheet"},
+    "cvqa": {"reviews", "builds", "answers"},
 }
 """The stages that look at pictures of earlier ones."""
 
@@ -161,8 +163,8 @@ def test_the_pictures_are_equal(made: dict[str, Path]) -> None:
 def test_the_report_needs_no_other_file(made: dict[str, Path]) -> None:
     page = (made["archive"] / "results/edct/report/index.html").read_text()
     assert page.count("data:image/png;base64,") > 10
-    assert "../samples" not in page
-    assert "../samples" in (made["folder"] / "results/edct/report/index.html").read_text()
+    assert "../items" not in page
+    assert "../items" in (made["folder"] / "results/edct/report/index.html").read_text()
 
 
 def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_path: Path) -> None:
@@ -187,7 +189,7 @@ def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_pat
 
 def test_a_picture_that_no_line_names_is_told(made: dict[str, Path], cfeval: Run) -> None:
     results = made["archive"] / "results/edct"
-    file = next((results / "samples").rglob("000.jsonl"))
+    file = next((results / "items").rglob("000.jsonl"))
     lines = file.read_text().splitlines(keepends=True)
     try:
         file.write_text("".join(lines[1:]))
@@ -201,8 +203,8 @@ def test_own_samples_in_an_archive_are_a_data_set(tmp_path: Path, cfeval: Run, p
     (tmp_path / "mine.csv").write_text(f"image,question\n{photo},What is it?\n")
     filed = tmp_path / "filed.jsonl"
     assert cfeval("edct", "import", tmp_path / "mine.csv", "--out", filed, "--archive")[0] == 0
-    told = json.dumps({"backend": "samples", "path": str(filed)})
+    told = json.dumps({"plugin": "samples", "path": str(filed)})
     given = ["--dataset", told, "--items", 1, "--seed", 1, "--out", tmp_path / "taken.jsonl"]
-    assert cfeval("edct", "generate", *given)[0] == 0
+    assert cfeval("edct", "items", *given)[0] == 0
     assert (tmp_path / "taken.jsonl").read_text() == filed.read_text()
     assert not (tmp_path / "filed").exists()

@@ -61,7 +61,7 @@ def test_a_reply_is_read_once_and_written_token_by_token(chats: list[dict[str, l
 
 def test_the_bytes_of_a_token_are_the_weights_and_what_was_kept_of_all_before(tmp_path: Path) -> None:
     path = checkpoints.qwen(QWEN_TINY, tmp_path)
-    chat = registry.build("chat", {"backend": "transformers", "model": str(path), "device": "cpu"})
+    chat = registry.build("chat", {"plugin": "transformers", "model": str(path), "device": "cpu"})
     requests = [gpu._request(number, 56) for number in range(2)]
     found = gpu._chat_bytes(chat, requests, tokens=3)
     prompt = chat._conversations.encode(requests)["input_ids"].shape[1]

@@ -21,7 +21,7 @@ def test_what_the_small_model_says_can_be_read(tmp_path: Path) -> None:
     from cfeval.core import registry
 
     path = checkpoints.qwen(checkpoints.QWEN_TINY, tmp_path)
-    spec = {"backend": "transformers", "model": str(path), "device": "cpu", "max_tokens": 8}
+    spec = {"plugin": "transformers", "model": str(path), "device": "cpu", "max_tokens": 8}
     pictures = [local._picture(number, 56) for number in range(3)]
     replies = local._hold(registry.build("chat", spec), pictures, 1)
     assert all(len(text) > 3 for (text,) in replies)

@@ -32,8 +32,8 @@ def samples(cfeval: Run, photo: Path, tmp_path: Path) -> Path:
 
 
 def ask(samples: Path, out: Path, vlm: object = None) -> list[object]:
-    spec = vlm if isinstance(vlm, str) else json.dumps(vlm or {"backend": "scripted"})
-    return ["edct", "baseline", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
+    spec = vlm if isinstance(vlm, str) else json.dumps(vlm or {"plugin": "mock"})
+    return ["edct", "baselines", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -62,7 +62,7 @@ def test_version_is_told(cfeval: Run) -> None:
     assert cfeval("--version")[1].startswith("cfeval 0.")
 
 
-@pytest.mark.parametrize("arguments", [["edct", "bseline"], ["edct", "baseline"], ["edct", "baseline", "--sed", "1"]])
+@pytest.mark.parametrize("arguments", [["edct", "bseline"], ["edct", "baselines"], ["edct", "baselines", "--sed", "1"]])
 def test_a_wrong_command_ends_with_status_2(cfeval: Run, arguments: list[str]) -> None:
     assert cfeval(*arguments)[0] == 2
 
@@ -71,14 +71,14 @@ def test_a_wrong_command_ends_with_status_2(cfeval: Run, arguments: list[str]) -
     ("vlm", "complaint"),
     [
         ("{", "--vlm: not JSON"),
-        ("[]", "--vlm: a backend is JSON such as"),
-        ({"backend": "scriptd"}, "unknown chat backend 'scriptd'; did you mean 'scripted'?"),
-        ({"backend": "scripted", "reply": 1}, "unknown option 'reply' of 'scripted'; did you mean 'replies'?"),
-        ({"backend": "scripted", "replies": 3}, "option 'replies' of 'scripted'"),
-        ({"backend": "../x"}, "unknown chat backend '../x'"),
+        ("[]", "--vlm: a plugin is JSON such as"),
+        ({"plugin": "mok"}, "unknown chat plugin 'mok'; did you mean 'mock'?"),
+        ({"plugin": "mock", "reply": 1}, "unknown option 'reply' of 'mock'; did you mean 'replies'?"),
+        ({"plugin": "mock", "replies": 3}, "option 'replies' of 'mock'"),
+        ({"plugin": "../x"}, "unknown chat plugin '../x'"),
     ],
 )
-def test_a_wrong_backend_is_one_line(cfeval: Run, samples: Path, tmp_path: Path, vlm: object, complaint: str) -> None:
+def test_a_wrong_plugin_is_one_line(cfeval: Run, samples: Path, tmp_path: Path, vlm: object, complaint: str) -> None:
     status, _, err = cfeval(*ask(samples, tmp_path / "out" / "b.jsonl", vlm))
     assert status == 2
     assert complaint in err
@@ -87,7 +87,7 @@ def test_a_wrong_backend_is_one_line(cfeval: Run, samples: Path, tmp_path: Path,
 
 
 def test_a_disk_limit_is_one_line_and_leaves_nothing(samples: Path, tmp_path: Path) -> None:
-    vlm = {"backend": "scripted", "replies": ["x" * 5000]}
+    vlm = {"plugin": "mock", "replies": ["x" * 5000]}
     command = [sys.executable, "-c", LIMITED, *map(str, ask(samples, tmp_path / "out" / "b.jsonl", vlm))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -122,7 +122,7 @@ def test_a_crash_keeps_the_old_result(cfeval: Run, samples: Path, tmp_path: Path
     out = tmp_path / "b.jsonl"
     cfeval(*ask(samples, out))
     before = out.read_bytes()
-    status, _, err = cfeval(*ask(samples, out, {"backend": "scripted", "crash_on": ["000001"]}))
+    status, _, err = cfeval(*ask(samples, out, {"plugin": "mock", "crash_on": ["000001"]}))
     assert status == 2
-    assert "scripted crash on item '000001'" in err
+    assert "mock crash on item '000001'" in err
     assert out.read_bytes() == before

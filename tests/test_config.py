@@ -20,9 +20,9 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.jsonl import read_csv
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.edct.config import FAMILIES
-from cfeval.edct.records import Arm
-from cfeval.edct.tables import arms as edct_table1
-from cfeval.edct.tables import arms as edct_table2
+from cfeval.edct.records import Condition
+from cfeval.edct.tables import conditions as edct_table1
+from cfeval.edct.tables import conditions as edct_table2
 from cfeval.edct.tables.scores import Published, TableData
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import PaperName, Vce
@@ -34,14 +34,14 @@ ROOT = Path(__file__).parents[1]
 PAPER = ROOT / "data" / "reference" / "edct-2025.csv"
 
 BLOCK = {"dataset": ["d"], "vlm": ["m", "n"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
-SCRIPTED = {"backend": "scripted"}
+SCRIPTED = {"plugin": "mock"}
 GOOD: dict[str, Any] = {
     "edct": {
         "items": 4,
         "seed": 1,
-        "datasets": {"d": {"backend": "world"}},
+        "datasets": {"d": {"plugin": "world"}},
         "vlms": {"m": SCRIPTED, "n": SCRIPTED},
-        "writers": {"w": SCRIPTED},
+        "instruction_writers": {"w": SCRIPTED},
         "editors": {"e": SCRIPTED},
         "judges": {"j": SCRIPTED},
         "verifiers": {},
@@ -61,9 +61,9 @@ def changed(path: str, value: object) -> dict[str, Any]:
     return content
 
 
-def test_arms_are_the_cross_product_each_once_in_the_order_of_the_tables() -> None:
-    arms = parse(GOOD).edct.arms()
-    assert [(arm.vlm, arm.judge) for arm in arms] == [("m", "j"), ("n", "j")]
+def test_conditions_are_the_cross_product_each_once_in_the_order_of_the_tables() -> None:
+    conditions = parse(GOOD).edct.conditions()
+    assert [(condition.vlm, condition.judge) for condition in conditions] == [("m", "j"), ("n", "j")]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_schema_describes_every_key() -> None:
 
 
 def test_the_shipped_parameters_are_sound() -> None:
-    assert load(ROOT / "params.yaml").edct.arms()
+    assert load(ROOT / "params.yaml").edct.conditions()
 
 
 OVERLAYS = sorted(path.stem for path in (ROOT / "workflow" / "params").glob("*.yaml"))
@@ -138,11 +138,11 @@ def overlaid(name: str) -> Params:
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_every_overlay_is_sound_over_the_shipped_parameters(name: str) -> None:
     params = overlaid(name)
-    assert params.edct.arms()
+    assert params.edct.conditions()
     for study, families in ((params.edct, FAMILIES), (params.vce, VCE_FAMILIES), (params.cvqa, CVQA_FAMILIES)):
         for section, family in families.items():
             for spec in getattr(study, section).values():
-                registry.check(family, spec.plugin(), f"{name}: {section}")
+                registry.check(family, spec.plugin_options(), f"{name}: {section}")
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
@@ -152,14 +152,14 @@ def test_the_command_of_an_overlay_names_the_files_it_needs(name: str) -> None:
     assert re.search(rf"snakemake --cores 2 --configfile\s+(# )?{files}( -- (vce|cvqa))?$", text, re.MULTILINE)
 
 
-def with_paper(arms: Sequence[Arm]) -> TableData:
-    """An item of each arm, and the paper's figures."""
-    return made_of([score(arm, "a") for arm in arms], published=read_csv(PAPER, Published))
+def with_paper(conditions: Sequence[Condition]) -> TableData:
+    """An item of each condition, and the paper's figures."""
+    return made_of([score(condition, "a") for condition in conditions], published=read_csv(PAPER, Published))
 
 
-def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
+def test_the_overlay_of_table_1_has_the_papers_conditions_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table1").edct
-    rows = edct_table1.TABLE1.rows(edct.arms(), with_paper(edct.arms()))
+    rows = edct_table1.TABLE1.rows(edct.conditions(), with_paper(edct.conditions()))
     assert {row.vlm: (row.paper_pcs, row.paper_ncc, row.paper_ccs) for row in rows} == {
         "llama-3.2-vision-11b": (0.599, 0.503, 0.435),
         "pixtral-12b": (0.605, 0.622, 0.504),
@@ -170,24 +170,24 @@ def test_the_overlay_of_table_1_has_the_papers_arms_and_its_figures_stand_beside
     assert (edct.items, edct.tables.table2) == (120, ())
 
 
-def test_the_overlay_of_table_2_has_the_papers_arms_and_its_figures_stand_beside_them() -> None:
+def test_the_overlay_of_table_2_has_the_papers_conditions_and_its_figures_stand_beside_them() -> None:
     edct = overlaid("paper-table2").edct
-    arms = [arm for block in edct.tables.table2 for arm in block.arms()]
-    rows = edct_table2.TABLE2.rows(arms, with_paper(arms))
+    conditions = [condition for block in edct.tables.table2 for condition in block.conditions()]
+    rows = edct_table2.TABLE2.rows(conditions, with_paper(conditions))
     assert {(row.writer, row.judge, row.editor): row.paper_ccs for row in rows} == {
         ("gemini-2.5-pro", "gemini-2.5-pro", "flux.1-kontext-max"): 0.674,
         ("gemini-2.5-pro", "gemini-2.5-pro", "gemini-2.5-flash-image"): 0.657,
         ("qwen3-235b", "qwen3-235b", "flux.1-kontext-max"): 0.555,
         ("qwen3-235b", "qwen3-235b", "gemini-2.5-flash-image"): 0.584,
     }
-    assert set(edct.arms()) == set(arms), "the arm of Table 1 is one of these"
+    assert set(edct.conditions()) == set(conditions), "the condition of Table 1 is one of these"
 
 
 @pytest.mark.parametrize("name", ["paper-table1", "paper-table2"])
-def test_no_arm_of_a_papers_overlay_is_a_built_in_target_or_in_the_calibration_table(name: str) -> None:
+def test_no_condition_of_a_papers_overlay_is_a_built_in_target_or_in_the_calibration_table(name: str) -> None:
     edct = overlaid(name).edct
-    assert {edct.vlms[arm.vlm].backend for arm in edct.arms()} <= {"transformers", "openai"}
-    assert not {arm.vlm for arm in edct.arms()} & set(edct.known)
+    assert {edct.vlms[condition.vlm].plugin for condition in edct.conditions()} <= {"transformers", "openai"}
+    assert not {condition.vlm for condition in edct.conditions()} & set(edct.known)
 
 
 def vce_of(name: str) -> Vce:
@@ -211,8 +211,10 @@ def test_the_overlay_of_imagenet_is_the_papers_study_without_its_self_targets() 
         ("alp", "volcano"),
         ("burrito", "pizza"),
     }
-    assert {vce.roles.paper[arm.classifier] for arm in vce.all_arms()} == set(get_args(PaperName))
-    assert sum(len(vce.groups_of(arm)) * vce.images for arm in vce.all_arms()) == 29_000, "as its first lines say"
+    assert {vce.roles.paper[condition.classifier] for condition in vce.all_conditions()} == set(get_args(PaperName))
+    assert sum(len(vce.groups_of(condition)) * vce.images for condition in vce.all_conditions()) == 29_000, (
+        "as its first lines say"
+    )
 
 
 @pytest.mark.parametrize(("name", "mode"), [("vce-imagenet", "paper"), ("vce-imagenet-reference", "reference")])
@@ -230,7 +232,7 @@ def test_the_four_methods_of_the_paper_are_its_preset_and_what_is_left_out(name:
     for how in found.values():
         assert (how.mode, how.respacing, how.start, how.scales, how.lp_weight) == (mode, "200", 0.5, (0.1,), 0.15)
         assert how.prepared == (mode == "paper")
-    used = {arm.method for arm in vce.all_arms()}
+    used = {condition.method for condition in vce.all_conditions()}
     assert {getattr(roles, part) for part in found} <= used
 
 
@@ -238,10 +240,15 @@ def test_the_overlay_of_photographs_names_classes_that_are_there_and_needs_no_ne
     vce = vce_of("vce-photographs")
     assert {one.source for one in vce.groups} == set(photographs.Photographs.classes)
     assert {target for one in vce.groups for target in (one.ideal, *one.others)} <= set(imagenet())
-    arms = vce.all_arms()
-    used = {vce.classifiers[name].backend for name in (*vce.oracles, *(arm.classifier for arm in arms))}
-    assert (used, {vce.denoisers[arm.denoiser].backend for arm in arms}) == ({"efficientnet_lite"}, {"spectral"})
-    assert not [arm for arm in arms if vce.methods[arm.method].projection == "cone"]
+    conditions = vce.all_conditions()
+    used = {
+        vce.classifiers[name].plugin for name in (*vce.oracles, *(condition.classifier for condition in conditions))
+    }
+    assert (used, {vce.denoisers[condition.denoiser].plugin for condition in conditions}) == (
+        {"efficientnet_lite"},
+        {"spectral"},
+    )
+    assert not [condition for condition in conditions if vce.methods[condition.method].projection == "cone"]
 
 
 LEAVES = st.none() | st.integers() | st.lists(st.integers(), max_size=2)
@@ -270,10 +277,10 @@ def test_several_files_are_merged_in_order(tmp_path: Path) -> None:
         load(*paths)
 
 
-def test_which_gpu_a_backend_wants_is_the_studys_affair_and_no_part_of_the_backend() -> None:
-    plain = {"backend": "transformers", "model": "m"}
+def test_which_gpu_a_plugin_wants_is_the_studys_affair_and_no_part_of_the_plugin() -> None:
+    plain = {"plugin": "transformers", "model": "m"}
     spec = Spec.model_validate(plain | {"gpu_model": "h200", "repeat": 2})
-    assert (spec.plugin(), spec.gpu_model) == (plain, "h200")
+    assert (spec.plugin_options(), spec.gpu_model) == (plain, "h200")
     with pytest.raises(ValidationError, match="gpu_model"):
         Spec.model_validate(plain | {"gpu_model": "h200 --exclusive"})
 

@@ -32,11 +32,11 @@ from tests.test_docs import PAGES, README, ROOT, SHARED, YAML, loaded, row
 
 GUIDE, PROGRAMS = "docs/cvqa.md", "docs/cvqa-programs.md"
 PLUGINS = {
-    "answerers": (GUIDE, "answerers"),
-    "programmers": (GUIDE, "programmer"),
+    "solvers": (GUIDE, "solvers"),
+    "program_generators": (GUIDE, "program_generator"),
     "question_sets": (GUIDE, "sets"),
-    "builders": (GUIDE, "builders"),
-    "checkers": (GUIDE, "checkers"),
+    "question_generators": (GUIDE, "question_generators"),
+    "question_validators": (GUIDE, "question_validators"),
     "vision": (PROGRAMS, "vision"),
 }
 """Families of the cvqa study, with the page and the heading of their table."""
@@ -60,7 +60,7 @@ def test_an_overlay_in_the_docs_of_cvqa_is_sound(block: str) -> None:
     assert study is not None
     for section, family in FAMILIES.items():
         for name in content["cvqa"].get(section, {}):
-            registry.check(family, getattr(study, section)[name].plugin(), f"the docs: {section}.{name}")
+            registry.check(family, getattr(study, section)[name].plugin_options(), f"the docs: {section}.{name}")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_every_field_of_a_program_and_its_trace_is_in_the_guide() -> None:
 @pytest.mark.parametrize(("family", "name"), [(family, name) for family in PLUGINS for name in registry.names(family)])
 def test_every_plug_in_of_cvqa_is_in_the_guide_with_its_options(family: str, name: str) -> None:
     page, heading = PLUGINS[family]
-    lines = table(f"`backend` of `{heading}`", page).splitlines()
+    lines = table(f"`plugin` of `{heading}`", page).splitlines()
     [line] = [line for line in lines if line.startswith(f"| `{name}` |")]
     options = set(offered(family, name).Plugin.model_fields)
     named = set(re.findall(r"`(\w+)`", line.split("|")[3]))
@@ -156,7 +156,7 @@ def test_every_budget_of_a_program_is_in_the_guide_with_its_default() -> None:
 def test_the_programs_of_the_guide_run_as_it_says() -> None:
     picture = Picture(png_of(make_puzzle(1, 1, "abs_counting_4"), icons_of(None)))
     height, width = picture.pixels.shape[:2]
-    view, vision = View(picture, (0, 0, width, height)), registry.build("vision", {"backend": "puzzle"})
+    view, vision = View(picture, (0, 0, width, height)), registry.build("vision_tools", {"plugin": "puzzle"})
     python, lines = re.findall(r"```text\n(.*?)```", PAGES[PROGRAMS], re.DOTALL)
     run, other = run_program("vipergpt", python, view, vision), run_program("visprog", lines, view, vision)
     assert (run.fault, other.fault, other.result) == ("", "", run.result)
@@ -180,7 +180,7 @@ def test_the_example_of_a_vision_works(tmp_path: Path) -> None:
 def test_every_model_of_the_paper_that_is_named_has_published_figures() -> None:
     with (ROOT / "data" / "reference" / "cvqa.csv").open(encoding="utf-8") as file:
         published = {line["model"] for line in csv.DictReader(file)}
-    overlay = read(ROOT / "workflow" / "params" / "cvqa-paper.yaml")["cvqa"]["answerers"].values()
+    overlay = read(ROOT / "workflow" / "params" / "cvqa-paper.yaml")["cvqa"]["solvers"].values()
     named = {spec["paper"] for spec in overlay if "paper" in spec} | set(re.findall(r"`paper: (.+?)`", PAGES[GUIDE]))
     assert named
     assert named <= published
@@ -188,7 +188,7 @@ def test_every_model_of_the_paper_that_is_named_has_published_figures() -> None:
 
 def test_what_the_readme_says_of_the_puzzles_is_what_the_table_says() -> None:
     table = read_csv(ROOT / "results/cvqa/tables/cvqa_table7.csv", AccuracyRow)
-    found = {row.answerer: row for row in table if (row.type, row.reader) == ("all", "reference")}
+    found = {row.solver: row for row in table if (row.type, row.reader) == ("all", "reference")}
     [(original, counterfactual)] = re.findall(
         r"answers (0\.\d{4}) of them and (0\.\d{4}) of the counterfactual", README
     )

@@ -21,7 +21,7 @@ from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES
 from cfeval.edct.interfaces import JudgeRequest
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.training_set.examples import Teach
 from cfeval.edct.verification.links import ChainLine
 from cfeval.inference.remote.providers import PROVIDERS
@@ -110,7 +110,7 @@ def test_every_phase_of_the_readme_is_a_rule() -> None:
     ],
 )
 def test_every_field_of_every_file_is_in_the_readme(start: str, kind: type[Record]) -> None:
-    fields = set(kind.model_fields) - SHARED - set(Arm.model_fields)
+    fields = set(kind.model_fields) - SHARED - set(Condition.model_fields)
     missing = {field for field in fields if f"`{field}`" not in row(start)}
     assert not missing
 
@@ -138,7 +138,7 @@ def test_the_figures_of_the_readme_are_those_of_the_tables(name: str) -> None:
             assert line in README
 
 
-def test_the_example_of_a_backend_works(tmp_path: Path) -> None:
+def test_the_example_of_a_plugin_works(tmp_path: Path) -> None:
     [source] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     module = loaded(tmp_path / "lenient.py", source)
     judge = module.Plugin().build()
@@ -158,9 +158,9 @@ YAML = [(name, block) for name, text in PAGES.items() for block in re.findall(r"
 
 
 def specifications(content: Any) -> Iterator[dict[str, Any]]:
-    """Every backend that stands somewhere in parameters."""
+    """Every plugin that stands somewhere in parameters."""
     if isinstance(content, dict):
-        if "backend" in content:
+        if "plugin" in content:
             yield content
         for value in content.values():
             yield from specifications(value)
@@ -169,8 +169,8 @@ def specifications(content: Any) -> Iterator[dict[str, Any]]:
             yield from specifications(value)
 
 
-WITHIN = ("maskers", "programmers", "vision")
-"""Families of plug-ins that only stand within others."""
+WITHIN = ("segmenters", "program_generators", "vision_tools")
+"""Families of plugins that only stand within others."""
 
 
 def fault(spec: dict[str, Any]) -> str:
@@ -178,7 +178,7 @@ def fault(spec: dict[str, Any]) -> str:
     families = [
         f
         for f in dict.fromkeys([*FAMILIES.values(), *VCE_FAMILIES.values(), *CVQA_FAMILIES.values(), *WITHIN])
-        if spec["backend"] in registry.names(f)
+        if spec["plugin"] in registry.names(f)
     ]
     faults = []
     for family in families:
@@ -186,22 +186,22 @@ def fault(spec: dict[str, Any]) -> str:
             registry.check(family, spec, "the docs")
         except ParamsError as error:
             faults.append(str(error))
-    return "" if len(faults) < len(families) else f"{spec}: {faults or 'no such backend'}"
+    return "" if len(faults) < len(families) else f"{spec}: {faults or 'no such plugin'}"
 
 
 @pytest.mark.parametrize(("page", "block"), YAML)
-def test_every_backend_in_the_docs_is_one(page: str, block: str) -> None:
+def test_every_plugin_in_the_docs_is_one(page: str, block: str) -> None:
     content = yaml.safe_load(block)
     found = list(specifications(content))
     assert found or "groups" in content
-    assert not [text for spec in found if (text := fault(Spec.model_validate(spec).plugin()))]
+    assert not [text for spec in found if (text := fault(Spec.model_validate(spec).plugin_options()))]
 
 
 @pytest.mark.parametrize("block", [block for name, block in YAML if name == "docs/vce.md"])
 def test_an_overlay_in_the_docs_of_vce_is_sound(block: str) -> None:
     study = parse(merged(read(ROOT / "params.yaml"), yaml.safe_load(block)), "the docs").vce
     assert study is not None
-    assert {study.image_sets[arm.image_set].backend for arm in study.all_arms()} == {"folder"}
+    assert {study.image_sets[condition.image_set].plugin for condition in study.all_conditions()} == {"folder"}
 
 
 def test_every_overlay_of_the_docs_is_there() -> None:
@@ -231,16 +231,18 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
         torch.testing.assert_close(simclr.logits(image, prepared=False), network(image), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("backend", ["openai", "transformers"])
-def test_every_option_of_a_chat_model_is_in_the_docs(backend: str) -> None:
-    options = importlib.import_module(f"cfeval.inference.models.{backend}").Plugin.model_fields
+@pytest.mark.parametrize("plugin", ["openai", "transformers"])
+def test_every_option_of_a_chat_model_is_in_the_docs(plugin: str) -> None:
+    options = importlib.import_module(f"cfeval.inference.models.{plugin}").Plugin.model_fields
     assert not [name for name in options if f"`{name}`" not in PAGES["docs/real-models.md"]]
 
 
-@pytest.mark.parametrize(("family", "backend"), [("writers", "chat"), ("judges", "chat"), ("judges", "blind")])
-def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: str, backend: str) -> None:
-    options = offered(family, backend).Plugin.model_fields
-    files = registry.dependencies(family, {"backend": backend, "model": {"backend": "scripted"}}, RULES)
+@pytest.mark.parametrize(
+    ("family", "plugin"), [("instruction_writers", "chat"), ("judges", "chat"), ("judges", "blind")]
+)
+def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: str, plugin: str) -> None:
+    options = offered(family, plugin).Plugin.model_fields
+    files = registry.dependencies(family, {"plugin": plugin, "model": {"plugin": "mock"}}, RULES)
     named = [*options, *(Path(file).name for file in files)]
     assert not [name for name in named if f"`{name}`" not in PAGES["docs/real-models.md"]]
 
@@ -254,7 +256,7 @@ def test_every_provider_is_in_the_docs_with_its_key() -> None:
 
 
 def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:
-    fields = set(ChainLine.model_fields) - set(Arm.model_fields)
+    fields = set(ChainLine.model_fields) - set(Condition.model_fields)
     assert not {field for field in fields if f"`{field}`" not in PAGES["docs/audit.md"]}
 
 
@@ -282,7 +284,7 @@ def test_every_rule_whose_resources_the_docs_set_is_one() -> None:
 
 
 def test_limits_of_the_profiles_are_those_of_the_docs() -> None:
-    page, calls = PAGES["docs/cluster.md"], read(ROOT / "params.yaml")["calls"]["at_once"]
+    page, calls = PAGES["docs/cluster.md"], read(ROOT / "params.yaml")["calls"]["max_connections"]
     default = read(ROOT / "params.yaml")["limits"]["api_slots"]
     slots = {name: read(ROOT / f"profiles/{name}/config.yaml")["resources"] for name in ("gpu", "slurm")}
     assert f"{default} × {calls} by default" in page

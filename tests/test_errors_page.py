@@ -47,14 +47,14 @@ class Desk:
 
     def settings(self, **calls: Any) -> None:
         """How calls travel."""
-        settings = {"store": str(self.folder / "calls.sqlite"), "attempts": 1, "at_once": 1, **calls}
+        settings = {"cache": str(self.folder / "calls.sqlite"), "attempts": 1, "max_connections": 1, **calls}
         self.patch.setenv(VARIABLE, json.dumps(settings))
 
     def baseline(self, vlm: dict[str, Any] | None = None, *more: str) -> str:
-        """What `cfeval edct baseline` prints last."""
+        """What `cfeval edct baselines` prints last."""
         spec = json.dumps(vlm or target(self.server.openai))
         options = ["--samples", self.samples, "--vlm", spec, "--seed", 1, "--out", self.folder / "b.jsonl", *more]
-        return self.run("edct", "baseline", *options)
+        return self.run("edct", "baselines", *options)
 
     def check(self, content: Any) -> str:
         """What `cfeval check` prints about parameters."""
@@ -134,11 +134,11 @@ def offline(desk: Desk) -> str:
 
 
 def no_database(desk: Desk) -> str:
-    (desk.folder / "calls.sqlite").write_text("this was a response store once" * 100)
+    (desk.folder / "calls.sqlite").write_text("this was a response cache once" * 100)
     return desk.baseline()
 
 
-def newer_store(desk: Desk) -> str:
+def newer_cache(desk: Desk) -> str:
     ResponseCache(desk.folder / "calls.sqlite").close()
     with sqlite3.connect(desk.folder / "calls.sqlite") as database:
         database.execute("PRAGMA user_version = 99")
@@ -148,11 +148,11 @@ def newer_store(desk: Desk) -> str:
 
 def damaged_call(desk: Desk) -> str:
     desk.server.script([])
-    assert desk.cfeval("edct", "baseline", *_options(desk))[0] == 0
+    assert desk.cfeval("edct", "baselines", *_options(desk))[0] == 0
     with sqlite3.connect(desk.folder / "calls.sqlite") as database:
         database.execute("UPDATE calls SET model = 'another'")
     database.close()
-    return desk.run("store", "verify")
+    return desk.run("cache", "verify")
 
 
 def _options(desk: Desk) -> list[object]:
@@ -171,7 +171,7 @@ def locked(desk: Desk) -> str:
         holder.close()
 
 
-def store_disk_full(desk: Desk) -> str:
+def cache_disk_full(desk: Desk) -> str:
     connect = sqlite3.connect
 
     def small(*arguments: Any, **options: Any) -> sqlite3.Connection:
@@ -183,8 +183,8 @@ def store_disk_full(desk: Desk) -> str:
     return desk.baseline()
 
 
-def no_store(desk: Desk) -> str:
-    return desk.run("store", "stats")
+def no_cache(desk: Desk) -> str:
+    return desk.run("cache", "stats")
 
 
 def unwritable(number: int, desk: Desk) -> str:
@@ -192,7 +192,7 @@ def unwritable(number: int, desk: Desk) -> str:
         raise OSError(number, "no")
 
     desk.patch.setattr(tempfile, "mkstemp", refuse)
-    return desk.baseline({"backend": "scripted"})
+    return desk.baseline({"plugin": "mock"})
 
 
 def a_file_in_the_way(desk: Desk) -> str:
@@ -219,19 +219,19 @@ def folder_incomplete(desk: Desk) -> str:
     broken = desk.folder / "model"
     shutil.copytree(checkpoint("llama"), broken)
     (broken / "model.safetensors").unlink()
-    return desk.baseline({"backend": "transformers", "model": str(broken), "device": "cpu"})
+    return desk.baseline({"plugin": "transformers", "model": str(broken), "device": "cpu"})
 
 
 def hub_unreachable(desk: Desk) -> str:
     asked_at(desk.patch, NOWHERE, desk.folder / "hub")
-    return desk.baseline({"backend": "transformers", "model": "owner/name"})
+    return desk.baseline({"plugin": "transformers", "model": "owner/name"})
 
 
 def no_gpu(desk: Desk) -> str:
     import torch
 
     desk.patch.setattr(torch.cuda, "device_count", lambda: 0)
-    return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cuda"})
+    return desk.baseline({"plugin": "transformers", "model": str(checkpoint("llama")), "device": "cuda"})
 
 
 def _full(*_: object, **__: object) -> None:
@@ -244,14 +244,14 @@ def full_gpu_loading(desk: Desk) -> str:
     import transformers
 
     desk.patch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", _full)
-    return desk.baseline({"backend": "transformers", "model": str(checkpoint("llama")), "device": "cpu"})
+    return desk.baseline({"plugin": "transformers", "model": str(checkpoint("llama")), "device": "cpu"})
 
 
 def full_gpu_asking(desk: Desk) -> str:
     import transformers
 
     desk.patch.setattr(transformers.Qwen2_5_VLForConditionalGeneration, "generate", _full)
-    return desk.baseline({"backend": "transformers", "model": str(checkpoint("qwen2_5_vl")), "device": "cpu"})
+    return desk.baseline({"plugin": "transformers", "model": str(checkpoint("qwen2_5_vl")), "device": "cpu"})
 
 
 def full_gpu_editing(desk: Desk) -> str:
@@ -263,9 +263,9 @@ def full_gpu_editing(desk: Desk) -> str:
     desk.patch.setattr(torch.cuda, "device_count", lambda: 1)
     desk.patch.setattr(diffusers.StableDiffusionImg2ImgPipeline, "to", _full)
     model = str(editor_checkpoint("StableDiffusionImg2ImgPipeline"))
-    editor = json.dumps({"backend": "diffusers", "model": model, "device": "cuda"})
+    editor = json.dumps({"plugin": "diffusers", "model": model, "device": "cuda"})
     files = ("--samples", desk.samples, "--instructions", desk.folder / "i.jsonl", "--out", desk.folder / "c.jsonl")
-    return desk.run("edct", "edit", "--editor", editor, "--seed", 1, *files)
+    return desk.run("edct", "counterfactuals", "--editor", editor, "--seed", 1, *files)
 
 
 def doctor(desk: Desk) -> str:
@@ -274,7 +274,7 @@ def doctor(desk: Desk) -> str:
 
 HEADER = "img_path,query,answer,new query,new answer,type"
 ROW = "a.png,Is it day?,yes,Would it be day if it was late?,no,boolean"
-PUZZLES = {"backend": "synthetic"}
+PUZZLES = {"plugin": "synthetic"}
 CELL = "red circle"
 LIKE_IT = {"source": CELL, "target": "red square", "pair": "ideal"}
 
@@ -283,20 +283,20 @@ def animals(desk: Desk, count: int = 1, side: int = 64, size: int = 32, mode: st
     """What `cfeval vce images` prints last of a folder with one image of a class."""
     (desk.folder / "animals" / "cat").mkdir(parents=True)
     Image.new(mode, (side, side)).save(desk.folder / "animals" / "cat" / "tom.png")
-    source = json.dumps({"backend": "folder", "path": str(desk.folder / "animals")})
+    source = json.dumps({"plugin": "folder", "path": str(desk.folder / "animals")})
     arguments = ["--label", "cat", "--count", count, "--size", size, "--seed", 1, "--out", desk.folder / "i.jsonl"]
     return desk.run("vce", "images", "--image-set", source, *arguments)
 
 
 def explained(desk: Desk, group: dict[str, str] = LIKE_IT, size: int = 32) -> str:
-    """What `cfeval vce explain` prints last about a built-in cell, or one enlarged."""
+    """What `cfeval vce counterfactuals` prints last about a built-in cell, or one enlarged."""
     cell = Picture.from_pixels(np.zeros((size, size, 3), dtype=np.uint8))
     source = SourceImage(id="a", label=CELL, number=0, image=cell.ref("a.png"))
     file_pictured(desk.folder / "i.jsonl", [(source.id, source, cell, source.image.path)])
     method = {"preset": "dbvce", "projection": "none", "respacing": "4"}
     return desk.run(
-        *("vce", "explain", "--images", desk.folder / "i.jsonl", "--seed", 1, "--out", desk.folder / "c.jsonl"),
-        *("--denoiser", json.dumps({"backend": "world"}), "--classifier", json.dumps({"backend": "world"})),
+        *("vce", "counterfactuals", "--images", desk.folder / "i.jsonl", "--seed", 1, "--out", desk.folder / "c.jsonl"),
+        *("--denoiser", json.dumps({"plugin": "world"}), "--classifier", json.dumps({"plugin": "world"})),
         *("--method", json.dumps(method), "--groups", json.dumps([group])),
     )
 
@@ -317,14 +317,14 @@ def weights_of_another(desk: Desk) -> str:
 
     path = desk.folder / "mine.pt"
     torch.save({"features.0.0.weight": torch.zeros(16, 3, 3, 3)}, path)
-    return targets(desk, {"backend": "state_dict", "path": str(path), "architecture": "mobilenet_v3_small"})
+    return targets(desk, {"plugin": "state_dict", "path": str(path), "architecture": "mobilenet_v3_small"})
 
 
 def cvqa_set(desk: Desk, header: str = HEADER, row: str = ROW) -> dict[str, str]:
     """A set of one question about an image."""
     (desk.folder / "a.png").write_bytes(picture(3).png)
     (desk.folder / "set.csv").write_text(f"{header}\n{row}\n")
-    return {"backend": "csv", "questions": str(desk.folder / "set.csv"), "images": str(desk.folder)}
+    return {"plugin": "csv", "questions": str(desk.folder / "set.csv"), "images": str(desk.folder)}
 
 
 def filing(of: dict[str, Any], name: str = "q", items: int = 1) -> list[object]:
@@ -355,25 +355,25 @@ def changed_picture(desk: Desk) -> str:
 
 def answering(name: str) -> list[object]:
     """The arguments that have a set answered."""
-    spec = json.dumps({"backend": "random"})
+    spec = json.dumps({"plugin": "random"})
     files = ("--questions", f"{name}.jsonl", "--out", f"{name}-answers.jsonl")
-    return ["cvqa", "answer", "--answerer", spec, "--seed", 1, *files]
+    return ["cvqa", "answers", "--solver", spec, "--seed", 1, *files]
 
 
 def scored(desk: Desk, own: dict[str, Any], other: dict[str, Any]) -> str:
-    """What `cfeval cvqa score` prints of answers to another set."""
+    """What `cfeval cvqa scores` prints of answers to another set."""
     filed(desk, own, "own", seed=1)
     filed(desk, other, "other", seed=2)
     assert desk.cfeval(*answering("other"))[0] == 0
     files = ("--questions", "own.jsonl", "--answers", "other-answers.jsonl", "--out", "scores.jsonl")
-    return desk.run("cvqa", "score", *files)
+    return desk.run("cvqa", "scores", *files)
 
 
 def drafting(kind: str) -> list[object]:
     """The arguments that have drafts written about drawn scenes."""
-    source = json.dumps({"backend": "world", "kinds": [kind]})
-    options = ("--builder", json.dumps({"backend": "grammar"}), "--items", 2, "--seed", 1, "--out", "d.jsonl")
-    return ["cvqa", "draft", "--source", source, *options]
+    source = json.dumps({"plugin": "world", "kinds": [kind]})
+    options = ("--question-generator", json.dumps({"plugin": "grammar"}), "--items", 2, "--seed", 1, "--out", "d.jsonl")
+    return ["cvqa", "drafts", "--source", source, *options]
 
 
 def decided(desk: Desk) -> list[object]:
@@ -389,20 +389,20 @@ def odd_decision(desk: Desk) -> str:
     path = desk.folder / "decisions.csv"
     path.write_text(path.read_text(encoding="utf-8").replace(",,,,\n", ",perhaps,,,\n", 1), encoding="utf-8")
     files = ("--drafts", "d.jsonl", "--decisions", path, "--out", "built.jsonl", "--fates", "fates.jsonl")
-    return desk.run("cvqa", "assemble", *files)
+    return desk.run("cvqa", "builds", *files)
 
 
 def nobody_decides(desk: Desk) -> str:
-    build = {"source": "s", "items": 1, "builder": "b", "checker": "c", "people": True}
+    build = {"source": "s", "items": 1, "question_generator": "b", "question_validator": "c", "people": True}
     study = {
         "seed": 1,
-        "sets": {"p": {"backend": "synthetic"}},
-        "answerers": {"a": {"backend": "random"}},
-        "sources": {"s": {"backend": "world"}},
-        "builders": {"b": {"backend": "grammar"}},
-        "checkers": {"c": {"backend": "scene"}},
+        "sets": {"p": {"plugin": "synthetic"}},
+        "solvers": {"a": {"plugin": "random"}},
+        "sources": {"s": {"plugin": "world"}},
+        "question_generators": {"b": {"plugin": "grammar"}},
+        "question_validators": {"c": {"plugin": "scene"}},
         "builds": {"built": build},
-        "arms": [{"set": ["built"], "answerer": ["a"]}],
+        "conditions": [{"set": ["built"], "solver": ["a"]}],
     }
     return desk.check(with_("cvqa", study))
 
@@ -420,12 +420,12 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "The model does not exist": wrong_model,
     "The provider refuses every request": lambda desk: desk.scripted(*["http_422"] * 3),
     "Offline, a call is missing": offline,
-    "The store is not a store": no_database,
-    "The store is of another version": newer_store,
+    "The cache is not a cache": no_database,
+    "The cache is of another version": newer_cache,
     "A stored call was changed": damaged_call,
-    "The store is locked": locked,
-    "The store's disk is full": store_disk_full,
-    "There is no store": no_store,
+    "The cache is locked": locked,
+    "The cache's disk is full": cache_disk_full,
+    "There is no cache": no_cache,
     "The disk is full": partial(unwritable, errno.ENOSPC),
     "The folder cannot be written": partial(unwritable, errno.EACCES),
     "A file stands in the way": a_file_in_the_way,
@@ -433,11 +433,11 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "The parameter file is not YAML": lambda desk: desk.check("edct: ["),
     "An unknown key": lambda desk: desk.check(with_("edct.itmes", 3)),
     "A value that is not allowed": lambda desk: desk.check(with_("edct.items", 0)),
-    "An unknown backend": lambda desk: desk.check(with_("edct.judges.j", {"backend": "scriptd"})),
-    "An unknown option": lambda desk: desk.check(with_("edct.judges.j", {"backend": "scripted", "treshold": 1})),
-    "A table names what is not defined": lambda desk: desk.check(with_("edct.judges", {"jj": {"backend": "scripted"}})),
-    "A file of a backend is missing": lambda desk: desk.check(
-        with_("edct.datasets.d", {"backend": "samples", "path": "mine.jsonl"})
+    "An unknown plugin": lambda desk: desk.check(with_("edct.judges.j", {"plugin": "mok"})),
+    "An unknown option": lambda desk: desk.check(with_("edct.judges.j", {"plugin": "mock", "treshold": 1})),
+    "A table names what is not defined": lambda desk: desk.check(with_("edct.judges", {"jj": {"plugin": "mock"}})),
+    "A file of a plugin is missing": lambda desk: desk.check(
+        with_("edct.datasets.d", {"plugin": "samples", "path": "mine.jsonl"})
     ),
     "The model's folder is incomplete": folder_incomplete,
     "The hub cannot be reached": hub_unreachable,

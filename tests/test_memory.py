@@ -11,17 +11,19 @@ from cfeval.edct.records import Score
 from cfeval.edct.tables.scores import material
 from cfeval.vce.records import VceScore
 from cfeval.vce.tables.group_scores import group_material
-from tests.cvqa.tables.scores import arm as cvqa_arm
+from tests.cvqa.tables.scores import condition as cvqa_condition
 from tests.cvqa.tables.scores import score as cvqa_score
-from tests.edct.tables.study import arm, score
-from tests.vce.tables.groups import arm as vce_arm
+from tests.edct.tables.study import condition, score
+from tests.vce.tables.groups import condition as vce_condition
 
 ROWS = 3000
 
 
 def edct_scores(vlm: str) -> Iterator[Score]:
     for number in range(ROWS):
-        yield score(arm(vlm=vlm), f"item-{number:06d}", number % 2, group=f"{number:016x}", correct=1, verified=1)
+        yield score(
+            condition(vlm=vlm), f"item-{number:06d}", number % 2, cluster=f"{number:016x}", correct=1, verified=1
+        )
 
 
 def cvqa_scores() -> Iterator[CvqaScore]:
@@ -48,17 +50,17 @@ def bytes_a_row(gather: Callable[[], object], rows: int) -> float:
     return size / rows
 
 
-def test_a_further_arm_about_the_same_items_takes_less_than_a_hundred_bytes_a_score() -> None:
-    first = material({arm(vlm="one"): edct_scores("one")})
-    assert bytes_a_row(lambda: material({arm(vlm="two"): edct_scores("two")}), ROWS) < 100
+def test_a_further_condition_about_the_same_items_takes_less_than_a_hundred_bytes_a_score() -> None:
+    first = material({condition(vlm="one"): edct_scores("one")})
+    assert bytes_a_row(lambda: material({condition(vlm="two"): edct_scores("two")}), ROWS) < 100
     assert len(first.scores) == 1
 
 
 @pytest.mark.parametrize(
     ("gather", "most"),
     [
-        (lambda: cvqa_material({cvqa_arm(): cvqa_scores()}), 500),
-        (lambda: group_material([], {vce_arm(): vce_scores()}), 500),
+        (lambda: cvqa_material({cvqa_condition(): cvqa_scores()}), 500),
+        (lambda: group_material([], {vce_condition(): vce_scores()}), 500),
     ],
     ids=["cvqa", "vce"],
 )

@@ -1,4 +1,4 @@
-"""Plug-ins of other packages: found by their entry points, run by the command line, known to provenance."""
+"""Plugins of other packages: found by their entry points, run by the command line, known to provenance."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.provenance.plans import Planner
 from cfeval.core.provenance.sources import Closure
 from tests.conftest import Run
 from tests.edct.stages.stages import OUTPUTS, READS, staged
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "judge_package"
-OVERLAP = {"backend": "overlap"}
+OVERLAP = {"plugin": "overlap"}
 NAIVE = """from cfeval.core import plugin
 from cfeval.edct.plugins.judges.lexical import Lexical
 
@@ -29,7 +29,7 @@ class Plugin(plugin.Plugin):
 
 
 def offer(folder: Path, package: str, name: str, source: str, family: str = "judges") -> None:
-    """Install a package of one module that offers a plug-in."""
+    """Install a package of one module that offers a plugin."""
     about = folder / f"{package}-1.2.dist-info"
     about.mkdir(parents=True)
     (folder / f"{package}.py").write_text(source)
@@ -62,8 +62,8 @@ def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeva
             (source / file.name).write_bytes(file.read_bytes())
     subprocess.run([sys.executable, "-m", "pip", "install", *ways, "--target", site, source], check=True)
     stages = staged(tmp_path / "study", 2, cfeval).run_all()
-    files = [word for name in READS["judge"] for word in (f"--{name}", str(stages.file(name)))]
-    command = [sys.executable, "-m", "cfeval.cli", "edct", "judge", *files, "--judge", json.dumps(OVERLAP)]
+    files = [word for name in READS["verdicts"] for word in (f"--{name}", str(stages.file(name)))]
+    command = [sys.executable, "-m", "cfeval.cli", "edct", "verdicts", *files, "--judge", json.dumps(OVERLAP)]
     out = stages.folder / "mine.jsonl"
     path = os.pathsep.join([str(site), *sys.path])
     subprocess.run(
@@ -72,7 +72,7 @@ def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeva
         env=os.environ | {"PYTHONPATH": path},
     )
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(rows) == len((stages.folder / OUTPUTS["judge"]).read_text().splitlines())
+    assert len(rows) == len((stages.folder / OUTPUTS["verdicts"]).read_text().splitlines())
     assert {tuple(sorted(row["scores"])) for row in rows if row.get("scores")} == {("ncc", "pcs")}
 
 
@@ -80,15 +80,15 @@ def test_two_packages_that_offer_the_same_are_named_and_either_can_be_listed(sit
     offer(site, "one_judge", "naive", NAIVE)
     offer(site, "other_judge", "naive", NAIVE)
     assert "naive" in registry.names("judges")
-    with pytest.raises(ParamsError, match=r"here: one_judge 1\.2 and other_judge 1\.2 offer a judges backend"):
-        registry.check("judges", {"backend": "naive"}, "here")
+    with pytest.raises(ParamsError, match=r"here: one_judge 1\.2 and other_judge 1\.2 offer a judges plugin"):
+        registry.check("judges", {"plugin": "naive"}, "here")
     assert "one_judge" not in sys.modules
 
 
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("import no_such_package\n", "judges backend 'naive' needs the package 'no_such_package'; install it"),
+        ("import no_such_package\n", "judges plugin 'naive' needs the package 'no_such_package'; install it"),
         ("from math import no_such_name\n", r"'naive' of broken_judge 1\.2 cannot be loaded from broken_judge:Plugin"),
         ("x = 1\n", r"'naive' of broken_judge 1\.2 cannot be loaded from broken_judge:Plugin \(.*'Plugin'"),
         ("def\n", r"cannot be loaded .*invalid syntax"),
@@ -96,8 +96,8 @@ def test_two_packages_that_offer_the_same_are_named_and_either_can_be_listed(sit
 )
 def test_one_that_cannot_be_imported_is_one_line(site: Path, source: str, says: str) -> None:
     offer(site, "broken_judge", "naive", source)
-    with pytest.raises(BackendError, match=says) as refused:
-        registry.check("judges", {"backend": "naive"}, "here")
+    with pytest.raises(PluginError, match=says) as refused:
+        registry.check("judges", {"plugin": "naive"}, "here")
     assert "\n" not in str(refused.value)
 
 
@@ -106,14 +106,14 @@ def test_a_plug_in_that_came_after_the_installation_is_told_of(
 ) -> None:
     monkeypatch.setattr(registry, "_offered", dict)
     with pytest.raises(
-        ParamsError, match=r"the judges backend 'chat' is there.*run make setup, once .*pyproject\.toml names it"
+        ParamsError, match=r"the judges plugin 'chat' is there.*run make setup, once .*pyproject\.toml names it"
     ):
-        registry.check("judges", {"backend": "chat"}, "here")
+        registry.check("judges", {"plugin": "chat"}, "here")
 
 
 def code(name: str) -> Closure:
     """What a judge rests on, read from disk now."""
-    [root] = registry.code("judges", {"backend": name}).values()
+    [root] = registry.code("judges", {"plugin": name}).values()
     return Planner(memory=None).sources.closure(root)
 
 
@@ -143,7 +143,7 @@ def test_all_files_of_a_foreign_package_count_and_what_it_names_of_the_project(
 
     path = str(lexical.__file__)
     changed = Path(path).read_bytes().replace(b"text.lower()", b"text.upper()")
-    [root] = registry.code("judges", {"backend": "naive"}).values()
+    [root] = registry.code("judges", {"plugin": "naive"}).values()
     assert Planner(memory=None, loaded={path: changed}).sources.closure(root).code != second.code
 
 
@@ -154,7 +154,7 @@ import sys
 from cfeval.core.provenance import loading
 loading.record()
 from cfeval.core import registry
-registry.check("judges", {"backend": "naive"}, "here")
+registry.check("judges", {"plugin": "naive"}, "here")
 print(*loading.loaded, *loading.named)
 """
     path = os.pathsep.join([str(site), *sys.path])

@@ -17,9 +17,9 @@ def use_code_of(root: Path) -> None:
 
 
 def at_home(file: str) -> str:
-    """Where a file of the working folder lies that no experiment may have a copy of: the response store.
+    """Where a file of the working folder lies that no experiment may have a copy of: the response cache.
 
-    DVC runs queued and temporary experiments in a copy of the project beneath `.dvc/tmp/exps`. A store of its own there
+    DVC runs queued and temporary experiments in a copy of the project beneath `.dvc/tmp/exps`. A cache of its own there
     would be empty, every call paid for again, and gone with the copy.
     """
     here = Path.cwd()

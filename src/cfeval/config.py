@@ -34,12 +34,12 @@ class Params(Section):
     @model_validator(mode="after")
     def _reference_wants_whole_groups(self) -> "Params":
         vce = self.vce
-        if self.shards > 1 and vce and vce.perceptual:
-            for arm in vce.all_arms():
-                if vce.methods[arm.method].mode == "reference":
+        if self.shards > 1 and vce and vce.perceptual_metrics:
+            for condition in vce.all_conditions():
+                if vce.methods[condition.method].mode == "reference":
                     raise ValueError(
-                        f"the method '{arm.method}' has mode 'reference', whose perceptual distances look at whole "
-                        "groups; set shards: 1"
+                        f"the method '{condition.method}' has mode 'reference', whose perceptual distances look at "
+                        "whole groups; set shards: 1"
                     )
         return self
 

@@ -13,7 +13,7 @@ GROUPS: Mapping[str, str] = {
     "edct": edct.HELP,
     "vce": vce.HELP,
     "cvqa": cvqa.HELP,
-    "store": "The response store: what was asked of models outside, what came back, what it cost.",
+    "cache": "The response cache: what was asked of models outside, what came back, what it cost.",
 }
 """The groups of verbs, and what each is about."""
 VERBS: Mapping[str, Mapping[str, str]] = {
@@ -31,7 +31,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "edct": edct.VERBS,
     "vce": vce.VERBS,
     "cvqa": cvqa.VERBS,
-    "store": {
+    "cache": {
         "export": "cfeval.inference.cli:run_export",
         "import": "cfeval.inference.cli:run_import",
         "prune": "cfeval.inference.cli:run_prune",

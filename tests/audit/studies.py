@@ -10,13 +10,13 @@ import yaml
 
 from cfeval.core.shards import shard_files, shard_of
 
-ARM = ("d", "m", "w", "edct-2025", "e", "j")
+CONDITION = ("d", "m", "w", "edct-2025", "e", "j")
 Score = Mapping[str, Any]
 
 
 def score(item: str, pcs: int | None, ncc: int | None, **more: Any) -> dict[str, Any]:
     """A score as the study writes it; None for both: the item failed."""
-    row = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), ARM, strict=True))
+    row = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), CONDITION, strict=True))
     found = {
         "status": "ok",
         "id": item,
@@ -48,16 +48,16 @@ def write(path: Path, rows: Iterable[Score], shards: int = 1) -> None:
 def write_edct(
     root: Path, scores: list[Score], shards: int = 1, asked: bool = True, name: str = "", **params: Any
 ) -> Path:
-    """A project's folder with the scores of one arm, what was asked and answered, and parameters."""
+    """A project's folder with the scores of one condition, what was asked and answered, and parameters."""
     results = root / "results" / name / "edct"
     results.mkdir(parents=True, exist_ok=True)
     said = root / "results" / name / "params.yaml" if name else root / "params.yaml"
     said.write_text(yaml.safe_dump({"shards": shards, "edct": params}))
-    write(results / Path("scores", *ARM).with_suffix(".csv"), scores, shards)
+    write(results / Path("scores", *CONDITION).with_suffix(".csv"), scores, shards)
     first = [{"id": row["id"], "question": f"What is {row['id']}?", "answer": "red"} for row in scores if asked]
-    write(results / Path("baseline", *ARM[:2]).with_suffix(".jsonl"), first, shards)
+    write(results / Path("baselines", *CONDITION[:2]).with_suffix(".jsonl"), first, shards)
     after = [{"id": row["id"], "edit": 1, "answer": f"saw {row['pcs']}", "status": "ok"} for row in scores if asked]
-    write(results / Path("requery", *ARM[:5]).with_suffix(".jsonl"), after, shards)
+    write(results / Path("requeries", *CONDITION[:5]).with_suffix(".jsonl"), after, shards)
     return root
 
 
@@ -72,11 +72,11 @@ def write_table(root: Path, name: str, rows: list[Mapping[str, Any]], folder: st
 
 
 JUDGED = "edct/verdicts/d/m/w/edct-2025/e/j.jsonl"
-"""Where the verdicts of the arm lie in the results."""
+"""Where the verdicts of the condition lie in the results."""
 PLAN: Mapping[str, Any] = {
-    "stage": "edct.judge",
-    "command": ["--judge", '{"backend": "grammar", "threshold": 0.5}', "--seed", "1"],
-    "code": {"edct.judge": "a", "judges:grammar": "b"},
+    "stage": "edct.verdicts",
+    "command": ["--judge", '{"plugin": "grammar", "threshold": 0.5}', "--seed", "1"],
+    "code": {"edct.verdicts": "a", "judges:grammar": "b"},
     "files": {"cfeval:prompts/edct/judge.txt": "c", "data/models/vlm": "d"},
     "versions": {"python": "3.11", "torch": "2.1"},
 }
@@ -84,9 +84,9 @@ PLAN: Mapping[str, Any] = {
 
 def made_of(place: str = JUDGED, results: str = "results", sha: str = "1", after: str = "2", **plan: Any) -> Any:
     """What a job says that it made at a place from something else, which has the hash `after`."""
-    first = f"{results}/edct/requery/d/m/w/edct-2025/e.jsonl"
+    first = f"{results}/edct/requeries/d/m/w/edct-2025/e.jsonl"
     told = {**PLAN, **plan}
-    words = ["--requery", first, *told["command"], "--out", f"{results}/{place}"]
+    words = ["--requeries", first, *told["command"], "--out", f"{results}/{place}"]
     told["command"] = [*told["stage"].split("."), *words]
     return {"plan": told, "inputs": {first: after}, "outputs": {f"{results}/{place}": sha}}
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from cfeval.audit.changes import Cell, Row, changed_rows
 from cfeval.audit.revisions import WorkingFolder
-from tests.audit.studies import ARM, write_table
+from tests.audit.studies import CONDITION, write_table
 
 
 def row(vlm: str, ccs: str, lo: str, hi: str, **more: str) -> dict[str, Any]:
-    names = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), ARM, strict=True))
+    names = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), CONDITION, strict=True))
     figures = {"n": "12", "ccs": ccs, "ccs_lo": lo, "ccs_hi": hi, "paper_ccs": "", "missing": ""}
     return names | {"vlm": vlm} | figures | more
 

@@ -7,28 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.audit.changes import Arm
+from cfeval.audit.changes import Condition
 from cfeval.audit.diff import difference
 from cfeval.audit.revisions import WorkingFolder
 from cfeval.core.errors import InputError
-from tests.audit.studies import ARM, score, write, write_edct
+from tests.audit.studies import CONDITION, score, write, write_edct
 
 OLD = [score("a", 1, 1), score("b", 1, 0), score("c", None, None), score("d", 0, 0), score("e", 1, 1), score("x", 1, 1)]
 NEW = [score("a", 0, 1), score("b", 1, 1), score("c", 1, 0), score("d", 0, 0), score("e", None, None), score("y", 1, 1)]
 
 
-def arms(before: Path, after: Path, items: int = 9, study: str = "edct", *wanted: str) -> tuple[Arm, ...]:
+def conditions(before: Path, after: Path, items: int = 9, study: str = "edct", *wanted: str) -> tuple[Condition, ...]:
     found = difference(WorkingFolder(before), WorkingFolder(after), [study], wanted, items)
-    return found.studies[study].arms
+    return found.studies[study].conditions
 
 
 @pytest.fixture
-def changed(tmp_path: Path) -> Arm:
-    [found] = arms(write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", NEW))
+def changed(tmp_path: Path) -> Condition:
+    [found] = conditions(write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", NEW))
     return found
 
 
-def test_flips_are_counted_by_metric_and_by_what_became_of_them(changed: Arm) -> None:
+def test_flips_are_counted_by_metric_and_by_what_became_of_them(changed: Condition) -> None:
     assert (changed.both, changed.new, changed.gone, changed.flipped) == (5, 1, 1, 4)
     assert changed.became == {
         "pcs": {"1 → 0": 1, "refused → 1": 1, "1 → refused": 1},
@@ -37,7 +37,7 @@ def test_flips_are_counted_by_metric_and_by_what_became_of_them(changed: Arm) ->
     }
 
 
-def test_an_item_tells_question_and_answers_of_both_sides(changed: Arm) -> None:
+def test_an_item_tells_question_and_answers_of_both_sides(changed: Condition) -> None:
     [item] = [item for item in changed.items if item.key == "a edit 1"]
     assert item.became == {"ccs": "1 → 0", "pcs": "1 → 0"}
     assert item.before == {"question": "What is a?", "answer": "red", "after the edit": "saw 1"}
@@ -45,7 +45,7 @@ def test_an_item_tells_question_and_answers_of_both_sides(changed: Arm) -> None:
 
 
 def test_only_the_first_items_are_told_and_all_are_counted(tmp_path: Path) -> None:
-    [found] = arms(write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", NEW), 2)
+    [found] = conditions(write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", NEW), 2)
     assert [item.key for item in found.items] == ["a edit 1", "b edit 1"]
     assert found.flipped == 4
 
@@ -53,7 +53,7 @@ def test_only_the_first_items_are_told_and_all_are_counted(tmp_path: Path) -> No
 def test_an_item_that_fails_otherwise_tells_both_statuses(tmp_path: Path) -> None:
     old = write_edct(tmp_path / "old", [score("a", None, None), score("b", 1, 1)])
     new = write_edct(tmp_path / "new", [score("a", None, None, status="truncated"), score("b", 1, 1)])
-    [found] = arms(old, new)
+    [found] = conditions(old, new)
     assert found.became == {"status": {"refused → truncated": 1}}
 
 
@@ -61,27 +61,32 @@ def test_an_item_that_fails_otherwise_tells_both_statuses(tmp_path: Path) -> Non
 def test_neither_shards_nor_order_flip_an_item(tmp_path: Path, shards: int) -> None:
     rows = [score(f"i{n}", n % 2, n % 3 % 2) for n in range(50)]
     mixed = random.Random(1).sample(rows, len(rows))
-    assert arms(write_edct(tmp_path / "old", rows), write_edct(tmp_path / "new", mixed, shards)) == ()
+    assert conditions(write_edct(tmp_path / "old", rows), write_edct(tmp_path / "new", mixed, shards)) == ()
 
 
 def test_across_shards_the_same_flips_are_found_as_in_one_file(tmp_path: Path) -> None:
     before, after = write_edct(tmp_path / "old", OLD, 4), write_edct(tmp_path / "new", NEW, 3)
-    assert arms(before, after) == arms(write_edct(tmp_path / "one", OLD), write_edct(tmp_path / "other", NEW))
+    assert conditions(before, after) == conditions(
+        write_edct(tmp_path / "one", OLD), write_edct(tmp_path / "other", NEW)
+    )
 
 
-def test_an_arm_of_one_side_alone_is_new_or_gone(tmp_path: Path) -> None:
+def test_a_condition_of_one_side_alone_is_new_or_gone(tmp_path: Path) -> None:
     before, after = write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", OLD)
     write(after / "results/edct/scores/d/other/w/edct-2025/e/j.csv", OLD)
     write(before / "results/edct/scores/d/older/w/edct-2025/e/j.csv", OLD, shards=2)
-    assert [(arm.names[1], arm.what) for arm in arms(before, after)] == [("older", "gone"), ("other", "new")]
-    assert [arm.names[1] for arm in arms(before, after, 9, "edct", "oth*")] == ["other"]
+    assert [(condition.names[1], condition.what) for condition in conditions(before, after)] == [
+        ("older", "gone"),
+        ("other", "new"),
+    ]
+    assert [condition.names[1] for condition in conditions(before, after, 9, "edct", "oth*")] == ["other"]
 
 
 def test_a_file_of_other_content_is_named(tmp_path: Path) -> None:
     before, after = write_edct(tmp_path / "old", OLD), write_edct(tmp_path / "new", OLD)
-    (after / Path("results/edct/scores", *ARM).with_suffix(".csv")).write_text("other,columns\n1,2\n")
+    (after / Path("results/edct/scores", *CONDITION).with_suffix(".csv")).write_text("other,columns\n1,2\n")
     with pytest.raises(InputError, match=r"scores/d/m/w/edct-2025/e/j.csv of the working folder: not a file of scores"):
-        arms(before, after)
+        conditions(before, after)
 
 
 def test_of_counterfactual_questions_right_answers_turn_wrong_by_reader(tmp_path: Path) -> None:
@@ -93,7 +98,7 @@ def test_of_counterfactual_questions_right_answers_turn_wrong_by_reader(tmp_path
         write(tmp_path / side / "results/cvqa/scores/s/a.jsonl", [row("p1", right, 1), row("p2", 1, right)])
         said = {"id": "p1", "side": "original", "order": "", "asked": "How many?", "text": f"{right}", "status": "ok"}
         write(tmp_path / side / "results/cvqa/answers/s/a.jsonl", [said])
-    [found] = arms(tmp_path / "old", tmp_path / "new", 1, "cvqa")
+    [found] = conditions(tmp_path / "old", tmp_path / "new", 1, "cvqa")
     assert found.became == {"reference": {"correct → wrong": 1}, "robust": {"correct → wrong": 1}}
     assert found.items[0].before == {"question": "How many?", "answer": "1"}
 
@@ -103,7 +108,7 @@ def test_a_visual_counterfactual_is_valid_where_its_classifier_sees_the_target(t
         oracles = {"o1": "cat", "o2": "cat", "o3": seen}
         row = {"id": "i1", "status": "ok", "target": "cat", "predicted": seen, "oracles": oracles}
         write(tmp_path / side / "results/vce/scores/s/n/c/m.jsonl", [row])
-    [found] = arms(tmp_path / "old", tmp_path / "new", 1, "vce")
+    [found] = conditions(tmp_path / "old", tmp_path / "new", 1, "vce")
     assert found.became == {"valid": {"yes → no": 1}}
     assert found.items[0].after == {"target": "cat", "seen": "dog"}
 
@@ -119,7 +124,7 @@ def test_memory_does_not_grow_with_the_items(tmp_path: Path) -> None:
         flipped = Counter(one["pcs"] != other["pcs"] for one, other in zip(old, new, strict=True))[True]
         del old, new
         tracemalloc.start()
-        [found] = arms(before, after, 3)
+        [found] = conditions(before, after, 3)
         assert found.flipped == flipped
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

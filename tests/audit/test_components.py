@@ -26,7 +26,7 @@ def check(cfeval: Run, params: Any) -> tuple[int, str, str]:
 def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
     status, said, _ = check(cfeval, params)
     assert status == 0
-    assert said == "params.yaml: fine; edct has 4 arms, 1000 items of each data set\n"
+    assert said == "params.yaml: fine; edct has 4 conditions, 1000 items of each data set\n"
 
 
 @pytest.mark.parametrize(
@@ -35,50 +35,50 @@ def test_good_parameters_are_fine(cfeval: Run, params: dict[str, Any]) -> None:
         (
             "judges",
             "j",
-            {"backend": "scripte"},
-            "edct.judges.j: unknown judges backend 'scripte'; did you mean 'scripted'",
+            {"plugin": "mok"},
+            "edct.judges.j: unknown judges plugin 'mok'; did you mean 'mock'",
         ),
         (
             "judges",
             "j",
-            {"backend": "scripted", "treshold": 1},
-            "unknown option 'treshold' of 'scripted'; did you mean",
+            {"plugin": "mock", "treshold": 1},
+            "unknown option 'treshold' of 'mock'; did you mean",
         ),
-        ("judges", "j", {"backend": "scripted", "threshold": 2}, "option 'threshold' of 'scripted'"),
+        ("judges", "j", {"plugin": "mock", "threshold": 2}, "option 'threshold' of 'mock'"),
         (
-            "writers",
+            "instruction_writers",
             "w",
-            {"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"},
-            "edct.writers.w: the file own/write.md is missing; correct the path, or put the file there",
+            {"plugin": "chat", "model": {"plugin": "mock"}, "prompts": "own"},
+            "edct.instruction_writers.w: the file own/write.md is missing; correct the path, or put the file there",
         ),
         (
             "judges",
             "j",
-            {"backend": "panel", "judges": [{"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"}]},
+            {"plugin": "panel", "judges": [{"plugin": "chat", "model": {"plugin": "mock"}, "prompts": "own"}]},
             "edct.judges.j: the file own/judge.md is missing; correct the path, or put the file there",
         ),
         (
             "judges",
             "j",
-            {"backend": "chat", "model": {"backend": "scripted", "replys": []}},
-            "edct.judges.j: chat: unknown option 'replys' of 'scripted'; did you mean 'replies'",
+            {"plugin": "chat", "model": {"plugin": "mock", "replys": []}},
+            "edct.judges.j: chat: unknown option 'replys' of 'mock'; did you mean 'replies'",
         ),
-        ("datasets", "mine", {"backend": "samples", "path": "gone.jsonl"}, "the file gone.jsonl is missing"),
+        ("datasets", "mine", {"plugin": "samples", "path": "gone.jsonl"}, "the file gone.jsonl is missing"),
         (
             "vlms",
             "v",
-            {"backend": "transformers", "model": "./models/gone"},
+            {"plugin": "transformers", "model": "./models/gone"},
             "edct.vlms.v: the file models/gone/config.json is missing; correct the path, or put the file there\n",
         ),
         (
             "vlms",
             "v",
-            {"backend": "transformers", "model": "m", "top_p": 0.5},
+            {"plugin": "transformers", "model": "m", "top_p": 0.5},
             "edct.vlms.v: options of 'transformers': top_p has no effect at temperature 0; set a temperature or leave",
         ),
     ],
 )
-def test_a_bad_backend_is_one_line_and_status_2(
+def test_a_bad_plugin_is_one_line_and_status_2(
     cfeval: Run, params: dict[str, Any], section: str, name: str, spec: dict[str, Any], says: str
 ) -> None:
     params["edct"][section][name] = spec
@@ -114,6 +114,6 @@ def test_a_file_that_is_part_of_cfeval_is_to_be_restored(
     cfeval: Run, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("cfeval.testbed.weights.models_dir", lambda: tmp_path / "models")
-    params["edct"]["vlms"]["v"] = {"backend": "easy_vqa"}
+    params["edct"]["vlms"]["v"] = {"plugin": "easy_vqa"}
     expected = "the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it\n"
     assert check(cfeval, params)[2].endswith(expected)

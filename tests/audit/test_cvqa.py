@@ -21,30 +21,30 @@ def study(tmp_path: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> 
     """Two sets and a built one; models behind a provider in every role; prompts of known lengths."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "real"
-    csv = {"backend": "csv", "questions": str(write_questions(folder)), "images": str(write_images(folder / "images"))}
+    csv = {"plugin": "csv", "questions": str(write_questions(folder)), "images": str(write_images(folder / "images"))}
     for name in ("direct", "boolean", "check"):
         written_prompt(tmp_path / "own", name, 600)
         written_prompt(tmp_path / "own", f"{name}_repair", 120)
     talker = target(server.openai, max_tokens=300)
-    asked = {"backend": "chat", "model": talker, "prompts": "own"}
+    asked = {"plugin": "chat", "model": talker, "prompts": "own"}
     content = params(tmp_path, server.openai)
-    content["edct"]["vlms"]["m"] = {"backend": "scripted"}
+    content["edct"]["vlms"]["m"] = {"plugin": "mock"}
     content["cvqa"] = {
         "seed": 1,
-        "sets": {"real": csv, "tenth": csv | {"share": 0.25}, "puzzles": {"backend": "synthetic", "items": 5}},
-        "answerers": {
-            "m": {"backend": "chat", "model": talker},
-            "m-cot": {"backend": "chat", "model": talker, "cot": True},
-            "local": {"backend": "random"},
+        "sets": {"real": csv, "tenth": csv | {"share": 0.25}, "puzzles": {"plugin": "synthetic", "items": 5}},
+        "solvers": {
+            "m": {"plugin": "chat", "model": talker},
+            "m-cot": {"plugin": "chat", "model": talker, "cot": True},
+            "local": {"plugin": "random"},
         },
-        "sources": {"s": {"backend": "world", "kinds": ["count"]}},
-        "builders": {"b": asked},
-        "checkers": {"c": asked},
-        "builds": {"built": {"source": "s", "items": 7, "builder": "b", "checker": "c"}},
-        "arms": [
-            {"set": ["real", "tenth"], "answerer": ["m", "local"]},
-            {"set": ["puzzles"], "answerer": ["m-cot"], "orders": 4},
-            {"set": ["built"], "answerer": ["local"]},
+        "sources": {"s": {"plugin": "world", "kinds": ["count"]}},
+        "question_generators": {"b": asked},
+        "question_validators": {"c": asked},
+        "builds": {"built": {"source": "s", "items": 7, "question_generator": "b", "question_validator": "c"}},
+        "conditions": [
+            {"set": ["real", "tenth"], "solver": ["m", "local"]},
+            {"set": ["puzzles"], "solver": ["m-cot"], "orders": 4},
+            {"set": ["built"], "solver": ["local"]},
         ],
     }
     return content
@@ -57,9 +57,9 @@ def estimated(cfeval: Run, folder: Path, content: dict[str, Any]) -> dict[str, A
     return found
 
 
-def calls(found: dict[str, Any], stage: str, backend: str) -> list[int]:
-    """Typical calls of every line of a stage and backend."""
-    lines = [line for line in found["stages"] if (line["stage"], line["backend"]) == (stage, backend)]
+def calls(found: dict[str, Any], stage: str, plugin: str) -> list[int]:
+    """Typical calls of every line of a stage and plugin."""
+    lines = [line for line in found["stages"] if (line["stage"], line["plugin"]) == (stage, plugin)]
     return [line["typical"]["calls"] for line in lines]
 
 
@@ -78,7 +78,7 @@ def test_calls_are_pairs_times_sides_times_orders(cfeval: Run, study: dict[str, 
 def test_questions_without_options_are_asked_once_whatever_the_orders(
     cfeval: Run, study: dict[str, Any], tmp_path: Path
 ) -> None:
-    study["cvqa"]["arms"] = [{"set": ["real", "puzzles", "built"], "answerer": ["m"], "orders": 3}]
+    study["cvqa"]["conditions"] = [{"set": ["real", "puzzles", "built"], "solver": ["m"], "orders": 3}]
     found = estimated(cfeval, tmp_path, study)
     assert calls(found, "answers", "m") == [12 * 2, 5 * 2 * 3, 7 * 2]
 
@@ -90,24 +90,26 @@ def test_a_build_takes_a_draft_and_a_review_of_every_original(
     drafts = [line for line in found["stages"] if line["stage"] == "drafts"]
     assert [line["typical"]["calls"] for line in drafts] == [7, 0], "the second line is the repair turn"
     assert [line["most"]["calls"] for line in drafts] == [7, 7]
-    assert drafts[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 30), "the builder sees no picture"
+    assert drafts[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 30), "the question_generator sees no picture"
     reviews = [line for line in found["stages"] if line["stage"] == "reviews"]
     assert [line["typical"]["calls"] for line in reviews] == [7, 0]
     assert reviews[0]["typical"]["input_tokens"] == 7 * (600 // 4 + 2 * 30 + PICTURE)
-    study["cvqa"]["arms"] = study["cvqa"]["arms"][:2]
-    assert {line["stage"] for line in estimated(cfeval, tmp_path, study)["stages"]} == {"answers"}, "no arm asks it"
+    study["cvqa"]["conditions"] = study["cvqa"]["conditions"][:2]
+    assert {line["stage"] for line in estimated(cfeval, tmp_path, study)["stages"]} == {"answers"}, (
+        "no condition asks it"
+    )
 
 
 def test_who_writes_programs_sees_no_picture(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
-    talker = study["cvqa"]["answerers"]["m"]["model"]
-    study["cvqa"]["answerers"]["programs"] = {
-        "backend": "program",
-        "programmer": {"backend": "chat", "model": talker},
-        "vision": {"backend": "puzzle"},
+    talker = study["cvqa"]["solvers"]["m"]["model"]
+    study["cvqa"]["solvers"]["programs"] = {
+        "plugin": "program",
+        "program_generator": {"plugin": "chat", "model": talker},
+        "vision": {"plugin": "puzzle"},
     }
-    study["cvqa"]["arms"] = [{"set": ["puzzles"], "answerer": ["programs"]}]
+    study["cvqa"]["conditions"] = [{"set": ["puzzles"], "solver": ["programs"]}]
     [line] = estimated(cfeval, tmp_path, study)["stages"]
-    assert (line["stage"], line["backend"], line["typical"]["calls"]) == ("answers", "programs", 5 * 2)
+    assert (line["stage"], line["plugin"], line["typical"]["calls"]) == ("answers", "programs", 5 * 2)
     assert line["typical"]["output_tokens"] == 10 * 200
     prompt = line["typical"]["input_tokens"] / 10 - 30
     assert 100 < prompt < 4096
@@ -135,16 +137,16 @@ def test_items_limit_what_is_counted(cfeval: Run, study: dict[str, Any], tmp_pat
 
 
 def test_a_study_that_asks_no_provider_costs_nothing(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
-    study["cvqa"]["arms"] = [{"set": ["real"], "answerer": ["local"]}]
+    study["cvqa"]["conditions"] = [{"set": ["real"], "solver": ["local"]}]
     status, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
-    assert (status, out) == (0, "no backend of the tables calls a provider: nothing is paid for\n")
+    assert (status, out) == (0, "no plugin of the tables calls a provider: nothing is paid for\n")
 
 
 def test_good_parameters_are_fine(cfeval: Run, study: dict[str, Any], tmp_path: Path) -> None:
     path = written(tmp_path, study)
     status, out, _ = cfeval("check", "--params", path)
     assert status == 0
-    assert out.endswith("; cvqa has 6 arms and 1 sets to build\n")
+    assert out.endswith("; cvqa has 6 conditions and 1 sets to build\n")
 
 
 @pytest.mark.parametrize(
@@ -153,47 +155,57 @@ def test_good_parameters_are_fine(cfeval: Run, study: dict[str, Any], tmp_path: 
         (
             "sets",
             "real",
-            {"backend": "cvs"},
-            "cvqa.sets.real: unknown question_sets backend 'cvs'; did you mean 'csv'?",
+            {"plugin": "cvs"},
+            "cvqa.sets.real: unknown question_sets plugin 'cvs'; did you mean 'csv'?",
         ),
         (
             "sets",
             "real",
-            {"backend": "csv", "questions": "gone.csv", "images": "x"},
+            {"plugin": "csv", "questions": "gone.csv", "images": "x"},
             "real: the file gone.csv is missing",
         ),
-        ("sets", "puzzles", {"backend": "synthetic", "size": 20}, "option 'size' of 'synthetic'"),
+        ("sets", "puzzles", {"plugin": "synthetic", "size": 20}, "option 'size' of 'synthetic'"),
         (
-            "answerers",
+            "solvers",
             "m",
-            {"backend": "chat", "model": {"backend": "scripted", "replys": []}},
+            {"plugin": "chat", "model": {"plugin": "mock", "replys": []}},
             "did you mean 'replies'",
         ),
         (
-            "answerers",
+            "solvers",
             "m",
-            {"backend": "chat", "model": {"backend": "scripted"}, "family": "lava"},
+            {"plugin": "chat", "model": {"plugin": "mock"}, "family": "lava"},
             "no template of fam",
         ),
         (
-            "answerers",
+            "solvers",
             "m",
-            {"backend": "chat", "model": {"backend": "scripted"}, "prompts": "none"},
-            "cvqa.answerers.m: the file none/answer.md is missing; correct the path, or put the file there",
+            {"plugin": "chat", "model": {"plugin": "mock"}, "prompts": "none"},
+            "cvqa.solvers.m: the file none/answer.md is missing; correct the path, or put the file there",
         ),
         (
-            "answerers",
+            "solvers",
             "m",
-            {"backend": "program", "programmer": {"backend": "grammar"}},
+            {"plugin": "program", "program_generator": {"plugin": "grammar"}},
             "option 'vision' of 'program'",
         ),
-        ("builders", "b", {"backend": "grammar", "err": 2}, "cvqa.builders.b: option 'err' of 'grammar'"),
-        ("checkers", "c", {"backend": "scene", "deep": 1}, "cvqa.checkers.c: unknown option 'deep' of 'scene'"),
-        ("sources", "s", {"backend": "wrld"}, "cvqa.sources.s: unknown datasets backend 'wrld'; did you mean 'world'?"),
+        (
+            "question_generators",
+            "b",
+            {"plugin": "grammar", "err": 2},
+            "cvqa.question_generators.b: option 'err' of 'grammar'",
+        ),
+        (
+            "question_validators",
+            "c",
+            {"plugin": "scene", "deep": 1},
+            "cvqa.question_validators.c: unknown option 'deep' of 'scene'",
+        ),
+        ("sources", "s", {"plugin": "wrld"}, "cvqa.sources.s: unknown datasets plugin 'wrld'; did you mean 'world'?"),
         (
             "builds",
             "built",
-            {"source": "s", "items": 7, "builder": "b", "checker": "c", "decisions": "mine.csv"},
+            {"source": "s", "items": 7, "question_generator": "b", "question_validator": "c", "decisions": "mine.csv"},
             "cvqa: the file mine.csv is missing; correct the path, or leave it empty",
         ),
     ],
@@ -215,17 +227,17 @@ def test_a_missing_file_of_labels_is_named(cfeval: Run, study: dict[str, Any], t
     assert "cvqa: the file labels.csv is missing; correct the path, or leave it empty" in err
 
 
-def test_the_doctor_looks_at_every_part_that_an_arm_uses(
+def test_the_doctor_looks_at_every_part_that_a_condition_uses(
     cfeval: Run, study: dict[str, Any], tmp_path: Path, server: Loopback
 ) -> None:
-    study["cvqa"]["builders"]["unused"] = {"backend": "chat", "model": target("http://127.0.0.1:9/v1")}
+    study["cvqa"]["question_generators"]["unused"] = {"plugin": "chat", "model": target("http://127.0.0.1:9/v1")}
     status, out, err = cfeval("doctor", "--params", written(tmp_path, study))
     assert (status, err) == (0, "")
     lines = {line[5:].partition(": ")[0]: line for line in out.splitlines() if line.startswith("ok   cvqa.")}
-    names = ("sets.real", "sets.tenth", "sets.puzzles", "answerers.m", "answerers.m-cot", "answerers.local")
-    parts = (*names, "sources.s", "builders.b", "checkers.c")
+    names = ("sets.real", "sets.tenth", "sets.puzzles", "solvers.m", "solvers.m-cot", "solvers.local")
+    parts = (*names, "sources.s", "question_generators.b", "question_validators.c")
     assert set(lines) == {f"cvqa.{part}" for part in parts}
-    assert f"{server.openai} answers and has gpt-4o" in lines["cvqa.answerers.m"]
+    assert f"{server.openai} answers and has gpt-4o" in lines["cvqa.solvers.m"]
     assert "12 rows, and 0 cannot be used" in lines["cvqa.sets.real"]
     assert "images for 12 of 12 rows" in lines["cvqa.sets.real"]
     assert not server.requests().get("openai.chat"), "nothing that costs is asked"
@@ -243,7 +255,7 @@ def test_the_doctor_names_rows_and_images_that_cannot_be_used(
     assert len(failed) == 2
     assert "10 rows, and 2 cannot be used" in failed[0]
     assert "of 10 rows" in failed[1]
-    [asked] = [line for line in out.splitlines() if line.startswith("FAIL cvqa.answerers.m: ")]
+    [asked] = [line for line in out.splitlines() if line.startswith("FAIL cvqa.solvers.m: ")]
     assert f"set the environment variable {KEY_ENV}" in asked
     assert err.startswith("cfeval: ")
     assert CANARY not in out + err

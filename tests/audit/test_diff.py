@@ -9,11 +9,11 @@ import pytest
 from dvc.repo import Repo
 
 from tests.audit.projects import git
-from tests.audit.studies import ARM, made_of, put, score, write_edct, write_table
+from tests.audit.studies import CONDITION, made_of, put, score, write_edct, write_table
 from tests.conftest import Run
 
 Diff = Callable[..., tuple[int, str, str]]
-NAMES = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), ARM, strict=True))
+NAMES = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), CONDITION, strict=True))
 
 
 def lay(root: Path, threshold: float, pcs: int, name: str = "") -> None:
@@ -23,7 +23,7 @@ def lay(root: Path, threshold: float, pcs: int, name: str = "") -> None:
     results = f"results/{name}" if name else "results"
     row = NAMES | {"n": 3, "ccs": f"{(2 + pcs) / 3:.4f}"}
     write_table(root, "edct_table1", [row], f"{results}/edct/tables")
-    judge = json.dumps({"backend": "grammar", "threshold": threshold})
+    judge = json.dumps({"plugin": "grammar", "threshold": threshold})
     put(root, made_of(results=results, command=["--judge", judge]), results=results)
 
 
@@ -40,7 +40,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(root, "tag", "empty")
     for name, threshold, pcs in (("one", 0.5, 1), ("two", 0.8, 0)):
         lay(root, threshold, pcs)
-        phases = ["edct/baseline", "edct/requery", "edct/verdicts", "edct/scores"]
+        phases = ["edct/baselines", "edct/requeries", "edct/verdicts", "edct/scores"]
         if name == "two":
             lay(root, threshold, pcs, "lax")
             phases += [f"lax/{phase}" for phase in phases]
@@ -65,7 +65,7 @@ def test_two_commits_tell_why_what_and_which(diff: Diff) -> None:
     status, out, _ = diff("one", "two")
     assert status == 0
     assert "edct.threshold: 0.5 → 0.8" in out
-    assert "edct.judge, 1 of 1 files: judge.threshold 0.5 → 0.8" in out
+    assert "edct.verdicts, 1 of 1 files: judge.threshold 0.5 → 0.8" in out
     assert "ccs  1.0000 → 0.6667  (−0.3333)" in out
     assert "d/m/w/edct-2025/e/j: 1 of 3 flipped" in out
     assert "i1 edit 1: ccs 1 → 0, pcs 1 → 0" in out
@@ -78,7 +78,7 @@ def test_without_a_second_revision_the_working_folder_is_compared(diff: Diff) ->
     assert status == 0
     assert whole["after"] == "the working folder"
     assert whole["studies"] == found["studies"]
-    assert whole["studies"]["edct"]["arms"][0]["became"] == {"ccs": {"1 → 0": 1}, "pcs": {"1 → 0": 1}}
+    assert whole["studies"]["edct"]["conditions"][0]["became"] == {"ccs": {"1 → 0": 1}, "pcs": {"1 → 0": 1}}
 
 
 @pytest.mark.parametrize("other", ["two", "workspace", "default", "two:default"])
@@ -104,7 +104,7 @@ def test_studies_with_a_name_are_compared_as_revisions_are(
     assert status == 0
     assert re.sub(r"\([0-9a-f]{7}\)", "({sha})", out.splitlines()[0]) == header
     assert f"edct.threshold: {threshold}" in out
-    assert f"edct.judge, 1 of 1 files: judge.threshold {threshold}" in out
+    assert f"edct.verdicts, 1 of 1 files: judge.threshold {threshold}" in out
     assert out.count("i1 edit 1: ccs") == flipped
 
 
@@ -113,9 +113,9 @@ def test_a_study_does_not_differ_from_one_made_alike(diff: Diff) -> None:
     assert (status, out.splitlines()[1:]) == (0, ["nothing differs"])
 
 
-def test_arms_of_other_names_are_left_out(diff: Diff) -> None:
-    assert "flipped" in diff("one", "two", "--arm", "m", "--arm", "edct-*")[1]
-    out = diff("one", "two", "--arm", "other")[1]
+def test_conditions_of_other_names_are_left_out(diff: Diff) -> None:
+    assert "flipped" in diff("one", "two", "--condition", "m", "--condition", "edct-*")[1]
+    out = diff("one", "two", "--condition", "other")[1]
     assert "flipped" not in out
     assert "edct_table1" not in out
 
@@ -155,13 +155,13 @@ def test_a_clone_without_data_compares_tables_and_says_how_to_bring_the_rest(
     assert "ccs  1.0000 → 0.6667" in out
     assert "flipped" not in out
     assert "results/edct/verdicts of one" in out
-    assert "results/edct/baseline" not in out  # the same on both sides
+    assert "results/edct/baselines" not in out  # the same on both sides
     assert "`dvc push --all-commits`" in out
     assert "`dvc fetch --all-commits`" in out
 
 
 def test_what_a_model_said_cannot_steer_the_terminal(diff: Diff, project: Path) -> None:
-    said = project / "results/edct/requery/d/m/w/edct-2025/e.jsonl"
+    said = project / "results/edct/requeries/d/m/w/edct-2025/e.jsonl"
     before = said.read_text()
     said.unlink()
     said.write_text(before.replace("saw 0", "\\u001b[2Jgone"))

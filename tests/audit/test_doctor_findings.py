@@ -47,7 +47,7 @@ def test_all_is_fine(examined: Any, server: Loopback, tmp_path: Path) -> None:
     assert (status, err) == (0, "")
     assert all(line.startswith("ok   ") for line in lines)
     assert about(lines, "edct.vlms.m") == f"ok   edct.vlms.m: {server.openai} answers and has gpt-4o"
-    names = ["edct.datasets.d", "edct.vlms.m", "edct.writers.w", "edct.editors.e", "edct.judges.j"]
+    names = ["edct.datasets.d", "edct.vlms.m", "edct.instruction_writers.w", "edct.editors.e", "edct.judges.j"]
     assert [line[5:].partition(":")[0] for line in lines[:5]] == names
     assert not server.requests().get("openai.chat"), "nothing that costs is asked"
     assert not (tmp_path / "calls.sqlite").exists()
@@ -109,7 +109,7 @@ def test_own_rows_and_ids_are_read(
     for name in ("a", "b"):
         (tmp_path / f"{name}.png").touch()
     content = params(tmp_path, server.openai)
-    content["edct"]["datasets"]["d"] = {"backend": "files", "path": "mine.csv", "ids": "ids.txt"}
+    content["edct"]["datasets"]["d"] = {"plugin": "files", "path": "mine.csv", "ids": "ids.txt"}
     status, lines, _ = examined(content)
     assert about(lines, "edct.datasets.d").startswith(found)
     assert status == (0 if found.startswith("ok") else 2)
@@ -118,7 +118,7 @@ def test_own_rows_and_ids_are_read(
 def test_a_record_file_that_cannot_be_read(examined: Any, server: Loopback, tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_text("{}\n")
     content = params(tmp_path, server.openai)
-    content["edct"]["datasets"]["d"] = {"backend": "samples", "path": "mine.jsonl"}
+    content["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "mine.jsonl"}
     status, lines, _ = examined(content)
     assert status == 2
     assert about(lines, "edct.datasets.d").startswith("FAIL edct.datasets.d: mine.jsonl, line 1")
@@ -132,7 +132,7 @@ def test_a_server_that_is_down(examined: Any, server: Loopback, tmp_path: Path) 
 
 def test_a_missing_file_and_a_missing_folder_are_both_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
     content = params(tmp_path, server.openai)
-    content["edct"]["datasets"]["d"] = {"backend": "samples", "path": "gone.jsonl"}
+    content["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "gone.jsonl"}
     content["edct"]["prompts"] = "nowhere"
     status, lines, _ = examined(content)
     assert status == 2
@@ -146,7 +146,7 @@ def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
 ) -> None:
     monkeypatch.setattr("cfeval.testbed.weights.models_dir", lambda: tmp_path / "models")
     content = params(tmp_path, server.openai)
-    content["edct"]["vlms"]["m"] = {"backend": "easy_vqa"}
+    content["edct"]["vlms"]["m"] = {"plugin": "easy_vqa"}
     status, lines, _ = examined(content)
     assert status == 2
     said = "FAIL edct.vlms.m: the file models/easy-vqa.safetensors is missing; it is part of cfeval; restore it"
@@ -155,10 +155,10 @@ def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
 
 def test_a_wrong_option_does_not_hide_the_rest(examined: Any, server: Loopback, tmp_path: Path) -> None:
     content = params(tmp_path, server.openai)
-    content["edct"]["judges"]["j"] = {"backend": "scripted", "treshold": 1}
+    content["edct"]["judges"]["j"] = {"plugin": "mock", "treshold": 1}
     status, lines, _ = examined(content)
     assert status == 2
-    assert about(lines, "edct.judges.j").startswith("FAIL edct.judges.j: unknown option 'treshold' of 'scripted'")
+    assert about(lines, "edct.judges.j").startswith("FAIL edct.judges.j: unknown option 'treshold' of 'mock'")
     assert about(lines, "edct.vlms.m").startswith("ok   ")
 
 
@@ -178,10 +178,10 @@ def test_offline_no_server_is_asked(examined: Any, server: Loopback, tmp_path: P
     assert not server.log
 
 
-def test_offline_without_a_store_will_not_work(examined: Any, server: Loopback, tmp_path: Path) -> None:
+def test_offline_without_a_cache_will_not_work(examined: Any, server: Loopback, tmp_path: Path) -> None:
     status, lines, _ = examined(params(tmp_path, server.openai, offline=True))
     assert status == 2
-    assert "there is no store" in next(line for line in lines if line.startswith("FAIL "))
+    assert "there is no cache" in next(line for line in lines if line.startswith("FAIL "))
 
 
 def test_parameter_files_are_merged_in_order(examined: Any, server: Loopback, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_an_examination_that_never_ends_is_left_behind(
 
     monkeypatch.setattr(chat.Plugin, "diagnose", examine)
     content = params(tmp_path, server.openai)
-    content["edct"]["vlms"] = {name: {"backend": "scripted"} for name in ("m", "n", "o")}
+    content["edct"]["vlms"] = {name: {"plugin": "mock"} for name in ("m", "n", "o")}
     content["edct"]["tables"]["table1"] = [BLOCK | {"vlm": ["m", "n", "o"]}]
     status, lines, _ = examined(content, "--seconds", 1)
     never.set()
@@ -223,23 +223,23 @@ def test_an_examination_that_never_ends_is_left_behind(
     assert sum("no answer within 1 s" in line for line in lines) == 3
 
 
-def test_a_damaged_store_is_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
+def test_a_damaged_cache_is_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
     (tmp_path / "calls.sqlite").write_text("not a database, but long enough to be taken for one" * 30)
     status, lines, _ = examined(params(tmp_path, server.openai))
     assert status == 2
-    assert "not a response store" in next(line for line in lines if line.startswith("FAIL store"))
+    assert "not a response cache" in next(line for line in lines if line.startswith("FAIL cache"))
 
 
 def test_a_budget_that_is_used_up_is_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
-    store = ResponseCache(tmp_path / "calls.sqlite")
-    store.settle(UsageEntry(store.send(CALL, 0.0, Budget()), "ok", None, None, charged=True))
-    store.keep(CALL, Response(text="x"))
-    store.close()
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    cache.record_usage(UsageEntry(cache.send(CALL, 0.0, Budget()), "ok", None, None, charged=True))
+    cache.keep(CALL, Response(text="x"))
+    cache.close()
     status, lines, _ = examined(params(tmp_path, server.openai, max_calls=1))
     assert status == 2
-    assert "calls.max_calls = 1 is used up" in next(line for line in lines if line.startswith("FAIL store"))
+    assert "calls.max_calls = 1 is used up" in next(line for line in lines if line.startswith("FAIL cache"))
     assert "1 answers, 1 calls sent" in next(
-        line for line in examined(params(tmp_path, server.openai))[1] if "store" in line
+        line for line in examined(params(tmp_path, server.openai))[1] if "cache" in line
     )
 
 
@@ -266,7 +266,7 @@ def test_a_results_folder_in_whose_place_a_file_stands_is_told(examined: Any, se
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_the_gpu_is_looked_at_where_a_backend_needs_one(
+def test_the_gpu_is_looked_at_where_a_plugin_needs_one(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
     import torch
@@ -277,7 +277,7 @@ def test_the_gpu_is_looked_at_where_a_backend_needs_one(
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda number: "Large One")
     content = params(tmp_path, server.openai)
     assert not any(line.startswith("ok   gpu") for line in examined(content)[1])
-    content["edct"]["vlms"]["m"] = {"backend": "scripted"}
+    content["edct"]["vlms"]["m"] = {"plugin": "mock"}
     monkeypatch.setattr(chat.Plugin, "resources", lambda self: registry.Resources(gpu=1))
     status, lines, _ = examined(content)
     assert status == 0
@@ -297,7 +297,7 @@ def test_bad_parameters_are_one_line(cfeval: Run, tmp_path: Path) -> None:
 
 def test_the_folder_s_own_parameters_are_found(cfeval: Run, server: Loopback, tmp_path: Path) -> None:
     content = json.loads(json.dumps(params(tmp_path, server.openai)))
-    content["edct"]["datasets"]["d"] = {"backend": "samples", "path": "mine.jsonl"}
+    content["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "mine.jsonl"}
     written(tmp_path, content)
     (tmp_path / "mine.jsonl").touch()
     status, out, err = cfeval("doctor", "--folder", tmp_path)

@@ -34,14 +34,14 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     talker = target("http://127.0.0.1:9/v1", model="maker/talker", max_tokens=300)
     content["edct"] |= {
         "prompts": "turns",
-        "vlms": {"m": talker, "local": {"backend": "scripted"}},
-        "writers": {"w": {"backend": "chat", "model": talker, "prompts": "asking"}},
-        "editors": {"e": {"backend": "bfl", "model": "painter"}},
+        "vlms": {"m": talker, "local": {"plugin": "mock"}},
+        "instruction_writers": {"w": {"plugin": "chat", "model": talker, "prompts": "asking"}},
+        "editors": {"e": {"plugin": "bfl", "model": "painter"}},
         "judges": {
-            "j": {"backend": "chat", "model": talker, "prompts": "asking", "samples": 3},
+            "j": {"plugin": "chat", "model": talker, "prompts": "asking", "votes": 3},
             "panel": {
-                "backend": "panel",
-                "judges": [{"backend": "lexical"}, {"backend": "chat", "model": talker, "prompts": "asking"}],
+                "plugin": "panel",
+                "judges": [{"plugin": "lexical"}, {"plugin": "chat", "model": talker, "prompts": "asking"}],
             },
         },
         "tables": {
@@ -70,9 +70,9 @@ def estimated(cfeval: Run, tmp_path: Path) -> Any:
     return run
 
 
-def amounts(found: dict[str, Any], stage: str, backend: str) -> list[tuple[int, int, int, int]]:
+def amounts(found: dict[str, Any], stage: str, plugin: str) -> list[tuple[int, int, int, int]]:
     """Calls, tokens read, tokens written and images: typical, then at most."""
-    [line] = [line for line in found["stages"] if (line["stage"], line["backend"]) == (stage, backend)]
+    [line] = [line for line in found["stages"] if (line["stage"], line["plugin"]) == (stage, plugin)]
     names = ("calls", "input_tokens", "output_tokens", "images")
     return [tuple(line[which][name] for name in names) for which in ("typical", "most")]  # type: ignore[misc]
 
@@ -88,8 +88,8 @@ def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any
         (6, 3 * (opening + follow_up), 3 * (15 + 180), 0),
         (6, 3 * (opening_most + follow_up_most), 3 * 600, 0),
     ]
-    assert amounts(found, "baseline", "m") == asked
-    assert amounts(found, "requery", "m") == asked
+    assert amounts(found, "baselines", "m") == asked
+    assert amounts(found, "requeries", "m") == asked
     # The writer serves both targets; at most it asks again: both prompts and its own first reply.
     first, first_local = 134 + 100 + 2 * 300, 134 + 100 + 2 * 2048
     assert amounts(found, "instructions", "w") == [
@@ -106,11 +106,11 @@ def test_every_number_is_what_it_is_by_hand(estimated: Any, study: dict[str, Any
     assert amounts(found, "verdicts", "panel")[0] == (3, 3 * judged, 3 * 200, 0)
     judged_most, again = 267 + 4 * 300 + 300, 320 + 4 * 300 + 300 + 300
     assert amounts(found, "verdicts", "panel")[1] == (6, 3 * (judged_most + again), 6 * 300, 0)
-    assert not any(line["backend"] == "local" for line in found["stages"])
+    assert not any(line["plugin"] == "local" for line in found["stages"])
 
 
 def test_a_verifier_that_asks_a_model_is_counted_once_an_edit(estimated: Any, study: dict[str, Any]) -> None:
-    study["edct"]["verifiers"] = {"d": {"backend": "semantic", "model": study["edct"]["vlms"]["m"]}}
+    study["edct"]["verifiers"] = {"d": {"plugin": "semantic", "model": study["edct"]["vlms"]["m"]}}
     found = estimated(study)
     (calls, read, written, images), (at_most, *_) = amounts(found, "checks", "d")
     assert (calls, at_most, images) == (6, 12, 0), "three edits of either target; at most each is asked again"
@@ -122,9 +122,9 @@ def test_a_gate_adds_the_calls_of_its_verifier_and_at_most_those_of_another_try(
     estimated: Any, study: dict[str, Any]
 ) -> None:
     plain = amounts(estimated(study), "counterfactuals", "e")
-    sight = {"backend": "semantic", "model": study["edct"]["vlms"]["m"]}
+    sight = {"plugin": "semantic", "model": study["edct"]["vlms"]["m"]}
     alone = amounts(estimated(study | {"edct": study["edct"] | {"verifiers": {"d": sight}}}), "checks", "d")
-    gate = {"backend": "gated", "editor": study["edct"]["editors"]["e"], "verifier": sight}
+    gate = {"plugin": "gated", "editor": study["edct"]["editors"]["e"], "verifier": sight}
     found = estimated(study | {"edct": study["edct"] | {"editors": {"e": gate}}})
     by_model = {line["model"]: line for line in found["stages"] if line["stage"] == "counterfactuals"}
     names = ("calls", "input_tokens", "output_tokens", "images")
@@ -165,15 +165,15 @@ def test_where_no_price_is_known_there_is_no_total(
     assert " ? " in total
 
 
-def test_what_the_store_holds_is_counted_and_left_out_of_the_budget(
+def test_what_the_cache_holds_is_counted_and_left_out_of_the_budget(
     estimated: Any, study: dict[str, Any], tmp_path: Path
 ) -> None:
-    store = ResponseCache(tmp_path / "calls.sqlite")
+    cache = ResponseCache(tmp_path / "calls.sqlite")
     for draw in range(4):
         call = Request("chat", "http://x", "maker/talker", {}, draw)
-        store.settle(UsageEntry(store.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
-        store.keep(call, Response(text="x"))
-    store.close()
+        cache.record_usage(UsageEntry(cache.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
+        cache.keep(call, Response(text="x"))
+    cache.close()
     study["calls"] |= {"max_calls": 44, "max_cost_usd": 1}
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
@@ -187,10 +187,10 @@ def test_what_the_store_holds_is_counted_and_left_out_of_the_budget(
     assert [one["suffices"] for one in estimated(study)["budget"]] == [True, True]
 
 
-def test_arms_that_share_a_stage_share_its_calls(estimated: Any, study: dict[str, Any]) -> None:
+def test_conditions_that_share_a_stage_share_its_calls(estimated: Any, study: dict[str, Any]) -> None:
     once = estimated(study)
     study["edct"]["tables"]["table2"] = []
-    assert [line for line in once["stages"] if line["backend"] != "panel"] == estimated(study)["stages"]
+    assert [line for line in once["stages"] if line["plugin"] != "panel"] == estimated(study)["stages"]
 
 
 def test_a_stage_is_told_by_protocol_and_what_the_second_one_adds(
@@ -203,10 +203,10 @@ def test_a_stage_is_told_by_protocol_and_what_the_second_one_adds(
     study["edct"]["tables"] |= {"bench": [BLOCK]}
     both = estimated(study)
     assert [line for line in both["stages"] if line["protocol"] != "edct-bench-2026"] == alone["stages"]
-    assert {line["stage"] for line in both["stages"] if not line["protocol"]} == {"baseline"}
+    assert {line["stage"] for line in both["stages"] if not line["protocol"]} == {"baselines"}
     new = {line["stage"]: line for line in both["stages"] if line["protocol"] == "edct-bench-2026"}
     # Three items: a writer; two edits; two turns about either; three samples of a verdict and a grade of either.
-    typical = {"instructions": 3, "counterfactuals": 6, "requery": 12, "verdicts": 36}
+    typical = {"instructions": 3, "counterfactuals": 6, "requeries": 12, "verdicts": 36}
     assert {stage: line["typical"]["calls"] for stage, line in new.items()} == typical
     # At most writer and judge are each asked again.
     adds = 6 + 6 + 12 + 72
@@ -227,14 +227,14 @@ def test_a_data_set_with_fewer_items_counts_what_it_has(
 ) -> None:
     (tmp_path / "x.csv").write_text(f"image,question\n{photo},what?\n{photo},why?\n")
     assert cfeval("edct", "import", tmp_path / "x.csv", "--out", tmp_path / "mine.jsonl")[0] == 0
-    study["edct"]["datasets"]["d"] = {"backend": "samples", "path": "mine.jsonl"}
+    study["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "mine.jsonl"}
     found = estimated(study)
     assert found["items"] == {"d": 2}
-    assert amounts(found, "baseline", "m")[0][0] == 4
+    assert amounts(found, "baselines", "m")[0][0] == 4
 
 
 def test_a_data_set_that_is_not_there_yet_is_taken_to_have_all_items(estimated: Any, study: dict[str, Any]) -> None:
-    study["edct"]["datasets"]["d"] = {"backend": "samples", "path": "gone.jsonl"}
+    study["edct"]["datasets"]["d"] = {"plugin": "samples", "path": "gone.jsonl"}
     found = estimated(study)
     assert found["items"] == {"d": 3}
     assert "edct.datasets.d is taken to have 3 items, because it cannot be read: gone.jsonl" in found["notes"][0]
@@ -259,10 +259,10 @@ def test_the_papers_tables_can_be_estimated_without_data_or_keys(cfeval: Run, na
 
 def test_a_study_without_a_provider_costs_nothing(cfeval: Run, tmp_path: Path) -> None:
     content = params(tmp_path, "http://x")
-    content["edct"]["vlms"]["m"] = {"backend": "scripted"}
+    content["edct"]["vlms"]["m"] = {"plugin": "mock"}
     status, out, _ = cfeval("estimate", "--params", written(tmp_path, content))
     assert status == 0
-    assert out == "no backend of the tables calls a provider: nothing is paid for\n"
+    assert out == "no plugin of the tables calls a provider: nothing is paid for\n"
 
 
 def test_nothing_is_made_and_no_key_is_needed_or_shown(

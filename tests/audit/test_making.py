@@ -11,8 +11,8 @@ from cfeval.audit.making import Made, made
 from cfeval.audit.revisions import WorkingFolder
 from tests.audit.studies import JUDGED, PLAN, made_of, put
 
-LAX = '{"backend": "grammar", "threshold": 0.8}'
-LEXICAL = '{"backend": "lexical"}'
+LAX = '{"plugin": "grammar", "threshold": 0.8}'
+LEXICAL = '{"plugin": "lexical"}'
 
 
 def compared(tmp_path: Path, old: Any, new: Any, results: str = "results") -> list[Made]:
@@ -26,7 +26,7 @@ def compared(tmp_path: Path, old: Any, new: Any, results: str = "results") -> li
 def reasons(tmp_path: Path, old: Any, new: Any, results: str = "results") -> set[str]:
     """Why the one file is not made as it was."""
     found = compared(tmp_path, {JUDGED: old}, {JUDGED: new}, results)
-    assert [(one.stage, one.files, set(one.why.values())) for one in found] in ([], [("edct.judge", 1, {1})])
+    assert [(one.stage, one.files, set(one.why.values())) for one in found] in ([], [("edct.verdicts", 1, {1})])
     return {why for one in found for why in one.why}
 
 
@@ -37,15 +37,15 @@ def reasons(tmp_path: Path, old: Any, new: Any, results: str = "results") -> set
         ({"command": [f"--judge={LAX}", "--seed", "1"]}, {"judge.threshold 0.5 → 0.8"}),
         (
             {"command": ["--judge", LEXICAL, "--seed", "1"]},
-            {"judge.backend grammar → lexical", "judge.threshold 0.5 → —"},
+            {"judge.plugin grammar → lexical", "judge.threshold 0.5 → —"},
         ),
         (
             {"command": ["--judge=", "--seed", "2", "--strict"]},
-            {"judge.backend grammar → —", "judge.threshold 0.5 → —", "judge — → ", "seed 1 → 2", "strict — → true"},
+            {"judge.plugin grammar → —", "judge.threshold 0.5 → —", "judge — → ", "seed 1 → 2", "strict — → true"},
         ),
-        ({"code": {"edct.judge": "a", "judges:grammar": "other"}}, {"code of judges:grammar changed"}),
+        ({"code": {"edct.verdicts": "a", "judges:grammar": "other"}}, {"code of judges:grammar changed"}),
         (
-            {"code": {"edct.judge": "a", "judges:lexical": "b"}},
+            {"code": {"edct.verdicts": "a", "judges:lexical": "b"}},
             {"code of judges:lexical new", "code of judges:grammar no longer used"},
         ),
         (
@@ -57,7 +57,7 @@ def reasons(tmp_path: Path, old: Any, new: Any, results: str = "results") -> set
         ({"versions": {"python": "3.11", "torch": "2.2", "lpips": "1"}}, {"torch 2.1 → 2.2", "lpips — → 1"}),
     ],
     ids=[
-        *("a parameter", "in one word", "another backend", "other options", "code", "other code"),
+        *("a parameter", "in one word", "another plugin", "other options", "code", "other code"),
         *("a prompt", "weights", "Python", "packages"),
     ],
 )
@@ -79,34 +79,37 @@ def test_where_results_lie_is_no_cause(tmp_path: Path) -> None:
     assert reasons(tmp_path, made_of(), made_of(results="once/elsewhere")) == set()
 
 
-def test_an_arm_more_in_a_list_is_one_arm_more(tmp_path: Path) -> None:
-    arms = [{"vlm": name, "judge": "j"} for name in "abc"]
-    plans = [made_of(command=["table1", "--arms", json.dumps(of)], stage="edct.table") for of in (arms[1:2], arms)]
+def test_a_condition_more_in_a_list_is_one_condition_more(tmp_path: Path) -> None:
+    conditions = [{"vlm": name, "judge": "j"} for name in "abc"]
+    plans = [
+        made_of(command=["table1", "--conditions", json.dumps(of)], stage="edct.table")
+        for of in (conditions[1:2], conditions)
+    ]
     [found] = compared(tmp_path, {JUDGED: plans[0]}, {JUDGED: plans[1]})
-    assert found == Made("edct.table", 1, {"arms: 2 new": 1})
+    assert found == Made("edct.table", 1, {"conditions: 2 new": 1})
 
 
 def test_files_are_counted_by_stage_and_pictures_are_none(tmp_path: Path) -> None:
     def sharded(**plan: Any) -> Any:
-        made = made_of("edct/samples/w/000.jsonl", **{"stage": "edct.generate", **plan})
-        root = "results/edct/samples/w"
+        made = made_of("edct/items/w/000.jsonl", **{"stage": "edct.items", **plan})
+        root = "results/edct/items/w"
         return {**made, "outputs": {**made["outputs"], f"{root}/001.jsonl": "1", f"{root}/000/": "2"}}
 
     places = [f"edct/verdicts/{name}.jsonl" for name in ("same", "other")]
-    old = {"edct/samples/w/000.jsonl": sharded(), **{place: made_of(place) for place in places}}
+    old = {"edct/items/w/000.jsonl": sharded(), **{place: made_of(place) for place in places}}
     new = {
-        **{"edct/samples/w/000.jsonl": sharded(command=["--seed", "2"])},
-        **{places[0]: made_of(places[0]), places[1]: made_of(places[1], code={**PLAN["code"], "edct.judge": "x"})},
+        **{"edct/items/w/000.jsonl": sharded(command=["--seed", "2"])},
+        **{places[0]: made_of(places[0]), places[1]: made_of(places[1], code={**PLAN["code"], "edct.verdicts": "x"})},
     }
     samples, verdicts = compared(tmp_path, old, new)
-    assert (samples.stage, samples.files, samples.why["seed 1 → 2"]) == ("edct.generate", 2, 2)
-    assert verdicts == Made("edct.judge", 2, {"code of edct.judge changed": 1})
+    assert (samples.stage, samples.files, samples.why["seed 1 → 2"]) == ("edct.items", 2, 2)
+    assert verdicts == Made("edct.verdicts", 2, {"code of edct.verdicts changed": 1})
 
 
 def test_files_of_one_side_alone_are_new_or_gone(tmp_path: Path) -> None:
     a, b, c = (f"edct/verdicts/{name}.jsonl" for name in "abc")
     found = compared(tmp_path, {a: made_of(a), b: made_of(b)}, {b: made_of(b), c: made_of(c)})
-    assert found == [Made("edct.judge", 3, {"new": 1, "gone": 1})]
+    assert found == [Made("edct.verdicts", 3, {"new": 1, "gone": 1})]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"plan": 1}', json.dumps(made_of("edct/other.jsonl")), "\x00"])
@@ -148,7 +151,7 @@ def test_folders_of_pictures_are_not_looked_into_and_memory_does_not_grow(tmp_pa
         sides = [Watched(tmp_path / f"{jobs}" / side) for side in ("old", "new")]
         looked.clear()
         tracemalloc.start()
-        assert made(sides[0], sides[1], "edct", pytest.fail) == [Made("edct.judge", jobs, {"seed old → new": jobs})]
+        assert made(sides[0], sides[1], "edct", pytest.fail) == [Made("edct.verdicts", jobs, {"seed old → new": jobs})]
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert not any(folder.count("/") > 3 for folder in looked)

@@ -12,7 +12,7 @@ from tests.test_config import GOOD, changed
 
 @pytest.fixture
 def params(tmp_path: Path) -> Path:
-    """A study of scripted backends."""
+    """A study of scripted plugins."""
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(GOOD))
     return tmp_path / "params.yaml"
 
@@ -31,19 +31,19 @@ def test_every_step_is_shown_and_the_pictures_are_kept(cfeval: Run, params: Path
 
 
 def test_a_failure_is_shown_as_what_it_is(cfeval: Run, photo: Path, tmp_path: Path) -> None:
-    refusing = changed("edct.vlms.m", {"backend": "scripted", "statuses": {"try": "refused"}})
+    refusing = changed("edct.vlms.m", {"plugin": "mock", "statuses": {"try": "refused"}})
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(refusing))
     status, out, _ = cfeval(
         "try", photo, "What?", "--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path
     )
     assert status == 0
-    assert "not scored: refused at baseline (scripted)" in out
+    assert "not scored: refused at baselines (mock)" in out
     assert not (tmp_path / "counterfactual.png").exists()
 
 
 def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Path, tmp_path: Path) -> None:
-    verifier = {"backend": "localised", "mask": {"backend": "difference", "most": 1}}
-    gate = {"backend": "gated", "editor": {"backend": "scripted"}, "verifier": verifier, "unsure": "accept"}
+    verifier = {"plugin": "localised", "mask": {"plugin": "difference", "most": 1}}
+    gate = {"plugin": "gated", "editor": {"plugin": "mock"}, "verifier": verifier, "unsure": "accept"}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
     arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
     status, out, err = cfeval("try", photo, "What is it?", *arguments)
@@ -52,7 +52,7 @@ def test_an_editor_behind_a_gate_can_be_tried_by_its_name(cfeval: Run, photo: Pa
 
 
 def test_a_gate_around_an_editor_of_drawn_scenes_is_refused_at_once(cfeval: Run, photo: Path, tmp_path: Path) -> None:
-    gate = {"backend": "gated", "editor": {"backend": "scene"}, "verifier": {"backend": "reader"}}
+    gate = {"plugin": "gated", "editor": {"plugin": "scene"}, "verifier": {"plugin": "reader"}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(changed("edct.editors.gate", gate)))
     arguments = ("--vlm", "m", "--editor", "gate", "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
     status, _, err = cfeval("try", photo, "What is it?", *arguments)
@@ -60,22 +60,22 @@ def test_a_gate_around_an_editor_of_drawn_scenes_is_refused_at_once(cfeval: Run,
 
 
 def test_what_a_model_says_is_not_read_as_markup(cfeval: Run, photo: Path, tmp_path: Path) -> None:
-    hostile = changed("edct.vlms.m", {"backend": "scripted", "replies": ["[red]x[/red] \u001b[2J"]})
+    hostile = changed("edct.vlms.m", {"plugin": "mock", "replies": ["[red]x[/red] \u001b[2J"]})
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(hostile))
     _, out, _ = cfeval("try", photo, "What?", "--vlm", "m", "--params", tmp_path / "params.yaml", "--out", tmp_path)
     assert "[red]x[/red]" in out
     assert "\u001b" not in out
 
 
-def test_a_backend_with_a_wrong_option_is_named_and_one_that_is_not_used_does_not_matter(
+def test_a_plugin_with_a_wrong_option_is_named_and_one_that_is_not_used_does_not_matter(
     cfeval: Run, params: Path, photo: Path, tmp_path: Path
 ) -> None:
-    wrong = changed("edct.judges.k", {"backend": "scripted", "treshold": 1})
+    wrong = changed("edct.judges.k", {"plugin": "mock", "treshold": 1})
     params.write_text(yaml.safe_dump(wrong))
     arguments = ("--vlm", "m", "--params", params, "--out", tmp_path / "out")
     status, _, err = cfeval("try", photo, "What is it?", *arguments, "--judge", "k")
     assert status == 2
-    assert f"{params}: edct.judges.k: unknown option 'treshold' of 'scripted'" in err
+    assert f"{params}: edct.judges.k: unknown option 'treshold' of 'mock'" in err
     assert cfeval("try", photo, "What is it?", *arguments)[0] == 0
 
 

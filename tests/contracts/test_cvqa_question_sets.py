@@ -23,7 +23,7 @@ def spec_of(name: str, folder: Path) -> dict[str, Any]:
     made = {}
     if name == "csv":
         made = {"questions": str(write_questions(folder)), "images": str(write_images(folder / "images"))}
-    return {"backend": name, **EXAMPLES[name], **made}
+    return {"plugin": name, **EXAMPLES[name], **made}
 
 
 def test_every_set_is_put_to_the_test() -> None:

@@ -13,11 +13,11 @@ from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.render import png_of
 from tests.tiny import detectors, visions
 
-SAYS = {"backend": "scripted", "replies": ["a reply"]}
+SAYS = {"plugin": "mock", "replies": ["a reply"]}
 EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
     "puzzle": dict,
     "world": dict,
-    "scripted": lambda: {"found": {"object": [(1.0, 1.0, 9.0, 9.0)]}},
+    "mock": lambda: {"found": {"object": [(1.0, 1.0, 9.0, 9.0)]}},
     "transformers": lambda: {
         "detector": str(detectors.checkpoint("owlv2")),
         "matcher": str(visions.checkpoint("clip")),
@@ -29,19 +29,19 @@ EXAMPLES: dict[str, Callable[[], dict[str, Any]]] = {
         "device": "cpu",
     },
 }
-"""For every plug-in the options with which it is put to the test."""
-NAMES = registry.names("vision")
+"""For every plugin the options with which it is put to the test."""
+NAMES = registry.names("vision_tools")
 
 
 def built(name: str) -> Vision:
-    vision: Vision = registry.build("vision", {"backend": name, **EXAMPLES[name]()})
+    vision: Vision = registry.build("vision_tools", {"plugin": name, **EXAMPLES[name]()})
     return vision
 
 
 def view(name: str) -> View:
-    """A picture that the plug-in is for."""
+    """A picture that the plugin is for."""
     if name == "world":
-        picture = next(registry.build("datasets", {"backend": "world"}).samples(1, 3)).picture
+        picture = next(registry.build("datasets", {"plugin": "world"}).samples(1, 3)).picture
     else:
         picture = Picture(png_of(make_puzzle(1, 1, "abs_counting_1")))
     height, width = picture.pixels.shape[:2]
@@ -62,11 +62,11 @@ def test_every_plug_in_has_a_contract_test() -> None:
 
 
 def test_an_unknown_plug_in_or_option_is_named() -> None:
-    with pytest.raises(ParamsError, match="unknown vision backend 'puzle'; did you mean 'puzzle'"):
-        registry.build("vision", {"backend": "puzle"})
+    with pytest.raises(ParamsError, match="unknown vision_tools plugin 'puzle'; did you mean 'puzzle'"):
+        registry.build("vision_tools", {"plugin": "puzle"})
     for name in NAMES:
         with pytest.raises(ParamsError, match="unknown option 'no_such_option'"):
-            registry.check("vision", {"backend": name, "no_such_option": 1}, "here")
+            registry.check("vision_tools", {"plugin": name, "no_such_option": 1}, "here")
 
 
 @pytest.mark.parametrize("name", NAMES)

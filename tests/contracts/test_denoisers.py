@@ -19,8 +19,8 @@ def made(name: str, folder: Path) -> dict[str, Any]:
         return options(VARIANT, guided(folder, VARIANT))
     if name == "diffusers":
         pipeline(folder)
-        return {"backend": "diffusers", "model": str(folder), "device": "cpu"}
-    return {"backend": name}
+        return {"plugin": "diffusers", "model": str(folder), "device": "cpu"}
+    return {"plugin": name}
 
 
 @pytest.mark.parametrize("name", registry.names("denoisers"))

@@ -12,14 +12,14 @@ from tests.vce import measure_weights
 
 Spec = dict[str, Any]
 EXAMPLES: dict[str, dict[str, Callable[[], Spec]]] = {
-    "perceptual": {"lpips": lambda: {"weights": str(measure_weights.trunk("alex"))}, "st_lpips": dict},
-    "features": {
+    "perceptual_metrics": {"lpips": lambda: {"weights": str(measure_weights.trunk("alex"))}, "st_lpips": dict},
+    "feature_extractors": {
         "efficientnet_lite": lambda: {"size": 64},
         "inception": lambda: {"weights": str(measure_weights.inception()), "width": 64},
         "simsiam": lambda: {"weights": str(measure_weights.simsiam())},
     },
 }
-"""For every plug-in the options with which it is put to the test."""
+"""For every plugin the options with which it is put to the test."""
 SIZE = 40
 
 
@@ -28,7 +28,7 @@ def cases(family: str) -> list[str]:
 
 
 def specified(family: str, name: str) -> Spec:
-    return {"backend": name, "device": "cpu", **EXAMPLES[family][name]()}
+    return {"plugin": name, "device": "cpu", **EXAMPLES[family][name]()}
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_what_a_plug_in_says_of_itself(family: str, name: str) -> None:
         registry.check(family, spec | {"no_such_option": 1}, "here")
 
 
-@pytest.mark.parametrize("name", cases("perceptual"))
+@pytest.mark.parametrize("name", cases("perceptual_metrics"))
 def test_a_distance_is_nothing_for_equal_images_and_grows_with_the_change(name: str, images: torch.Tensor) -> None:
-    measure = registry.build("perceptual", specified("perceptual", name))
+    measure = registry.build("perceptual_metrics", specified("perceptual_metrics", name))
     first = images.float() / 127.5 - 1
     noise = torch.randn(first.shape, generator=torch.Generator().manual_seed(5))
     little, much = (measure.distance(first, (first + share * noise).clamp(-1, 1)) for share in (0.02, 0.5))
@@ -68,9 +68,9 @@ def test_a_distance_is_nothing_for_equal_images_and_grows_with_the_change(name: 
     assert not much.requires_grad
 
 
-@pytest.mark.parametrize("name", cases("features"))
+@pytest.mark.parametrize("name", cases("feature_extractors"))
 def test_an_extractor_gives_each_image_the_features_of_its_own(name: str, images: torch.Tensor) -> None:
-    extractor = registry.build("features", specified("features", name))
+    extractor = registry.build("feature_extractors", specified("feature_extractors", name))
     together = extractor.features(images)
     assert (together.shape, together.dtype) == ((3, extractor.width), torch.float64)
     assert torch.isfinite(together).all()

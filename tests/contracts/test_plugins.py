@@ -1,4 +1,4 @@
-"""Every plug-in of a family passes the family's contract; a plug-in without an entry here fails the first test."""
+"""Every plugin of a family passes the family's contract; a plugin without an entry here fails the first test."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -27,8 +27,8 @@ from cfeval.edct.interfaces import (
     WriteReply,
     WriteRequest,
 )
-from cfeval.edct.plugins.maskers.base import Found
-from cfeval.edct.protocols.rules import EDCT_2025, PLACEBO_EDIT, RULES
+from cfeval.edct.plugins.segmenters.base import Found
+from cfeval.edct.protocols.rules import EDCT_2025, RULES, UNCITED_EDIT
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.settings import VARIABLE
 from cfeval.testbed.scenes import scene_in
@@ -46,23 +46,23 @@ CHAIN = {"edits": [PARTS | {"keep": "k", "change": "Change c.", "how": "h", "con
 SCORES = {"pcs": 1, "ncc": 0, "ccs": 0, "ac": 1, "ef": 0, "grade": 3, "answer_moved": 1, "explanation_moved": 0}
 SAID = json.dumps(PARTS | CHAIN | SCORES)
 """What a scripted model says to a writer and to a judge, whatever the protocol."""
-SCRIPTED: Spec = {"backend": "scripted", "replies": [SAID]}
+SCRIPTED: Spec = {"plugin": "mock", "replies": [SAID]}
 EXAMPLES: dict[str, dict[str, Spec]] = {
     "datasets": {"world": {}, "easy_vqa": {}, **{name: {} for name in SETS}},
     "chat": {
-        "scripted": {},
+        "mock": {},
         "world": {"persona": "grounded", "temperature": 0.5},
         "easy_vqa": {"temperature": 0.5},
         "puzzles": {},
         "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
         "openai": {"model": "lab/vlm", "provider": "openrouter"},
     },
-    "writers": {"scripted": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
+    "instruction_writers": {"mock": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
     "editors": {
-        "scripted": {},
+        "mock": {},
         "scene": {},
         "flawed": {"fault": "spill"},
-        "gated": {"editor": {"backend": "scene"}, "verifier": {"backend": "reader"}},
+        "gated": {"editor": {"plugin": "scene"}, "verifier": {"plugin": "reader"}},
         "diffusion": {"steps": 2},
         "repaint": {},
         "diffusers": {"model": "made when the test runs", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
@@ -71,22 +71,22 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "openrouter_image": {},
     },
     "judges": {
-        "scripted": {},
+        "mock": {},
         "grammar": {},
         "lexical": {},
-        "chat": {"model": SCRIPTED, "samples": 3},
-        "blind": {"model": SCRIPTED, "samples": 3},
+        "chat": {"model": SCRIPTED, "votes": 3},
+        "blind": {"model": SCRIPTED, "votes": 3},
         "reader": {},
-        "noisy": {"judge": {"backend": "grammar"}, "sensitivity": 0.8},
-        "panel": {"judges": [{"backend": "scripted"}, {"backend": "grammar"}, {"backend": "lexical"}]},
+        "noisy": {"judge": {"plugin": "grammar"}, "sensitivity": 0.8},
+        "panel": {"judges": [{"plugin": "mock"}, {"plugin": "grammar"}, {"plugin": "lexical"}]},
     },
     "verifiers": {
         "reader": {},
-        "localised": {"mask": {"backend": "scene"}},
-        "semantic": {"model": {"backend": "scripted", "replies": ["MADE: 0\nKEPT: 1"]}},
-        "every": {"verifiers": {"gate": {"backend": "localised", "mask": {"backend": "difference"}}}},
+        "localised": {"mask": {"plugin": "scene"}},
+        "semantic": {"model": {"plugin": "mock", "replies": ["MADE: 0\nKEPT: 1"]}},
+        "all_of": {"verifiers": {"gate": {"plugin": "localised", "mask": {"plugin": "difference"}}}},
     },
-    "maskers": {
+    "segmenters": {
         "scene": {},
         "locator": {},
         "difference": {"most": 1},
@@ -115,7 +115,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "world": {},
     },
 }
-"""For every plug-in the options with which it is put to the test."""
+"""For every plugin the options with which it is put to the test."""
 MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("chat", "transformers"): lambda: {"model": str(vlms.checkpoint("qwen2_5_vl"))},
     ("editors", "diffusers"): lambda: {"model": str(checkpoint("StableDiffusionInstructPix2PixPipeline"))},
@@ -123,27 +123,27 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("editors", "bfl"): lambda: {"base_url": SERVED[0].bfl},
     ("editors", "openai_image"): lambda: {"base_url": SERVED[0].openai},
     ("editors", "openrouter_image"): lambda: {"base_url": SERVED[0].openrouter},
-    ("maskers", "folder"): lambda: {"folder": str(FOLDER[0])},
-    ("maskers", "clipseg"): lambda: {"model": str(checkpoint("clipseg"))},
+    ("segmenters", "folder"): lambda: {"folder": str(FOLDER[0])},
+    ("segmenters", "clipseg"): lambda: {"model": str(checkpoint("clipseg"))},
     ("classifiers", "guided_diffusion"): lambda: {"path": noisy_classifiers.write(FOLDER[0] / "noisy.pt")},
     ("classifiers", "state_dict"): lambda: {"path": classifiers.write_weights(FOLDER[0] / "weights.pt", "module.")},
     ("image_sets", "folder"): lambda: {"path": str(classifiers.write_images(FOLDER[0] / "own", {"ant": 4, "bee": 4}))},
     ("image_sets", "imagenet"): lambda: {
         "path": str(classifiers.write_images(FOLDER[0] / "val", {"n02130308": 4, "n02128385": 4}))
     },
-    ("maskers", "detector"): lambda: {"model": str(detectors.checkpoint("grounding-dino"))},
+    ("segmenters", "detector"): lambda: {"model": str(detectors.checkpoint("grounding-dino"))},
 }
 """Options that are known only when a test runs: checkpoints that it makes, a server's address."""
-NESTED = {"maskers"}
-"""Families that params.yaml has no section for: their plug-ins are parts of others."""
+NESTED = {"segmenters"}
+"""Families that params.yaml has no section for: their plugins are parts of others."""
 FOLDER: list[Path] = []
-"""A folder with what a test has made for a plug-in, while it runs."""
+"""A folder with what a test has made for a plugin, while it runs."""
 SERVED: list[Loopback] = []
-"""The server that providers' plug-ins are tried against, while these tests run."""
-ANY_TEXT = {"scripted", "diffusers", "bfl", "openai_image", "openrouter_image"}
+"""The server that providers' plugins are tried against, while these tests run."""
+ANY_TEXT = {"mock", "diffusers", "bfl", "openai_image", "openrouter_image"}
 """Editors that take any text for an instruction."""
 EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
-"""Plug-ins for easy-VQA pictures; the others are tried on the world's."""
+"""Plugins for easy-VQA pictures; the others are tried on the world's."""
 
 
 def cases(family: str) -> list[str]:
@@ -152,13 +152,13 @@ def cases(family: str) -> list[str]:
 
 def built(family: str, name: str) -> Any:
     made = MADE.get((family, name), dict)()
-    return registry.build(family, {"backend": name, **EXAMPLES[family][name], **made})
+    return registry.build(family, {"plugin": name, **EXAMPLES[family][name], **made})
 
 
 @pytest.fixture(scope="module", autouse=True)
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A server, keys for it, and a store of its own."""
-    calls = Calls(store=str(tmp_path_factory.mktemp("contracts") / "calls.sqlite"))
+    """A server, keys for it, and a cache of its own."""
+    calls = Calls(cache=str(tmp_path_factory.mktemp("contracts") / "calls.sqlite"))
     with loopback(key="k") as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, calls.model_dump_json())
         for key in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "BFL_API_KEY"):
@@ -169,7 +169,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def drawn() -> Callable[[str, str], list[RawSample]]:
-    """A few samples that a plug-in can work on."""
+    """A few samples that a plugin can work on."""
     sets = {name: list(built("datasets", name).samples(4, 5)) for name in ("world", "easy_vqa")}
     return lambda family, name: sets["easy_vqa" if (family, name) in EASY_VQA else "world"]
 
@@ -188,16 +188,16 @@ def test_every_family_has_a_contract() -> None:
 @pytest.mark.parametrize("family", sorted(EXAMPLES))
 def test_an_unknown_plug_in_or_option_is_named_with_the_nearest_right_one(family: str) -> None:
     name = cases(family)[0]
-    with pytest.raises(ParamsError, match=f"unknown {family} backend '{name}x'; did you mean '{name}'"):
-        registry.build(family, {"backend": f"{name}x"})
+    with pytest.raises(ParamsError, match=f"unknown {family} plugin '{name}x'; did you mean '{name}'"):
+        registry.build(family, {"plugin": f"{name}x"})
     with pytest.raises(ParamsError, match="here: unknown option 'no_such_option'"):
-        registry.check(family, {"backend": name, **EXAMPLES[family][name], "no_such_option": 1}, "here")
+        registry.check(family, {"plugin": name, **EXAMPLES[family][name], "no_such_option": 1}, "here")
 
 
 @pytest.mark.parametrize("name", cases("datasets"))
 def test_a_data_set_gives_the_same_samples_for_the_same_seed(name: str, tmp_path: Any) -> None:
     written = SETS[name](tmp_path) if name in SETS else {}
-    dataset = registry.build("datasets", {"backend": name, **EXAMPLES["datasets"][name], **written})
+    dataset = registry.build("datasets", {"plugin": name, **EXAMPLES["datasets"][name], **written})
     first, again = (list(dataset.samples(3, 5)) for _ in range(2))
     assert first == again
     assert len(first) == len({sample.id for sample in first}) == 3
@@ -213,10 +213,10 @@ def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
 def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     requests = [conversation(sample, seed) for seed, sample in enumerate(drawn("chat", name))]
-    together = model.chat(requests)
-    assert model.chat([]) == []
-    assert [model.chat([request])[0] for request in requests] == together
-    assert model.chat(requests[::-1]) == together[::-1]
+    together = model.generate(requests)
+    assert model.generate([]) == []
+    assert [model.generate([request])[0] for request in requests] == together
+    assert model.generate(requests[::-1]) == together[::-1]
     for reply in together:
         assert isinstance(reply, ChatReply)
         assert reply.status == Status.OK
@@ -228,9 +228,9 @@ def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable
 def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     first = conversation(drawn("chat", name)[0])
-    answer = model.chat([first])[0].text
+    answer = model.generate([first])[0].text
     second = ChatRequest(first.item, (*first.turns, ChatMessage("assistant", answer), ChatMessage("user", "why?")), 1)
-    explanation = model.chat([second])[0]
+    explanation = model.generate([second])[0]
     assert explanation.text.strip()
     assert explanation.text != answer
 
@@ -238,7 +238,7 @@ def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., 
 @pytest.mark.parametrize("name", ["world", "easy_vqa"])
 def test_an_image_of_another_size_is_a_status_not_a_crash(name: str) -> None:
     sample = RawSample("big", picture(size=(100, 80)), "what color is the circle ?")
-    reply = built("chat", name).chat([conversation(sample)])[0]
+    reply = built("chat", name).generate([conversation(sample)])[0]
     assert reply.status != Status.OK
     assert "64" in reply.reason
 
@@ -251,14 +251,14 @@ SAYINGS = [
 
 
 @pytest.mark.parametrize("protocol", [name for name, rules in RULES.items() if rules.edits != "none"])
-@pytest.mark.parametrize("name", cases("writers"))
+@pytest.mark.parametrize("name", cases("instruction_writers"))
 def test_a_writer_writes_for_each_request_on_its_own(
     name: str, protocol: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
-    writer = built("writers", name)
+    writer = built("instruction_writers", name)
     asked: dict[str, Any] = {"protocol": protocol, "edits": 1 if protocol == EDCT_2025 else 2}
     if RULES[protocol].edits == "uncited":
-        sample = drawn("writers", name)[0]
+        sample = drawn("instruction_writers", name)[0]
         asked |= {"picture": sample.picture, "metadata": sample.metadata}
     requests = [WriteRequest(f"i{n}", *saying, seed=n, **asked) for n, saying in enumerate(SAYINGS)]
     together = writer.write(requests)
@@ -268,7 +268,7 @@ def test_a_writer_writes_for_each_request_on_its_own(
         assert (reply.status == Status.OK) == bool(reply.edits)
         assert all(edit.concept and edit.positive for edit in reply.edits)
         assert len(reply.edits) == len({edit.concept for edit in reply.edits}) <= asked["edits"]
-        assert all(bool(edit.evidence) for edit in reply.edits) or protocol != PLACEBO_EDIT
+        assert all(bool(edit.evidence) for edit in reply.edits) or protocol != UNCITED_EDIT
 
 
 @pytest.mark.parametrize("name", cases("editors"))
@@ -276,7 +276,7 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     name: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
     editor = built("editors", name)
-    writer = built("writers", "grammar")
+    writer = built("instruction_writers", "grammar")
     sample = drawn("editors", name)[0]
     explanation = EXPLAINED[("editors", name) in EASY_VQA](sample)
     edit = writer.write([WriteRequest("i", sample.question, sample.reference, explanation, seed=1)])[0].edits[0]
@@ -308,9 +308,9 @@ def explained_by_easy_vqa(sample: RawSample) -> str:
     """A true explanation of an easy-VQA picture, by its own model."""
     model = built("chat", "easy_vqa")
     first = conversation(sample)
-    answer = model.chat([first])[0].text
+    answer = model.generate([first])[0].text
     turns = (*first.turns, ChatMessage("assistant", answer), ChatMessage("user", "why?"))
-    return str(model.chat([ChatRequest(sample.id, turns, 1)])[0].text)
+    return str(model.generate([ChatRequest(sample.id, turns, 1)])[0].text)
 
 
 EXPLAINED = {False: explained_by_the_world, True: explained_by_easy_vqa}
@@ -356,37 +356,37 @@ def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..
 
 @pytest.fixture
 def mask_folder(tmp_path: Path) -> None:
-    """The folder of the masker `folder`, with one mask for every item."""
+    """The folder of the segmenter `folder`, with one mask for every item."""
     Image.fromarray(np.full((64, 64), 255, np.uint8)).save(tmp_path / "i.png")
     FOLDER[:] = [tmp_path]
 
 
 @pytest.mark.usefixtures("mask_folder")
-@pytest.mark.parametrize("name", cases("maskers"))
+@pytest.mark.parametrize("name", cases("segmenters"))
 def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: Callable[..., list[RawSample]]) -> None:
-    masker = built("maskers", name)
+    segmenter = built("segmenters", name)
     changed = np.zeros((256, 256), dtype=bool)
     changed[:128] = True
-    for sample in drawn("maskers", name):
+    for sample in drawn("segmenters", name):
         scene = scene_in(sample.metadata)
         concept, color = "the background", "sky" if scene and scene.background != "sky" else "sand"
         told = f"Change the background from gray to {color}."
         edited = Picture.from_pixels(255 - sample.picture.pixels)
         request = VerifyRequest("i", sample.picture, edited, told, sample.metadata, concept=concept)
-        first, again = (masker.find(request, changed) for _ in range(2))
+        first, again = (segmenter.find(request, changed) for _ in range(2))
         assert isinstance(first, Found)
         assert first.original is not None, first.reason
         assert (first.original == again.original).all()
         assert (first.original.dtype, first.original.ndim) == (np.bool_, 2)
         assert first.original.any()
-        lost = masker.find(VerifyRequest("j", sample.picture, edited, "make it nicer"), np.zeros_like(changed))
+        lost = segmenter.find(VerifyRequest("j", sample.picture, edited, "make it nicer"), np.zeros_like(changed))
         assert lost.original is lost.edited is None
         assert lost.reason
 
 
 @pytest.fixture
 def made_folder(tmp_path: Path) -> None:
-    """An empty folder for what plug-ins are made of."""
+    """An empty folder for what plugins are made of."""
     FOLDER[:] = [tmp_path]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core import gpu_leases
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 
 Process = subprocess.Popen[str]
 Start = Callable[..., Process]
@@ -118,15 +118,15 @@ def test_devices_are_those_of_the_driver_where_the_variable_says_nothing(
 
 def test_a_number_after_a_lease_would_mean_another_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_leases, "_given", ["0"])
-    with pytest.raises(BackendError, match="number the devices of all models of a job, or of none"):
+    with pytest.raises(PluginError, match="number the devices of all models of a job, or of none"):
         gpu_leases.take(1, [1])
 
 
 @pytest.mark.parametrize(("device", "sees"), [("auto", "0"), ("cpu", "0,1"), ("cuda:1", "0,1")])
-def test_a_backend_that_needs_a_gpu_leases_it_before_torch_looks(
+def test_a_plugin_that_needs_a_gpu_leases_it_before_torch_looks(
     start: Start, tmp_path: Path, device: str, sees: str
 ) -> None:
-    judge = {"backend": "chat", "model": {"backend": "transformers", "model": "m", "device": device}}
+    judge = {"plugin": "chat", "model": {"plugin": "transformers", "model": "m", "device": device}}
     source = (
         "import os, sys; from cfeval.core import registry\n"
         "leased = lambda self: print('torch' in sys.modules, os.environ['CUDA_VISIBLE_DEVICES'])\n"

@@ -16,7 +16,7 @@ ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 bits = st.sampled_from([0, 1])
 baselines = st.builds(Baseline, id=ids, question=texts, answer=texts, explanation=texts, reason=texts)
 scores = st.dictionaries(st.sampled_from(["pcs", "ncc", "ac", "ef"]), st.sampled_from([0, 1]))
-verdicts = st.builds(Verdict, id=ids, edit=st.integers(1, 9), scores=scores, grade=st.floats(1, 5), raw=texts)
+verdicts = st.builds(Verdict, id=ids, edit=st.integers(1, 9), scores=scores, grade=st.floats(1, 5), completion=texts)
 NAMES = {name: name for name in ("dataset", "vlm", "writer", "protocol", "editor", "judge")}
 
 
@@ -48,7 +48,7 @@ def test_scores_round_trip_through_csv(
 def test_keys_are_sorted_and_the_file_ends_with_a_newline(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [Instruction(id="a", concept="Grün")])
     text = (tmp_path / "x.jsonl").read_text(encoding="utf-8")
-    assert text.startswith('{"calls": [], "concept": "Grün", "edit": 1, ')
+    assert text.startswith('{"calls": [], "completion": "", "concept": "Grün", "edit": 1, ')
     assert text.endswith("}\n")
 
 

@@ -1,4 +1,4 @@
-"""What plug-ins say about themselves and the plug-ins they are made of."""
+"""What plugins say about themselves and the plugins they are made of."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, UNCITED_EDIT
 
-TALKER = {"backend": "openai", "model": "talker", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
-CHAT = {"backend": "chat", "model": TALKER}
+TALKER = {"plugin": "openai", "model": "talker", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
+CHAT = {"plugin": "chat", "model": TALKER}
 ONE = CallEstimate("talker", image_tokens=1500, max_tokens=300)
 
 
@@ -17,19 +17,19 @@ ONE = CallEstimate("talker", image_tokens=1500, max_tokens=300)
     ("family", "spec", "sure", "repairs"),
     [
         ("chat", TALKER, ["talker"], []),
-        ("chat", {"backend": "scripted"}, [], []),
-        ("writers", CHAT, ["talker"], ["talker"]),
-        ("writers", {"backend": "chat", "model": {"backend": "scripted"}}, [], []),
-        ("judges", CHAT | {"samples": 3}, ["talker"] * 3, ["talker"] * 3),
+        ("chat", {"plugin": "mock"}, [], []),
+        ("instruction_writers", CHAT, ["talker"], ["talker"]),
+        ("instruction_writers", {"plugin": "chat", "model": {"plugin": "mock"}}, [], []),
+        ("judges", CHAT | {"votes": 3}, ["talker"] * 3, ["talker"] * 3),
         (
             "judges",
-            {"backend": "panel", "judges": [CHAT, {"backend": "lexical"}, CHAT | {"samples": 3}]},
+            {"plugin": "panel", "judges": [CHAT, {"plugin": "lexical"}, CHAT | {"votes": 3}]},
             ["talker"] * 4,
             ["talker"] * 4,
         ),
-        ("editors", {"backend": "bfl", "model": "flux-2-max"}, ["flux-2-max"], []),
-        ("editors", {"backend": "openrouter_image", "model": "painter"}, ["painter"], []),
-        ("editors", {"backend": "openai_image", "model": "painter"}, ["painter"], []),
+        ("editors", {"plugin": "bfl", "model": "flux-2-max"}, ["flux-2-max"], []),
+        ("editors", {"plugin": "openrouter_image", "model": "painter"}, ["painter"], []),
+        ("editors", {"plugin": "openai_image", "model": "painter"}, ["painter"], []),
     ],
 )
 def test_a_plug_in_says_which_calls_one_request_makes(
@@ -45,7 +45,7 @@ def test_a_plug_in_says_which_calls_one_request_makes(
 def test_the_prompts_of_a_writer_are_counted() -> None:
     [chat] = registry.estimate_calls("chat", TALKER)
     assert chat == ONE
-    first, repair = registry.estimate_calls("writers", CHAT, [EDCT_2025])
+    first, repair = registry.estimate_calls("instruction_writers", CHAT, [EDCT_2025])
     assert repair.prompt > first.prompt > 1000
     assert (first.max_tokens, first.image_tokens) == (300, 1500)
 
@@ -53,13 +53,13 @@ def test_the_prompts_of_a_writer_are_counted() -> None:
 @pytest.mark.parametrize(
     ("family", "protocol", "pictures", "limits"),
     [
-        ("writers", EDCT_BENCH_2026, 0, [4096]),
-        ("writers", PLACEBO_EDIT, 1, [2048]),
-        ("writers", NULL_EDIT, 0, []),
+        ("instruction_writers", EDCT_BENCH_2026, 0, [4096]),
+        ("instruction_writers", UNCITED_EDIT, 1, [2048]),
+        ("instruction_writers", NULL_EDIT, 0, []),
         ("judges", EDCT_2025, 0, [2048]),
         ("judges", EDCT_BENCH_2026, 0, [4096, 8192]),
         ("judges", NULL_EDIT, 0, [2048]),
-        ("judges", PLACEBO_EDIT, 0, [2048]),
+        ("judges", UNCITED_EDIT, 0, [2048]),
     ],
 )
 def test_what_is_asked_depends_on_the_protocol(family: str, protocol: str, pictures: int, limits: list[int]) -> None:
@@ -75,7 +75,7 @@ def test_what_is_asked_depends_on_the_protocol(family: str, protocol: str, pictu
 
 
 def test_of_no_protocol_nothing_is_said() -> None:
-    spec = {"backend": "panel", "judges": [CHAT]}
+    spec = {"plugin": "panel", "judges": [CHAT]}
     assert registry.dependencies("judges", spec, []) == registry.estimate_calls("judges", spec, []) == ()
 
 

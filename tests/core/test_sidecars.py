@@ -10,9 +10,9 @@ from cfeval.core.provenance.plans import Planner
 from cfeval.core.provenance.sidecars import parsed
 
 JOB = Job(
-    stage="edct.judge",
-    command=("edct", "judge", "--out", "results/edct/verdicts/j.jsonl"),
-    inputs=("results/edct/requery/e.jsonl",),
+    stage="edct.verdicts",
+    command=("edct", "verdicts", "--out", "results/edct/verdicts/j.jsonl"),
+    inputs=("results/edct/requeries/e.jsonl",),
     outputs=("results/edct/verdicts/j.jsonl",),
     code={"seeds": "cfeval.core.sampling"},
     files=("no/such/file",),
@@ -34,7 +34,7 @@ def told(root: str = "results/edct") -> str:
 @pytest.mark.parametrize("place", ["verdicts/j.jsonl", "verdicts/j.jsonl.made.json"])
 def test_paths_of_results_are_told_by_their_place_wherever_the_job_ran(root: str, place: str) -> None:
     found = parsed(told(root), place)
-    assert (found.plan.stage, found.plan.files) == ("edct.judge", {"no/such/file": None})
+    assert (found.plan.stage, found.plan.files) == ("edct.verdicts", {"no/such/file": None})
     assert found.plan.code.keys() == {"seeds"}
     assert (found.results_in(found.inputs), found.results_in(found.outputs)) == (
         {"requery/e.jsonl": "1"},

@@ -1,4 +1,4 @@
-"""Pairs of questions for tests, and an answerer that remembers what it was asked."""
+"""Pairs of questions for tests, and a solver that remembers what it was asked."""
 
 from collections.abc import Callable, Sequence
 

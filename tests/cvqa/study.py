@@ -9,11 +9,11 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.cvqa.records import Draft
 from tests.conftest import Run
 
-PROGRAMS = {"backend": "program", "programmer": {"backend": "grammar"}, "vision": {"backend": "puzzle"}}
-RANDOM = {"backend": "random"}
-ORIGINALS = {"backend": "world", "kinds": ["count", "presence"]}
-ERRING = {"backend": "grammar", "err": 0.3}
-SCENE = {"backend": "scene"}
+PROGRAMS = {"plugin": "program", "program_generator": {"plugin": "grammar"}, "vision": {"plugin": "puzzle"}}
+RANDOM = {"plugin": "random"}
+ORIGINALS = {"plugin": "world", "kinds": ["count", "presence"]}
+ERRING = {"plugin": "grammar", "err": 0.3}
+SCENE = {"plugin": "scene"}
 HEADER = "img_path,query,answer,new query,new answer,type"
 QUESTIONS = "C-VQA-Synthetic_questions.csv"
 
@@ -66,7 +66,7 @@ class Study:
         """Generate puzzles; the set that they are."""
         out = self.folder / name
         self.run("generate", *given(count=count, seed=seed, jobs=1, out=out))
-        return {"backend": "csv", "questions": str(out / QUESTIONS), "images": str(out)}
+        return {"plugin": "csv", "questions": str(out / QUESTIONS), "images": str(out)}
 
     def questions(self, of: dict[str, Any], name: str = "questions", shards: int = 1) -> list[Path]:
         """File pairs; the files of the shards."""
@@ -74,28 +74,30 @@ class Study:
         self.run("questions", *given(set=of, seed=1, shards=shards, out=out))
         return [out] if shards == 1 else sorted(out.with_suffix("").glob("*.jsonl"))
 
-    def answer(self, questions: Path, answerer: dict[str, Any], *more: str) -> Path:
+    def answer(self, questions: Path, solver: dict[str, Any], *more: str) -> Path:
         """Have a file of pairs answered."""
         out = questions.with_name(f"answers-{questions.name}")
-        self.run("answer", *given(questions=questions, answerer=answerer, seed=1, out=out), *more)
+        self.run("answers", *given(questions=questions, solver=solver, seed=1, out=out), *more)
         return out
 
     def score(self, questions: Path, answers: Path) -> Path:
         """Score answers."""
         out = questions.with_name(f"scores-{questions.name}")
-        assert self.run("score", *given(questions=questions, answers=answers, out=out)) == ("", "")
+        assert self.run("scores", *given(questions=questions, answers=answers, out=out)) == ("", "")
         return out
 
     def draft(self, items: int = 8, shards: int = 1) -> list[Path]:
         """Have drafts written about drawn scenes, some of them wrong; the files of the shards."""
         out = self.folder / f"drafts{shards}.jsonl"
-        self.run("draft", *given(source=ORIGINALS, builder=ERRING, items=items, seed=1, shards=shards, out=out))
+        self.run(
+            "drafts", *given(source=ORIGINALS, question_generator=ERRING, items=items, seed=1, shards=shards, out=out)
+        )
         return [out] if shards == 1 else sorted(out.with_suffix("").glob("*.jsonl"))
 
     def review(self, drafts: Path) -> Path:
         """Have drafts checked."""
         out = drafts.with_name(f"reviews-{drafts.name}")
-        self.run("review", *given(drafts=drafts, checker=SCENE, seed=1, out=out))
+        self.run("reviews", *given(drafts=drafts, question_validator=SCENE, seed=1, out=out))
         return out
 
     def decisions(self, drafts: Path, reviews: Path) -> Path:

@@ -8,21 +8,21 @@ import pytest
 from cfeval.config import parse
 from cfeval.core.errors import ParamsError
 from cfeval.cvqa.config import Cvqa
-from cfeval.cvqa.records import CvqaArm
+from cfeval.cvqa.records import CvqaCondition
 from tests.test_config import GOOD as EDCT
 
-ARMS = {"set": ["puzzles", "built"], "answerer": ["chance"]}
-BUILD = {"source": "scenes", "items": 4, "builder": "b", "checker": "c"}
-RANDOM = {"backend": "random"}
+CONDITIONS = {"set": ["puzzles", "built"], "solver": ["chance"]}
+BUILD = {"source": "scenes", "items": 4, "question_generator": "b", "question_validator": "c"}
+RANDOM = {"plugin": "random"}
 GOOD: dict[str, Any] = {
     "seed": 1,
-    "sets": {"puzzles": {"backend": "synthetic"}},
-    "answerers": {"chance": RANDOM, "luck": RANDOM | {"paper": "BLIP2"}},
-    "sources": {"scenes": {"backend": "world"}},
-    "builders": {"b": {"backend": "grammar"}},
-    "checkers": {"c": {"backend": "scene"}},
+    "sets": {"puzzles": {"plugin": "synthetic"}},
+    "solvers": {"chance": RANDOM, "luck": RANDOM | {"paper": "BLIP2"}},
+    "sources": {"scenes": {"plugin": "world"}},
+    "question_generators": {"b": {"plugin": "grammar"}},
+    "question_validators": {"c": {"plugin": "scene"}},
     "builds": {"built": BUILD, "spare": BUILD},
-    "arms": [ARMS],
+    "conditions": [CONDITIONS],
 }
 
 
@@ -36,24 +36,33 @@ def parsed(**changes: Any) -> Cvqa:
     ("changes", "said"),
     [
         (
-            {"arms": [ARMS | {"set": ["puzzels"]}]},
-            "arms name 'puzzels', which cvqa.sets or cvqa.builds does not define",
+            {"conditions": [CONDITIONS | {"set": ["puzzels"]}]},
+            "conditions name 'puzzels', which cvqa.sets or cvqa.builds does not define",
         ),
-        ({"arms": [ARMS | {"set": ["puzzels"]}]}, "did you mean 'puzzles'?"),
+        ({"conditions": [CONDITIONS | {"set": ["puzzels"]}]}, "did you mean 'puzzles'?"),
         (
-            {"arms": [ARMS | {"answerer": ["chanc"]}]},
-            "arms name 'chanc', which cvqa.answerers does not define; did you",
+            {"conditions": [CONDITIONS | {"solver": ["chanc"]}]},
+            "conditions name 'chanc', which cvqa.solvers does not define; did you",
         ),
-        ({"arms": []}, "cvqa.arms"),
-        ({"arms": [{"set": [], "answerer": ["chance"]}]}, "cvqa.arms.0.set"),
-        ({"arms": [ARMS | {"orders": 5}]}, "cvqa.arms.0.orders: Input should be 1, 2, 3 or 4, but got 5"),
+        ({"conditions": []}, "cvqa.conditions"),
+        ({"conditions": [{"set": [], "solver": ["chance"]}]}, "cvqa.conditions.0.set"),
+        (
+            {"conditions": [CONDITIONS | {"orders": 5}]},
+            "cvqa.conditions.0.orders: Input should be 1, 2, 3 or 4, but got 5",
+        ),
         ({"builds": {"puzzles": BUILD}}, "builds and sets both define 'puzzles'; give one of them another name"),
         (
             {"builds": {"built": BUILD | {"source": "scene"}}},
             "builds.built name 'scene', which cvqa.sources does not define; did you mean 'scenes'?",
         ),
-        ({"builds": {"built": BUILD | {"builder": "d"}}}, "builds.built name 'd', which cvqa.builders does not define"),
-        ({"builds": {"built": BUILD | {"checker": "d"}}}, "builds.built name 'd', which cvqa.checkers does not define"),
+        (
+            {"builds": {"built": BUILD | {"question_generator": "d"}}},
+            "builds.built name 'd', which cvqa.question_generators does not define",
+        ),
+        (
+            {"builds": {"built": BUILD | {"question_validator": "d"}}},
+            "builds.built name 'd', which cvqa.question_validators does not define",
+        ),
         (
             {"builds": {"built": BUILD | {"people": True}}},
             "builds.built: people are to decide; name the file of their `decisions`",
@@ -65,21 +74,24 @@ def parsed(**changes: Any) -> Cvqa:
         ),
         ({"sets": {}}, "cvqa.sets"),
         (
-            {"sets": {"puzzles": {"backend": "synthetic", "items": 0}}},
+            {"sets": {"puzzles": {"plugin": "synthetic", "items": 0}}},
             "cvqa.sets.puzzles.items: Input should be greater",
         ),
         (
-            {"sets": {"puzzles": {"backend": "synthetic", "repeat": 2}}},
+            {"sets": {"puzzles": {"plugin": "synthetic", "repeat": 2}}},
             "sets.puzzles: nothing is repeated here; take `repeat` out",
         ),
-        ({"answerers": {"chance": RANDOM | {"repeat": 2}}}, "answerers.chance: nothing is repeated here"),
-        ({"checkers": {"c": {"backend": "scene", "repeat": 3}}}, "checkers.c: nothing is repeated here"),
-        ({"answerers": {}}, "cvqa.answerers"),
-        ({"answerers": {"chance": {}}}, "cvqa.answerers.chance.backend: Field required"),
-        ({"answerers": {"../chance": RANDOM}}, "cvqa.answerers"),
+        ({"solvers": {"chance": RANDOM | {"repeat": 2}}}, "solvers.chance: nothing is repeated here"),
+        (
+            {"question_validators": {"c": {"plugin": "scene", "repeat": 3}}},
+            "question_validators.c: nothing is repeated here",
+        ),
+        ({"solvers": {}}, "cvqa.solvers"),
+        ({"solvers": {"chance": {}}}, "cvqa.solvers.chance.plugin: Field required"),
+        ({"solvers": {"../chance": RANDOM}}, "cvqa.solvers"),
         ({"seed": -1}, "cvqa.seed: Input should be greater than or equal to 0"),
         ({"itmes": 3}, "unknown key 'cvqa.itmes'"),
-        ({"answerrs": {}}, "unknown key 'cvqa.answerrs'; did you mean 'answerers'?"),
+        ({"answerrs": {}}, "unknown key 'cvqa.answerrs'; did you mean 'solvers'?"),
         ({"interval": {"method": "normal"}}, "cvqa.interval.method: Input should be 'bootstrap', 'bca' or 'wilson'"),
     ],
     ids=lambda value: str(value)[:50],
@@ -96,29 +108,29 @@ def test_people_may_decide_where_their_file_is_named() -> None:
     assert parsed(builds={"built": build}).builds["built"].people
 
 
-def test_arms_are_every_combination_each_once_in_the_order_of_the_blocks() -> None:
-    more = {"set": ["puzzles"], "answerer": ["luck", "chance"], "orders": 4}
-    study = parsed(arms=[ARMS, more])
-    arms = [
-        CvqaArm(set=of, answerer=by) for of, by in (("puzzles", "chance"), ("built", "chance"), ("puzzles", "luck"))
+def test_conditions_are_every_combination_each_once_in_the_order_of_the_blocks() -> None:
+    more = {"set": ["puzzles"], "solver": ["luck", "chance"], "orders": 4}
+    study = parsed(conditions=[CONDITIONS, more])
+    conditions = [
+        CvqaCondition(set=of, solver=by) for of, by in (("puzzles", "chance"), ("built", "chance"), ("puzzles", "luck"))
     ]
-    assert study.all_arms() == arms
-    assert [study.orders_of(arm) for arm in arms] == [4, 1, 4], "of several blocks the most"
+    assert study.all_conditions() == conditions
+    assert [study.orders_of(condition) for condition in conditions] == [4, 1, 4], "of several blocks the most"
 
 
-def test_only_what_an_arm_asks_is_filed_or_built() -> None:
+def test_only_what_a_condition_asks_is_filed_or_built() -> None:
     study = parsed()
     assert study.sets_asked() == ["puzzles", "built"]
     assert list(study.builds_asked()) == ["built"]
-    assert not parsed(arms=[ARMS | {"set": ["puzzles"]}]).builds_asked()
+    assert not parsed(conditions=[CONDITIONS | {"set": ["puzzles"]}]).builds_asked()
 
 
 def test_what_the_study_itself_needs_is_no_option_of_a_plug_in() -> None:
-    study = parsed(sets={"puzzles": {"backend": "synthetic", "items": 3, "size": 300}})
-    assert study.sets["puzzles"].plugin() == {"backend": "synthetic", "size": 300}
+    study = parsed(sets={"puzzles": {"plugin": "synthetic", "items": 3, "size": 300}})
+    assert study.sets["puzzles"].plugin_options() == {"plugin": "synthetic", "size": 300}
     assert study.sets["puzzles"].items == 3
-    assert study.answerers["luck"].plugin() == RANDOM
-    assert study.answerers["luck"].paper == "BLIP2"
+    assert study.solvers["luck"].plugin_options() == RANDOM
+    assert study.solvers["luck"].paper == "BLIP2"
 
 
 def test_a_study_without_the_section_has_none() -> None:

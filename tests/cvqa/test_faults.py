@@ -44,7 +44,7 @@ def rows(study: Study, *of: str, header: str = HEADER) -> dict[str, Any]:
     """A set of these rows."""
     path = study.folder / "questions.csv"
     path.write_text("\n".join([header, *of, ""]), encoding="utf-8")
-    return {"backend": "csv", "questions": str(path), "images": str(study.folder / "images")}
+    return {"plugin": "csv", "questions": str(path), "images": str(study.folder / "images")}
 
 
 def test_what_cannot_be_used_is_named_by_its_line_and_the_rest_goes_on(study: Study) -> None:
@@ -81,8 +81,8 @@ def test_where_no_row_can_be_used_the_first_is_named_and_nothing_is_written(stud
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"backend": "cvs"}, "unknown question_sets backend 'cvs'; did you mean 'csv'?"),
-        ({"backend": "../csv"}, "unknown question_sets backend '../csv'"),
+        ({"plugin": "cvs"}, "unknown question_sets plugin 'cvs'; did you mean 'csv'?"),
+        ({"plugin": "../csv"}, "unknown question_sets plugin '../csv'"),
         ({"imagse": "x"}, "unknown option 'imagse' of 'csv'; did you mean 'images'?"),
         ({"questions": "gone.csv"}, "gone.csv: no such file"),
         ({"questions": "."}, ".: is a folder, a file is needed"),
@@ -115,13 +115,13 @@ def test_a_file_that_is_no_set_is_one_line(study: Study, content: bytes, said: s
         study.refused(verb, of["questions"], *given(out=study.folder / "x"))
 
 
-@pytest.mark.parametrize("option", ["set", "answerer", "source", "builder", "checker"])
+@pytest.mark.parametrize("option", ["set", "solver", "source", "question_generator", "question_validator"])
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("{", "not JSON (Expecting property name enclosed in double quotes at character 1)"),
-        ("[]", "a backend is JSON such as"),
-        ('{"model": 3}', "a backend is JSON such as"),
+        ("[]", "a plugin is JSON such as"),
+        ('{"model": 3}', "a plugin is JSON such as"),
     ],
 )
 def test_json_that_is_none_is_one_line(study: Study, option: str, text: str, said: str) -> None:
@@ -129,13 +129,13 @@ def test_json_that_is_none_is_one_line(study: Study, option: str, text: str, sai
     [drafts] = study.draft(items=2)
     need: dict[str, dict[str, Any]] = {
         "questions": {"set": "{}"},
-        "answer": {"questions": questions, "answerer": "{}"},
-        "draft": {"source": ORIGINALS, "builder": ERRING, "items": 2},
-        "review": {"drafts": drafts, "checker": "{}"},
+        "answers": {"questions": questions, "solver": "{}"},
+        "drafts": {"source": ORIGINALS, "question_generator": ERRING, "items": 2},
+        "reviews": {"drafts": drafts, "question_validator": "{}"},
     }
     [verb] = [verb for verb, options in need.items() if option in options]
     line = study.refused(verb, *given(**need[verb] | {option: text}, seed=1, out=study.folder / "x.jsonl"))
-    assert line.startswith(f"cfeval: --{option}: {said}")
+    assert line.startswith(f"cfeval: --{option.replace('_', '-')}: {said}")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_puzzles_that_cannot_be_made_are_one_line(
         ("questions", ["--shards=0"]),
         ("questions", ["--items=0"]),
         ("questions", ["--itmes=3"]),
-        ("answer", ["--orders=5"]),
+        ("answers", ["--orders=5"]),
         ("generate", ["--size=20"]),
         ("nothing", []),
         ("rate", []),
@@ -181,43 +181,43 @@ def test_a_wrong_option_ends_with_status_2_and_writes_nothing(study: Study, verb
 
 
 @pytest.mark.parametrize(
-    ("answerer", "said"),
+    ("solver", "said"),
     [
         (
-            {"backend": "randm"},
-            "unknown answerers backend 'randm'; did you mean 'random'? allowed: chat, program, random",
+            {"plugin": "randm"},
+            "unknown solvers plugin 'randm'; did you mean 'random'? allowed: chat, program, random",
         ),
-        ({"backend": "random", "seed": 1}, "unknown option 'seed' of 'random'"),
-        ({"backend": "chat"}, "option 'model' of 'chat': Field required"),
+        ({"plugin": "random", "seed": 1}, "unknown option 'seed' of 'random'"),
+        ({"plugin": "chat"}, "option 'model' of 'chat': Field required"),
         (
-            {"backend": "chat", "model": {"backend": "scriptd"}},
-            "unknown chat backend 'scriptd'; did you mean 'scripted'",
+            {"plugin": "chat", "model": {"plugin": "mok"}},
+            "unknown chat plugin 'mok'; did you mean 'mock'",
         ),
-        ({"backend": "chat", "model": {"backend": "scripted"}, "family": "lava"}, "no template of family 'lava'; did"),
-        ({"backend": "chat", "model": {"backend": "scripted"}, "prompts": "own"}, "no prompt answer.md in own"),
-        (PROGRAMS | {"vision": {"backend": "puzle"}}, "unknown vision backend 'puzle'; did you mean 'puzzle'?"),
+        ({"plugin": "chat", "model": {"plugin": "mock"}, "family": "lava"}, "no template of family 'lava'; did"),
+        ({"plugin": "chat", "model": {"plugin": "mock"}, "prompts": "own"}, "no prompt answer.md in own"),
+        (PROGRAMS | {"vision": {"plugin": "puzle"}}, "unknown vision_tools plugin 'puzle'; did you mean 'puzzle'?"),
         (
-            PROGRAMS | {"programmer": {"backend": "gramar"}},
-            "unknown programmers backend 'gramar'; did you mean 'grammar'",
+            PROGRAMS | {"program_generator": {"plugin": "gramar"}},
+            "unknown program_generators plugin 'gramar'; did you mean 'grammar'",
         ),
         (PROGRAMS | {"language": "viper"}, "option 'language' of 'program': Input should be 'vipergpt' or 'visprog'"),
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_an_answerer_that_cannot_be_built_is_one_line(study: Study, answerer: dict[str, Any], said: str) -> None:
+def test_a_solver_that_cannot_be_built_is_one_line(study: Study, solver: dict[str, Any], said: str) -> None:
     [questions] = study.questions(rows(study, GOOD))
     out = study.folder / "answers.jsonl"
-    assert said in study.refused("answer", *given(questions=questions, answerer=answerer, seed=1, out=out))
+    assert said in study.refused("answers", *given(questions=questions, solver=solver, seed=1, out=out))
 
 
 def test_pictures_that_are_missing_or_changed_stop_the_answers(study: Study) -> None:
     [questions] = study.questions(rows(study, GOOD))
-    options = given(questions=questions, answerer=RANDOM, seed=1, out=study.folder / "answers.jsonl")
+    options = given(questions=questions, solver=RANDOM, seed=1, out=study.folder / "answers.jsonl")
     [file] = questions.with_suffix("").iterdir()
     file.write_bytes(picture(9).png)
-    assert f"{file}: not the image its record names (SHA-256 differs)" in study.refused("answer", *options)
+    assert f"{file}: not the image its record names (SHA-256 differs)" in study.refused("answers", *options)
     file.unlink()
-    assert f"{file}: cannot read the image (No such file or directory)" in study.refused("answer", *options)
+    assert f"{file}: cannot read the image (No such file or directory)" in study.refused("answers", *options)
 
 
 def test_records_that_are_none_are_named_by_their_line(study: Study) -> None:
@@ -226,14 +226,16 @@ def test_records_that_are_none_are_named_by_their_line(study: Study) -> None:
     torn = study.folder / "torn.jsonl"
     torn.write_text(answers.read_text() + '{"id": "a-0')
     gone = study.folder / "gone.jsonl"
-    assert f"{torn}, line 3: Invalid JSON" in study.refused("score", *given(questions=questions, answers=torn, out=out))
-    assert f"{gone}: no such file" in study.refused("score", *given(questions=questions, answers=gone, out=out))
+    assert f"{torn}, line 3: Invalid JSON" in study.refused(
+        "scores", *given(questions=questions, answers=torn, out=out)
+    )
+    assert f"{gone}: no such file" in study.refused("scores", *given(questions=questions, answers=gone, out=out))
     swapped = given(questions=answers, answers=questions, out=out)
-    assert f"{questions}, line 1: " in study.refused("score", *swapped)
+    assert f"{questions}, line 1: " in study.refused("scores", *swapped)
     assert f"{gone}: no such file" in study.refused("export", gone, *given(out=out))
-    assert f"{gone}: no such file" in study.refused("answer", *given(questions=gone, answerer=RANDOM, seed=1, out=out))
-    checked = given(drafts=questions, checker=SCENE, seed=1, out=out)
-    assert f"{questions}, line 1: " in study.refused("review", *checked)
+    assert f"{gone}: no such file" in study.refused("answers", *given(questions=gone, solver=RANDOM, seed=1, out=out))
+    checked = given(drafts=questions, question_validator=SCENE, seed=1, out=out)
+    assert f"{questions}, line 1: " in study.refused("reviews", *checked)
 
 
 def test_answers_of_another_set_are_refused_even_where_the_ids_are_the_same(study: Study) -> None:
@@ -242,9 +244,9 @@ def test_answers_of_another_set_are_refused_even_where_the_ids_are_the_same(stud
     [first] = study.questions(study.puzzles(count=2, seed=1, name="p1"), name="first")
     [second] = study.questions(study.puzzles(count=2, seed=2, name="p2"), name="second")
     other = study.answer(second, RANDOM)
-    line = study.refused("score", *given(questions=questions, answers=other, out=out))
+    line = study.refused("scores", *given(questions=questions, answers=other, out=out))
     assert "no record of 'abs_counting_000001-00001'; give the files of one and the same run" in line
-    line = study.refused("score", *given(questions=first, answers=other, out=out))
+    line = study.refused("scores", *given(questions=first, answers=other, out=out))
     assert "the original question of 'abs_counting_000001-00001', but to another one ('How many" in line
 
 
@@ -270,7 +272,7 @@ def test_decisions_that_cannot_be_read_are_named_by_their_line(study: Study, old
     assert old in text
     decisions.write_text(text.replace(old, new, 1), encoding="utf-8")
     out = given(out=study.folder / "built.jsonl", fates=study.folder / "fates.jsonl")
-    line = study.refused("assemble", *given(drafts=drafts, reviews=reviews, decisions=decisions), *out)
+    line = study.refused("builds", *given(drafts=drafts, reviews=reviews, decisions=decisions), *out)
     assert f"{decisions}" in line
     assert said in line
 
@@ -279,9 +281,9 @@ def test_a_set_is_not_assembled_over_what_it_is_made_from(study: Study) -> None:
     [drafts] = study.draft()
     reviews, built, fates = study.review(drafts), study.folder / "built.jsonl", study.folder / "fates.jsonl"
     files = given(drafts=drafts, reviews=reviews)
-    assert "--out: " in study.refused("assemble", *files, *given(out=drafts, fates=fates))
-    assert "--fates: " in study.refused("assemble", *files, *given(out=built, fates=reviews))
-    assert "--fates: " in study.refused("assemble", *files, *given(out=built, fates=built))
+    assert "--out: " in study.refused("builds", *files, *given(out=drafts, fates=fates))
+    assert "--fates: " in study.refused("builds", *files, *given(out=built, fates=reviews))
+    assert "--fates: " in study.refused("builds", *files, *given(out=built, fates=built))
 
 
 def test_a_draft_whose_picture_is_gone_is_not_assembled(study: Study) -> None:
@@ -289,14 +291,16 @@ def test_a_draft_whose_picture_is_gone_is_not_assembled(study: Study) -> None:
     reviews = study.review(drafts)
     shutil.rmtree(drafts.with_suffix(""))
     out = given(out=study.folder / "built.jsonl", fates=study.folder / "fates.jsonl")
-    line = study.refused("assemble", *given(drafts=drafts, reviews=reviews), *out)
+    line = study.refused("builds", *given(drafts=drafts, reviews=reviews), *out)
     assert "cannot read the image (No such file or directory); run the step that makes it again" in line
 
 
 def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None:
-    source = {"backend": "world", "kinds": ["color"]}
+    source = {"plugin": "world", "kinds": ["color"]}
     out = study.folder / "drafts.jsonl"
-    status, _, err = study.cfeval("cvqa", "draft", *given(source=source, builder=ERRING, items=3, seed=1, out=out))
+    status, _, err = study.cfeval(
+        "cvqa", "drafts", *given(source=source, question_generator=ERRING, items=3, seed=1, out=out)
+    )
     assert status == 2
     _, counted, last = err.splitlines()
     assert counted.startswith("3 of the source questions left out: the answer is neither a number of `How many`, nor")
@@ -309,11 +313,11 @@ def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None
     ("arguments", "said"),
     [
         (["table", "table9"], "unknown table 'table9'; did you mean 'table7'? allowed: answers, bias, builds,"),
-        (["table", "table3", "--arms={"], "--arms: Invalid JSON: "),
-        (["table", "table3", '--arms=[{"set": "a"}]'], "--arms: 0.answerer: Field required"),
+        (["table", "table3", "--conditions={"], "--conditions: Invalid JSON: "),
+        (["table", "table3", '--conditions=[{"set": "a"}]'], "--conditions: 0.solver: Field required"),
         (["table", "table3", '--interval={"level": 2}'], "--interval: level: Input should be less than 1"),
         (
-            ["table", "table3", '--arms=[{"set": "a", "answerer": "b"}]', "--results=gone"],
+            ["table", "table3", '--conditions=[{"set": "a", "solver": "b"}]', "--results=gone"],
             "gone/scores/a/b.jsonl: no such file",
         ),
         (["table", "statistics", '--sets={"a": {}}', "--results=gone"], "gone/questions/a.jsonl: no such file"),
@@ -352,7 +356,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(study: Stud
 def test_failures_are_no_answers(study: Study) -> None:
     """A model that refuses one item: its status travels, and the other is scored."""
     [questions] = study.questions(rows(study, GOOD, GOOD))
-    chat = {"backend": "chat", "model": {"backend": "scripted", "statuses": {"a-00001": "refused"}}}
+    chat = {"plugin": "chat", "model": {"plugin": "mock", "statuses": {"a-00001": "refused"}}}
     answers = study.answer(questions, chat)
     scores = [json.loads(line) for line in lines(study.score(questions, answers))]
     assert [one["status"] for one in scores] == ["refused", "refused", "ok", "ok"]

@@ -1,4 +1,4 @@
-"""`cfeval cvqa answer` with a provider's model: a run that ends early loses nothing, and `--offline` sends nothing."""
+"""`cfeval cvqa answers` with a provider's model: a run that ends early loses nothing, and `--offline` sends nothing."""
 
 import json
 import os
@@ -24,8 +24,8 @@ ASKED = 2 * PAIRS
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store lies in `tmp_path`; calls go one after the other."""
-    settings = {"store": str(tmp_path / "calls.sqlite"), "attempts": 1, "at_once": 1}
+    """The cache lies in `tmp_path`; calls go one after the other."""
+    settings = {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1, "max_connections": 1}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(settings))
 
 
@@ -39,9 +39,9 @@ def questions(tmp_path: Path) -> Path:
 
 def command(questions: Path, model: dict[str, Any], name: str, *more: str) -> list[object]:
     """The verb as a command; the answers go to a file of that name."""
-    who = json.dumps({"backend": "chat", "family": "llava", "model": model})
+    who = json.dumps({"plugin": "chat", "family": "llava", "model": model})
     out = questions.parent / f"{name}.jsonl"
-    return ["cvqa", "answer", "--questions", questions, "--answerer", who, "--seed", 1, "--out", out, *more]
+    return ["cvqa", "answers", "--questions", questions, "--solver", who, "--seed", 1, "--out", out, *more]
 
 
 def said(questions: Path, name: str) -> list[dict[str, Any]]:
@@ -89,7 +89,7 @@ def test_a_run_that_is_killed_is_taken_up_and_no_stored_call_is_paid_for_twice(
     assert len(twice) <= 1, "no more than what was in flight"
 
 
-def test_offline_the_store_alone_answers_byte_for_byte(
+def test_offline_the_cache_alone_answers_byte_for_byte(
     cfeval: Run, questions: Path, calls: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY_ENV, CANARY)

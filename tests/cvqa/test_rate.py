@@ -33,16 +33,16 @@ def study(cfeval: Run, tmp_path: Path) -> Study:
 
 
 def rated(study: Study, text: str, *more: str) -> tuple[dict[tuple[str, str, str], AccuracyRow], str, str]:
-    """The rows of a result file by answerer, type and reader; what was printed on stdout and stderr."""
+    """The rows of a result file by solver, type and reader; what was printed on stdout and stderr."""
     path = study.folder / "gpt.csv"
     path.write_text(text, encoding="utf-8")
     out, err = study.run("rate", path, *QUICK, *given(out=study.folder / "table"), *more)
     rows = read_csv(study.folder / "table.csv", AccuracyRow)
-    return {(row.answerer, row.type, row.reader): row for row in rows}, out, err
+    return {(row.solver, row.type, row.reader): row for row in rows}, out, err
 
 
 def test_responses_of_another_tool_are_scored_by_type_side_and_reader(study: Study) -> None:
-    rows, out, err = rated(study, RESULTS, "--answerer=GPT")
+    rows, out, err = rated(study, RESULTS, "--solver=GPT")
     assert err == ""
     assert (study.folder / "table.md").read_text(encoding="utf-8") == out
     assert (study.folder / "table.tex").read_text(encoding="utf-8").startswith("\\begin{table}")
@@ -61,9 +61,7 @@ def test_responses_of_another_tool_are_scored_by_type_side_and_reader(study: Stu
     assert found["majority", "direct", ""][:2] == (0.3333, 0.3333)
     assert rows["negate", "boolean", ""].counterfactual == 1.0
     assert rows["chance", "all", ""].original == 0.25
-    assert out.startswith(
-        "### gpt.csv: original and counterfactual questions, by type\n\n| Answerer | Type | Original |"
-    )
+    assert out.startswith("### gpt.csv: original and counterfactual questions, by type\n\n| Solver | Type | Original |")
     assert "| GPT | direct | 1.0000 [" in out
     assert "The paper has no rule that reads letters" in out
 

@@ -24,7 +24,7 @@ def study(cfeval: Run, tmp_path: Path) -> Study:
 def test_generated_puzzles_are_a_set_in_the_published_layout(study: Study) -> None:
     out = study.folder / "puzzles"
     said, err = study.run("generate", *given(count=6, seed=1, jobs=1, out=out))
-    where = f"{{backend: csv, questions: {out}/{QUESTIONS}, images: {out}}}"
+    where = f"{{plugin: csv, questions: {out}/{QUESTIONS}, images: {out}}}"
     assert (said, err) == (f"6 puzzles in {out}; ask them with {where}\n", "")
     with (out / QUESTIONS).open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
@@ -69,10 +69,10 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     puzzles, about = study.puzzles(), results / "questions" / "s.jsonl"
     study.run("questions", *given(set=puzzles, seed=1, out=about))
     answers, scores = results / "answers/s/programs.jsonl", results / "scores/s/programs.jsonl"
-    out, err = study.run("answer", *given(questions=about, answerer=PROGRAMS, seed=1, out=answers))
+    out, err = study.run("answers", *given(questions=about, solver=PROGRAMS, seed=1, out=answers))
     assert out == ""
     assert re.fullmatch(r"answers: 12 of 12 done in [\d.]+ s\n", err)
-    study.run("score", *given(questions=about, answers=answers, out=scores))
+    study.run("scores", *given(questions=about, answers=answers, out=scores))
     replies = list(read_jsonl(answers, Answer))
     assert [(one.id, one.side) for one in replies] == [
         (pair.id, side) for pair in read_jsonl(about, QuestionPair) for side in SIDES
@@ -80,14 +80,14 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     assert all(one.program is not None and one.program.trace for one in replies)
     assert {one.correct["robust"] for one in read_jsonl(scores, CvqaScore)} == {1}
 
-    arms = given(results=results, arms=[{"set": "s", "answerer": "programs"}], sets={"s": {}})
-    answerers = given(answerers={"programs": {"kind": "program", "test_world": True}})
+    conditions = given(results=results, conditions=[{"set": "s", "solver": "programs"}], sets={"s": {}})
+    solvers = given(solvers={"programs": {"kind": "program", "test_world": True}})
     tables = study.folder / "tables"
     for name in ("table7", "statistics", "answers", "programs", "readers"):
-        assert study.run("table", name, *arms, *answerers, *given(out=tables / f"cvqa_{name}")) == ("", "")
+        assert study.run("table", name, *conditions, *solvers, *given(out=tables / f"cvqa_{name}")) == ("", "")
         assert {path.suffix for path in tables.glob(f"cvqa_{name}.*")} == {".csv", ".md", ".tex"}
     rows = read_csv(tables / "cvqa_table7.csv", AccuracyRow)
-    shown = {(row.answerer, row.type, row.reader): row.original for row in rows}
+    shown = {(row.solver, row.type, row.reader): row.original for row in rows}
     assert shown["programs", "all", "robust"] == 1.0
     assert shown["chance", "all", ""] == 0.25
     figure = study.folder / "figures" / "accuracy"
@@ -105,10 +105,10 @@ def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:
         reviews = [study.review(file) for file in drafts]
         built, fates = study.folder / f"built{shards}.jsonl", study.folder / f"fates{shards}.jsonl"
         files = [*each("drafts", drafts), *each("reviews", reviews)]
-        said, err = study.run("assemble", *files, *given(out=built, fates=fates))
+        said, err = study.run("builds", *files, *given(out=built, fates=fates))
         whole = given(drafts=study.folder / f"drafts{shards}.jsonl")  # under the name that all shards were written by
         again = given(out=study.folder / "again.jsonl", fates=study.folder / "again-fates.jsonl")
-        assert study.run("assemble", *whole, *each("reviews", reviews), *again) == (said, err)
+        assert study.run("builds", *whole, *each("reviews", reviews), *again) == (said, err)
         assert (said, err) == ("8 drafts: 4 accepted; inconsistent 1, not reasonable 1, wrong sum 2\n", "")
         assert {one.by for one in read_jsonl(fates, CvqaBuild) if one.fate == "accepted"} == {"model"}
         found.append((sorted(lines(built)), sorted(lines(fates)), sorted(everything(built.with_suffix("")))))
@@ -118,7 +118,7 @@ def test_drafts_reviews_and_a_set_of_what_both_let_pass(study: Study) -> None:
 def test_what_no_second_model_saw_enters_no_set(study: Study) -> None:
     [drafts] = study.draft()
     out = given(drafts=drafts, out=study.folder / "built.jsonl", fates=study.folder / "fates.jsonl")
-    assert study.run("assemble", *out)[0] == "8 drafts: 0 accepted; inconsistent 1, not reviewed 5, wrong sum 2\n"
+    assert study.run("builds", *out)[0] == "8 drafts: 0 accepted; inconsistent 1, not reviewed 5, wrong sum 2\n"
     assert lines(study.folder / "built.jsonl") == []
 
 
@@ -138,7 +138,7 @@ def test_a_set_holds_what_people_accept_and_correct(study: Study) -> None:
     decisions = study.decisions(drafts, reviews)
     out = [*given(drafts=drafts, reviews=reviews, decisions=decisions), "--people"]
     first = given(out=study.folder / "first.jsonl", fates=study.folder / "f.jsonl")
-    assert "0 accepted" in study.run("assemble", *out, *first)[0], "nobody decided yet"
+    assert "0 accepted" in study.run("builds", *out, *first)[0], "nobody decided yet"
 
     known = drafted([drafts])
     fates = {one.id: one.fate for one in read_jsonl(study.folder / "f.jsonl", CvqaBuild)}
@@ -156,7 +156,7 @@ def test_a_set_holds_what_people_accept_and_correct(study: Study) -> None:
         },
     )
     built = study.folder / "built.jsonl"
-    said, _ = study.run("assemble", *out, *given(out=built, fates=study.folder / "fates.jsonl"))
+    said, _ = study.run("builds", *out, *given(out=built, fates=study.folder / "fates.jsonl"))
     assert said.startswith("8 drafts: 3 accepted; ")
     pairs = {pair.id: pair for pair in read_jsonl(built, QuestionPair)}
     assert list(pairs) == sorted([good[0], good[2], wrong])
@@ -168,7 +168,7 @@ def test_a_set_holds_what_people_accept_and_correct(study: Study) -> None:
     assert (builds[good[1]].fate, builds[good[1]].reason) == ("rejected", "no one would ask this")
     assert builds[good[3]].fate == "undecided"
     assert [(builds[item].by, builds[item].corrected) for item in (good[0], wrong)] == [("person", 0), ("person", 1)]
-    study.run("answer", *given(questions=built, answerer=RANDOM, seed=1, out=study.folder / "a.jsonl"))
+    study.run("answers", *given(questions=built, solver=RANDOM, seed=1, out=study.folder / "a.jsonl"))
 
 
 def test_a_file_of_decisions_is_never_written_over(study: Study) -> None:
@@ -198,9 +198,9 @@ def test_originals_of_vqa_v2_keep_the_names_of_their_images(study: Study) -> Non
     (study.folder / "q.json").write_text(json.dumps(release | {"questions": questions}))
     (study.folder / "a.json").write_text(json.dumps(release | {"annotations": annotations}))
     source = {name: str(study.folder / f"{name[0]}.json") for name in ("questions", "annotations")}
-    source |= {"backend": "vqav2", "images": str(study.folder)}
+    source |= {"plugin": "vqav2", "images": str(study.folder)}
     out = study.folder / "drafts.jsonl"
-    _, err = study.run("draft", *given(source=source, builder={"backend": "scripted"}, items=4, seed=1, out=out))
+    _, err = study.run("drafts", *given(source=source, question_generator={"plugin": "mock"}, items=4, seed=1, out=out))
     assert err.splitlines()[-1] == (
         "1 of the source questions left out: the answer is neither a number of `How many`, nor yes or no"
     )

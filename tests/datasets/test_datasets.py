@@ -17,7 +17,7 @@ from tests.pictures import picture
 
 
 def taken(name: str, options: dict[str, Any], items: int = 100, seed: int = 5) -> list[RawSample]:
-    return list(registry.build("datasets", {"backend": name, **options}).samples(items, seed))
+    return list(registry.build("datasets", {"plugin": name, **options}).samples(items, seed))
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -30,7 +30,7 @@ def test_listed_ids_are_taken_and_no_others_in_the_order_of_the_list(name: str, 
     assert [sample.id for sample in taken(name, options, seed=1)] == wanted
     assert [sample.id for sample in taken(name, options, seed=2)] == wanted
     assert [sample.id for sample in taken(name, options, items=2)] == wanted[:2]
-    assert options["ids"] in registry.dependencies("datasets", {"backend": name, **options})
+    assert options["ids"] in registry.dependencies("datasets", {"plugin": name, **options})
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -110,7 +110,7 @@ def test_images_are_read_one_at_a_time_and_only_those_taken(
     real_open, real_bytes = Image.open, Path.read_bytes
     monkeypatch.setattr(Image, "open", lambda path, *a: opened.append(str(path)) or real_open(path, *a))
     monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(str(path)) or real_bytes(path))
-    stream = registry.build("datasets", {"backend": name, **options}).samples(3, 5)
+    stream = registry.build("datasets", {"plugin": name, **options}).samples(3, 5)
     next(stream)
     assert len(opened) == 1
     assert len(list(stream)) == 2
@@ -122,14 +122,14 @@ def test_vqa_v2_is_read_as_published(tmp_path: Path, inside: str) -> None:
     first = sorted(taken("vqav2", write_release(tmp_path, inside=inside)), key=lambda sample: sample.id)[0]
     assert (first.id, first.question, first.reference) == ("42000", "What is in image 42?", "dogs")
     assert first.answers == ("dogs",) * 6 + ("cats",) * 4
-    assert (first.scoring, first.kind) == ("vqa", "what is")
+    assert (first.scorer, first.kind) == ("vqa", "what is")
     assert abs(int(first.picture.pixels[0, 0, 0]) - 42) < 3
 
 
 def test_ok_vqa_is_scored_on_stems_and_shown_as_written(tmp_path: Path) -> None:
     first = taken("okvqa", write_release(tmp_path, okvqa=True))[0]
     assert first.answers == ("dog",) * 6 + ("cat",) * 4
-    assert (first.reference, first.scoring, first.kind) == ("dogs", "okvqa", "Plants and Animals")
+    assert (first.reference, first.scorer, first.kind) == ("dogs", "okvqa", "Plants and Animals")
 
 
 @pytest.mark.parametrize("split", ["test2015", "test-dev2015"])
@@ -144,7 +144,7 @@ def test_what_is_read_can_be_filed_and_read_again(tmp_path: Path) -> None:
     raws = taken("okvqa", write_release(tmp_path, okvqa=True))
     file_samples(tmp_path / "again.jsonl", raws)
     assert taken("samples", {"path": str(tmp_path / "again.jsonl")}) == raws
-    assert {sample.scoring for sample in read_jsonl(tmp_path / "again.jsonl", Sample)} == {"okvqa"}
+    assert {sample.scorer for sample in read_jsonl(tmp_path / "again.jsonl", Sample)} == {"okvqa"}
 
 
 QUESTIONS, ANNOTATIONS = [question(42, 42000)], [annotation(42, 42000)]
@@ -184,7 +184,7 @@ def answering(**changed: Any) -> dict[str, Any]:
         (asking(), answering(annotations=[annotation(43, 42000)]), "no annotation of question 42000 about its image"),
         (asking(), answering(annotations=[annotation(42, 42000, said=["x"] * 9)]), "42000: 9 answers; .* for 10"),
         (asking(), answering(annotations=[ANNOTATIONS[0] | {"answers": ["x"] * 10}]), "answers must be a list of obj"),
-        (asking(), answering(annotations=[annotation(42, 42000, okvqa=True)]), "OK-VQA, .* use backend okvqa"),
+        (asking(), answering(annotations=[annotation(42, 42000, okvqa=True)]), "OK-VQA, .* use plugin okvqa"),
         (
             asking(questions=[question(99, 42000)]),
             answering(annotations=[annotation(99, 42000)]),
@@ -206,18 +206,18 @@ def test_a_missing_image_is_told_before_any_is_read_with_the_option_to_set(tmp_p
     options = write_release(tmp_path)
     (tmp_path / "coco" / "COCO_val2014_000000000044.jpg").unlink()
     with pytest.raises(InputError, match=r"COCO_val2014_000000000044.jpg: no such image .* set the option 'images'"):
-        next(registry.build("datasets", {"backend": "vqav2", **options}).samples(6, 1))
+        next(registry.build("datasets", {"plugin": "vqav2", **options}).samples(6, 1))
 
 
 def test_vqa_annotations_are_not_scored_as_ok_vqa(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="annotations of VQA, which are scored otherwise; use backend vqav2"):
+    with pytest.raises(InputError, match="annotations of VQA, which are scored otherwise; use plugin vqav2"):
         taken("okvqa", write_release(tmp_path))
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_the_doctor_sees_whether_the_folder_of_images_is_there(tmp_path: Path, there: bool) -> None:
     options = write_release(tmp_path) | ({} if there else {"images": str(tmp_path / "none")})
-    [finding] = registry.diagnose("datasets", {"backend": "vqav2", **options})
+    [finding] = registry.diagnose("datasets", {"plugin": "vqav2", **options})
     assert finding.fine == there
 
 
@@ -230,7 +230,7 @@ def test_own_files_are_what_an_import_would_file(tmp_path: Path) -> None:
 def test_a_folder_of_images_needs_a_question(tmp_path: Path) -> None:
     own_files(tmp_path)
     (tmp_path / "own.csv").unlink()
-    spec = {"backend": "files", "path": str(tmp_path), "question": "What?"}
+    spec = {"plugin": "files", "path": str(tmp_path), "question": "What?"}
     assert {s.question for s in registry.build("datasets", spec).samples(9, 1)} == {"What?"}
     assert registry.dependencies("datasets", spec) == (f"{tmp_path}/",)
     with pytest.raises(InputError, match="the option 'question'"):

@@ -15,7 +15,7 @@ from tests.data_files import BEHIND, CAR, VAN, write, write_drivelm
 
 
 def taken(options: dict[str, Any]) -> dict[str, RawSample]:
-    dataset = registry.build("datasets", {"backend": "drivelm", **options})
+    dataset = registry.build("datasets", {"plugin": "drivelm", **options})
     return {sample.id: sample for sample in dataset.samples(100, 5)}
 
 
@@ -32,7 +32,7 @@ def test_an_item_is_a_question_about_the_front_image_of_its_frame_with_its_categ
     )
     second = samples["f1-planning-0"]
     assert (second.question, second.reference) == (f"{PREAMBLE} What should the ego car do?", "Wait.")
-    assert (second.kind, second.scoring) == ("planning", "contains")
+    assert (second.kind, second.scorer) == ("planning", "contains")
     assert abs(int(second.picture.pixels[0, 0, 0]) - 1) <= 1
     assert second.picture.pixels.shape == (9, 16, 3)
 
@@ -139,7 +139,7 @@ def test_a_missing_image_is_told_before_any_is_read_with_the_option_to_set(tmp_p
     options = write_drivelm(tmp_path)
     (tmp_path / "nuscenes" / "CAM_FRONT" / "front-1.jpg").unlink()
     with pytest.raises(InputError, match=r"front-1.jpg: no such image in .*CAM_FRONT; set the option 'images'"):
-        next(registry.build("datasets", {"backend": "drivelm", **options}).samples(6, 1))
+        next(registry.build("datasets", {"plugin": "drivelm", **options}).samples(6, 1))
 
 
 def test_an_image_s_path_in_the_file_leads_nowhere_else(tmp_path: Path) -> None:
@@ -154,5 +154,5 @@ def test_an_image_s_path_in_the_file_leads_nowhere_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_the_doctor_sees_whether_the_folder_of_images_is_there(tmp_path: Path, there: bool) -> None:
     options = write_drivelm(tmp_path) | ({} if there else {"images": str(tmp_path / "none")})
-    [finding] = registry.diagnose("datasets", {"backend": "drivelm", **options})
+    [finding] = registry.diagnose("datasets", {"plugin": "drivelm", **options})
     assert finding.fine == there

@@ -36,7 +36,7 @@ def frozen(folder: Path, *raws: RawSample) -> str:
         {"picture": picture(1, (6, 8))},
         {"reference": "Red"},
         {"answers": ("blue", "red")},
-        {"scoring": "okvqa"},
+        {"scorer": "okvqa"},
     ],
 )
 def test_a_change_of_what_results_rest_on_is_another_content(changed: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def test_a_filed_sample_has_the_content_of_the_raw_one() -> None:
         question=RAW.question,
         reference=RAW.reference,
         answers=RAW.answers,
-        scoring=RAW.scoring,
+        scorer=RAW.scorer,
     )
     assert content_hash(filed, RAW.picture) == digest(RAW)
 

@@ -14,7 +14,7 @@ from tests.data_files import spatial_rows, write_threedsrbench
 
 
 def taken(options: dict[str, Any], items: int = 100) -> dict[str, RawSample]:
-    dataset = registry.build("datasets", {"backend": "threedsrbench", **options})
+    dataset = registry.build("datasets", {"plugin": "threedsrbench", **options})
     return {sample.id: sample for sample in dataset.samples(items, 5)}
 
 
@@ -23,7 +23,7 @@ def test_every_question_is_taken_once_without_its_mirrored_and_rotated_variants(
     assert sorted(samples) == [f"Q{number:07d}" for number in range(6)]
     third = samples["Q0000003"]
     assert third.question == "Which is higher in 3? Answer with one of these: the hat; the red ball."
-    assert (third.reference, third.kind, third.scoring) == ("the red ball", "location_above", "contains")
+    assert (third.reference, third.kind, third.scorer) == ("the red ball", "location_above", "contains")
     assert third.picture.pixels[0, 0].tolist() == [3, 0, 0]
     assert third.picture.pixels.shape == (6, 8, 3)
 
@@ -106,5 +106,5 @@ def test_the_doctor_sees_whether_the_folder_of_images_is_there(
     tmp_path: Path, images: str | None, fine: bool | None
 ) -> None:
     options = write_threedsrbench(tmp_path) | ({"images": str(tmp_path / images)} if images else {})
-    found = [finding.fine for finding in registry.diagnose("datasets", {"backend": "threedsrbench", **options})]
+    found = [finding.fine for finding in registry.diagnose("datasets", {"plugin": "threedsrbench", **options})]
     assert found == ([] if fine is None else [fine])

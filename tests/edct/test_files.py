@@ -1,14 +1,14 @@
-"""Where an arm's files lie, and which arms some results hold."""
+"""Where a condition's files lie, and which conditions some results hold."""
 
 from pathlib import Path
 
 import pytest
 
 from cfeval.core.errors import InputError
-from cfeval.edct.files import arms_in, stage_files
-from cfeval.edct.records import Arm
+from cfeval.edct.files import conditions_in, stage_files
+from cfeval.edct.records import Condition
 
-ARM = Arm(dataset="d", vlm="gpt-5.2", writer="w.v1", protocol="edct-2025", editor="e.x", judge="000")
+CONDITION = Condition(dataset="d", vlm="gpt-5.2", writer="w.v1", protocol="edct-2025", editor="e.x", judge="000")
 
 
 def touch(path: Path) -> None:
@@ -17,26 +17,26 @@ def touch(path: Path) -> None:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_the_arms_of_some_results_are_found_by_their_files(tmp_path: Path, shards: int) -> None:
-    other = ARM.model_copy(update={"judge": "j"})
-    for arm in (other, ARM):
+def test_the_conditions_of_some_results_are_found_by_their_files(tmp_path: Path, shards: int) -> None:
+    other = CONDITION.model_copy(update={"judge": "j"})
+    for condition in (other, CONDITION):
         for stage in ("verdicts", "scores"):
-            for file in stage_files(tmp_path, stage, arm, shards):
+            for file in stage_files(tmp_path, stage, condition, shards):
                 touch(file)
-    assert list(arms_in(tmp_path).items()) == [(ARM, shards), (other, shards)]
+    assert list(conditions_in(tmp_path).items()) == [(CONDITION, shards), (other, shards)]
 
 
-def test_an_arm_that_lost_its_scores_is_still_one(tmp_path: Path) -> None:
-    for file in stage_files(tmp_path, "verdicts", ARM, 2):
+def test_a_condition_that_lost_its_scores_is_still_one(tmp_path: Path) -> None:
+    for file in stage_files(tmp_path, "verdicts", CONDITION, 2):
         touch(file)
-    touch(stage_files(tmp_path, "scores", ARM, 2)[0])
-    assert arms_in(tmp_path) == {ARM: 2}
+    touch(stage_files(tmp_path, "scores", CONDITION, 2)[0])
+    assert conditions_in(tmp_path) == {CONDITION: 2}
 
 
 def test_whole_files_beside_shards_and_no_files_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no verdicts and no scores"):
-        arms_in(tmp_path)
+        conditions_in(tmp_path)
     for shards in (1, 2):
-        touch(stage_files(tmp_path, "scores", ARM, shards)[0])
+        touch(stage_files(tmp_path, "scores", CONDITION, shards)[0])
     with pytest.raises(InputError, match=r"d/gpt-5\.2/w\.v1/edct-2025/e\.x/000: both whole files and shards"):
-        arms_in(tmp_path)
+        conditions_in(tmp_path)

@@ -1,4 +1,4 @@
-"""`--offline`: what was asked once is answered from the store, without a key or a server; and `try` with a provider."""
+"""`--offline`: what was asked once is answered from the cache, without a key or a server; and `try` with a provider."""
 
 import json
 from pathlib import Path
@@ -13,13 +13,13 @@ from tests.loopback.site import Loopback
 from tests.pictures import picture
 from tests.provider_study import CANARY, KEY_ENV, params, target, written
 
-VERBS = ("baseline", "instruct", "edit", "requery", "judge")
+VERBS = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
 
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store lies in `tmp_path`."""
-    settings = {"store": str(tmp_path / "calls.sqlite"), "attempts": 1}
+    """The cache lies in `tmp_path`."""
+    settings = {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(settings))
 
 
@@ -32,18 +32,18 @@ def samples(tmp_path: Path) -> Path:
 
 def stages(samples: Path, out: Path, model: dict[str, Any], *more: str) -> list[list[object]]:
     """The study's stages as commands: target, writer and judge are the model."""
-    asked, edited = json.dumps(model), json.dumps({"backend": "scripted"})
-    speaking = json.dumps({"backend": "chat", "model": model})
+    asked, edited = json.dumps(model), json.dumps({"plugin": "mock"})
+    speaking = json.dumps({"plugin": "chat", "model": model})
     files = {verb: out / f"{verb}.jsonl" for verb in VERBS}
-    texts = ["--baseline", files["baseline"]]
-    wanted = ["--instructions", files["instruct"]]
-    made = ["--counterfactuals", files["edit"]]
+    texts = ["--baselines", files["baselines"]]
+    wanted = ["--instructions", files["instructions"]]
+    made = ["--counterfactuals", files["counterfactuals"]]
     options: dict[str, list[object]] = {
-        "baseline": ["--samples", samples, "--vlm", asked],
-        "instruct": ["--samples", samples, *texts, "--writer", speaking],
-        "edit": ["--samples", samples, *wanted, "--editor", edited],
-        "requery": ["--samples", samples, *made, "--vlm", asked],
-        "judge": [*texts, *wanted, *made, "--requery", files["requery"], "--judge", speaking],
+        "baselines": ["--samples", samples, "--vlm", asked],
+        "instructions": ["--samples", samples, *texts, "--writer", speaking],
+        "counterfactuals": ["--samples", samples, *wanted, "--editor", edited],
+        "requeries": ["--samples", samples, *made, "--vlm", asked],
+        "verdicts": [*texts, *wanted, *made, "--requeries", files["requeries"], "--judge", speaking],
     }
     return [["edct", verb, *options[verb], "--seed", 1, "--out", files[verb], *more] for verb in VERBS]
 
@@ -67,7 +67,7 @@ def test_a_finished_study_is_made_again_offline_byte_for_byte(
         assert (tmp_path / "again" / f"{verb}.jsonl").read_bytes() == (
             tmp_path / "first" / f"{verb}.jsonl"
         ).read_bytes()
-    assert "s2" in (tmp_path / "first" / "judge.jsonl").read_text()
+    assert "s2" in (tmp_path / "first" / "verdicts.jsonl").read_text()
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and CANARY.encode() in file.read_bytes()]
 
 
@@ -79,7 +79,7 @@ def test_offline_names_the_first_call_that_is_missing(
     assert status == 2
     assert "offline: item 's0' needs a call to gpt-4o" in err.splitlines()[-1]
     assert not server.log
-    assert not (tmp_path / "baseline.jsonl").exists()
+    assert not (tmp_path / "baselines.jsonl").exists()
 
 
 def test_the_overlay_for_a_run_offline_is_what_it_says() -> None:
@@ -107,7 +107,7 @@ def test_try_asks_a_provider_and_tells_progress_and_cost(tried: Any, server: Loo
     [paid] = [line for line in out.splitlines() if line.startswith("calls ")]
     assert "4, sent 4 times, " in paid
     stages = [line.partition(":")[0] for line in err.splitlines()]
-    assert stages == ["calls", "baseline", "instruction", "counterfactual", "calls", "requery", "verdict"]
+    assert stages == ["calls", "baselines", "instruction", "counterfactual", "calls", "requeries", "verdict"]
     sent = sum(server.sent().values())
     assert "4, sent 4 times, " in tried(params(tmp_path, server.openai), "--offline")[1]
     assert sum(server.sent().values()) == sent == 4
@@ -140,4 +140,4 @@ def test_try_shows_a_refused_item_as_a_status(tried: Any, server: Loopback, tmp_
     server.script(["http_422"])
     status, out, _ = tried(params(tmp_path, server.openai))
     assert status == 0
-    assert "not scored: rejected at baseline" in out
+    assert "not scored: rejected at baselines" in out

@@ -1,4 +1,4 @@
-"""`cfeval edct plan`: its figures are those of the functions tested elsewhere; its docs show what it prints."""
+"""`cfeval edct sample-size`: its figures are those of the functions tested elsewhere; its docs show what it prints."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ def rows(text: str) -> dict[str, list[str]]:
 @pytest.fixture
 def plan(cfeval: Run) -> object:
     def run(*arguments: object) -> str:
-        status, out, err = cfeval("edct", "plan", *arguments)
+        status, out, err = cfeval("edct", "sample-size", *arguments)
         assert (status, err) == (0, "")
         return out
 
@@ -107,7 +107,7 @@ def test_correlations_that_the_shares_rule_out_are_not_shown(plan: Run) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_2(cfeval: Run, arguments: str, told: str) -> None:
-    status, out, err = cfeval("edct", "plan", *arguments.split())
+    status, out, err = cfeval("edct", "sample-size", *arguments.split())
     assert (status, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Several protocols on one store: what the first has asked, the others do not ask again."""
+"""Several protocols on one cache: what the first has asked, the others do not ask again."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def same_first_edit(conversation: Conversation) -> str:
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopback]:
     monkeypatch.setenv(KEY_ENV, CANARY)
-    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"store": str(tmp_path / "calls.sqlite"), "attempts": 1}))
+    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}))
     with loopback(key=CANARY, personas=PERSONAS | {"writer": same_first_edit}) as running:
         yield running
 
@@ -55,19 +55,19 @@ def samples(tmp_path: Path) -> Path:
 def commands(samples: Path, out: Path, server: Loopback, protocol: str) -> dict[str, list[object]]:
     """The stages of a protocol, by verb."""
     vlm, writer, judge = (target(server.openai, model=name) for name in ("vlm", "writer", "judge"))
-    speaking = {name: json.dumps({"backend": "chat", "model": model}) for name, model in (("w", writer), ("j", judge))}
-    editor = {"backend": "bfl", "model": PAINTER, "base_url": server.bfl, "key_env": KEY_ENV, "poll": 0.01}
-    verbs = ("baseline", "instruct", "edit", "requery", "judge")
+    speaking = {name: json.dumps({"plugin": "chat", "model": model}) for name, model in (("w", writer), ("j", judge))}
+    editor = {"plugin": "bfl", "model": PAINTER, "base_url": server.bfl, "key_env": KEY_ENV, "poll": 0.01}
+    verbs = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
     files = {verb: out / protocol / f"{verb}.jsonl" for verb in verbs}
     shown, of = ["--samples", samples], ["--protocol", protocol]
-    texts, wanted = ["--baseline", files["baseline"]], ["--instructions", files["instruct"]]
-    made, said = ["--counterfactuals", files["edit"]], ["--requery", files["requery"]]
+    texts, wanted = ["--baselines", files["baselines"]], ["--instructions", files["instructions"]]
+    made, said = ["--counterfactuals", files["counterfactuals"]], ["--requeries", files["requeries"]]
     options: dict[str, list[object]] = {
-        "baseline": [*shown, "--vlm", json.dumps(vlm)],
-        "instruct": [*shown, *texts, *of, "--writer", speaking["w"], "--edits", EDITS],
-        "edit": [*shown, *wanted, *of, "--editor", json.dumps(editor)],
-        "requery": [*shown, *made, "--vlm", json.dumps(vlm)],
-        "judge": [*texts, *wanted, *made, *said, *of, "--judge", speaking["j"]],
+        "baselines": [*shown, "--vlm", json.dumps(vlm)],
+        "instructions": [*shown, *texts, *of, "--writer", speaking["w"], "--edits", EDITS],
+        "counterfactuals": [*shown, *wanted, *of, "--editor", json.dumps(editor)],
+        "requeries": [*shown, *made, "--vlm", json.dumps(vlm)],
+        "verdicts": [*texts, *wanted, *made, *said, *of, "--judge", speaking["j"]],
     }
     return {verb: ["edct", verb, *options[verb], "--seed", 1, "--out", files[verb]] for verb in verbs}
 
@@ -94,30 +94,30 @@ def records(path: Path, **wanted: Any) -> list[dict[str, Any]]:
     return [one for one in found if wanted.items() <= one.items()]
 
 
-NOTHING: Sent = {"baseline": {}, "instruct": {}, "edit": {}, "requery": {}, "judge": {}}
+NOTHING: Sent = {"baselines": {}, "instructions": {}, "counterfactuals": {}, "requeries": {}, "verdicts": {}}
 
 
 def test_a_second_protocol_asks_only_what_the_first_has_not(sent: Any, tmp_path: Path) -> None:
     assert sent(EDCT_2025) == {
-        "baseline": {"vlm": 2 * ITEMS},
-        "instruct": {"writer": ITEMS},
-        "edit": {PAINTER: ITEMS},
-        "requery": {"vlm": 2 * ITEMS},
-        "judge": {"judge": ITEMS},
+        "baselines": {"vlm": 2 * ITEMS},
+        "instructions": {"writer": ITEMS},
+        "counterfactuals": {PAINTER: ITEMS},
+        "requeries": {"vlm": 2 * ITEMS},
+        "verdicts": {"judge": ITEMS},
     }
     assert sent(EDCT_BENCH_2026) == {
-        "baseline": {},
-        "instruct": {"writer": ITEMS},
-        "edit": {PAINTER: (EDITS - 1) * ITEMS},
-        "requery": {"vlm": 2 * (EDITS - 1) * ITEMS},
-        "judge": {"judge": 2 * EDITS * ITEMS},
+        "baselines": {},
+        "instructions": {"writer": ITEMS},
+        "counterfactuals": {PAINTER: (EDITS - 1) * ITEMS},
+        "requeries": {"vlm": 2 * (EDITS - 1) * ITEMS},
+        "verdicts": {"judge": 2 * EDITS * ITEMS},
     }
-    assert sent(NULL_EDIT) == NOTHING | {"requery": {"vlm": 2 * ITEMS}, "judge": {"judge": ITEMS}}
+    assert sent(NULL_EDIT) == NOTHING | {"requeries": {"vlm": 2 * ITEMS}, "verdicts": {"judge": ITEMS}}
     for protocol in (EDCT_2025, EDCT_BENCH_2026, NULL_EDIT):
         assert sent(protocol, folder="again") == NOTHING
 
     old, new = tmp_path / "out" / EDCT_2025, tmp_path / "out" / EDCT_BENCH_2026
-    texts = [[r["positive"] for r in records(folder / "instruct.jsonl", edit=1)] for folder in (old, new)]
+    texts = [[r["positive"] for r in records(folder / "instructions.jsonl", edit=1)] for folder in (old, new)]
     assert texts[0] == texts[1]
     assert records(old / "requery.jsonl") == records(new / "requery.jsonl", edit=1)
-    assert len(records(new / "judge.jsonl", status="ok")) == EDITS * ITEMS
+    assert len(records(new / "verdicts.jsonl", status="ok")) == EDITS * ITEMS

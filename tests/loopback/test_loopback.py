@@ -263,10 +263,10 @@ def test_many_threads_are_counted_right(server: Loopback, client: httpx2.Client)
 # Latency, speed, stopping
 
 
-async def served(server: Loopback, count: int, at_once: int) -> float:
-    """Seconds that `count` requests took, `at_once` in flight."""
-    gate = asyncio.Semaphore(at_once)
-    limits = httpx2.Limits(max_connections=at_once)
+async def served(server: Loopback, count: int, max_connections: int) -> float:
+    """Seconds that `count` requests took, `max_connections` in flight."""
+    gate = asyncio.Semaphore(max_connections)
+    limits = httpx2.Limits(max_connections=max_connections)
     async with httpx2.AsyncClient(limits=limits, timeout=10) as client:
 
         async def one(n: int) -> None:
@@ -281,7 +281,7 @@ async def served(server: Loopback, count: int, at_once: int) -> float:
 
 def test_requests_wait_side_by_side() -> None:
     with loopback(latency=0.25) as server:
-        seconds = asyncio.run(served(server, 128, at_once=64))
+        seconds = asyncio.run(served(server, 128, max_connections=64))
         assert server.most_in_flight == 64
     assert 0.5 <= seconds < 16  # one after the other: 32 s
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.edct.protocols.controls import read_placebos
+from cfeval.edct.protocols.controls import read_uncited_edits
 from cfeval.edct.protocols.edct_bench_2026 import read_chain
 from cfeval.inference.prompts import load_prompt
 from tests.loopback.asking import PHOTO, chat_body
@@ -108,9 +108,9 @@ def test_the_judge_gives_what_the_prompt_of_the_protocol_asks_for(protocol: str,
     assert re.search(rf"(?<![A-Z]: \d\n){lines}$", text)
 
 
-@pytest.mark.parametrize(("protocol", "name"), [("edct-bench-2026", "write"), ("controls", "placebo")])
+@pytest.mark.parametrize(("protocol", "name"), [("edct-bench-2026", "write"), ("controls", "uncited")])
 def test_the_writer_writes_as_many_edits_as_the_prompt_allows(protocol: str, name: str) -> None:
-    read = {"write": read_chain, "placebo": read_placebos}[name]
+    read = {"write": read_chain, "uncited": read_uncited_edits}[name]
     for edits in (1, 2):
         prompt = load_prompt(name, protocol=protocol).replace("{edits}", str(edits))
         found = read(asked("writer", conversation(prompt, image=None)), edits)

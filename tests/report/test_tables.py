@@ -10,24 +10,24 @@ import pytest
 
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.records import Score
-from cfeval.edct.tables import arms as edct_table1
-from cfeval.edct.tables import arms as edct_table2
-from cfeval.edct.tables.arms import ArmRow
+from cfeval.edct.tables import conditions as edct_table1
+from cfeval.edct.tables import conditions as edct_table2
+from cfeval.edct.tables.conditions import ConditionRow
 from cfeval.report.tables import RenderedTable, csv_text, latex, markdown
-from tests.edct.tables.study import GROUNDED, arm, made_of, scores
-from tests.edct.tables.whole import ARMS_OF, SCORES, rows, table
+from tests.edct.tables.study import GROUNDED, condition, made_of, scores
+from tests.edct.tables.whole import CONDITIONS_OF, SCORES, rows, table
 from tests.listed import TABLES as LISTED
 
 ODD = RenderedTable("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "two"))
 
 
-def two_arms() -> list[ArmRow]:
-    arms = [GROUNDED, arm(vlm="prior")]
-    return edct_table1.TABLE1.rows(arms, made_of([*scores(arms[0], 9, 1), *scores(arms[1], 0, 10)]))
+def two_conditions() -> list[ConditionRow]:
+    conditions = [GROUNDED, condition(vlm="prior")]
+    return edct_table1.TABLE1.rows(conditions, made_of([*scores(conditions[0], 9, 1), *scores(conditions[1], 0, 10)]))
 
 
 def test_the_csv_has_four_decimals_empty_cells_and_lf() -> None:
-    text = csv_text(ArmRow, two_arms())
+    text = csv_text(ConditionRow, two_conditions())
     first = next(csv.DictReader(io.StringIO(text)))
     assert (first["ccs"], first["n"], first["paper_ccs"], first["missing"]) == ("0.9000", "10", "", "")
     assert "\r" not in text
@@ -70,22 +70,26 @@ def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[RenderedTa
 
 
 @pytest.mark.parametrize("name", LISTED["edct"])
-def test_scores_of_arms_that_a_table_does_not_show_change_nothing(name: str) -> None:
-    wanted = {one.model_copy(update={"protocol": p}) for one in ARMS_OF[name] for p in (one.protocol, "placebo-edit")}
+def test_scores_of_conditions_that_a_table_does_not_show_change_nothing(name: str) -> None:
+    wanted = {
+        one.model_copy(update={"protocol": p}) for one in CONDITIONS_OF[name] for p in (one.protocol, "uncited-edit")
+    }
     only = [row for row in SCORES if any(all(getattr(row, k) == v for k, v in one) for one in wanted)]
     assert rows(name, only) == rows(name)
 
 
 def test_the_readers_table_shows_the_names_that_differ_and_notes_the_others() -> None:
-    sheet = edct_table1.TABLE1.sheet(two_arms())
+    sheet = edct_table1.TABLE1.sheet(two_conditions())
     assert sheet.headings[:3] == ("Target", "Scored", "PCS")
     assert sheet.notes[0] == "Data set: world · Writer: grammar · Protocol: edct-2025 · Editor: scene · Judge: grammar."
 
 
 def test_in_table_2_the_judge_stands_before_the_editor() -> None:
-    arms = [arm(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")]
+    conditions = [
+        condition(judge=judge, editor=editor) for judge in ("grammar", "lexical") for editor in ("scene", "diffusion")
+    ]
     sheet = edct_table2.TABLE2.sheet(
-        edct_table2.TABLE2.rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)]))
+        edct_table2.TABLE2.rows(conditions, made_of([row for one in conditions for row in scores(one, 1, 1)]))
     )
     assert sheet.headings[:2] == ("Judge", "Editor")
     assert sheet.notes[0] == "Data set: world · Target: grounded · Writer: grammar · Protocol: edct-2025."

@@ -12,9 +12,9 @@ from tests.workflow.study import ITEMS, PARAMS, lay_out
 def test_a_study_of_a_served_model_runs_to_its_table(served: Server, tmp_path: Path) -> None:
     params = deepcopy(PARAMS)
     names = {"dataset": ["mine"], "vlm": ["served"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
-    model = {"backend": "openai", "provider": "transformers", "model": served.model, "base_url": served.base_url}
+    model = {"plugin": "openai", "provider": "transformers", "model": served.model, "base_url": served.base_url}
     params["shards"] = 1
-    params["calls"] = {"at_once": 2}
+    params["calls"] = {"max_connections": 2}
     params["edct"] |= {
         "vlms": {"served": model | {"temperature": 1.0, "max_tokens": 500}},
         "tables": {"table1": [names], "table2": []},
@@ -30,6 +30,6 @@ def test_a_study_of_a_served_model_runs_to_its_table(served: Server, tmp_path: P
     assert {record.status for record in (*before, *after, *scored)} == {"ok"}
     assert len({call for record in (*before, *after) for call in record.calls}) == 4 * ITEMS
     assert "served" in study.table("edct_table1.csv")
-    study.run("cfeval", "store", "verify")
+    study.run("cfeval", "cache", "verify")
     study.run("snakemake", "--forceall", "--config", "calls={offline: true}")
     assert list(read_jsonl(results / "baseline/mine/served.jsonl", Baseline)) == before

@@ -29,7 +29,7 @@ class SlurmStudy(Study):
         return Study(self.root).copy(to)
 
     def plug_in(self, family: str, name: str, source: str) -> None:
-        """Add a backend to this study's copy of the code."""
+        """Add a plugin to this study's copy of the code."""
         offer(self.root, family, name, source)
 
 

@@ -19,7 +19,7 @@ SLOWEST = 600.0
 """Seconds until a job has begun, at most."""
 TABLES = [f"results/edct/tables/edct_{name}.csv" for name in ("table1", "comparisons", "agreement")]
 MADE = [*TABLES, "results/edct/figures/edct_forest.png"]
-SAMPLES = "results/edct/samples/world.jsonl"
+SAMPLES = "results/edct/items/world.jsonl"
 HELD = '''"""How a test holds a job: as long as there is a file `hold-WHAT` beside the study."""
 
 import os
@@ -53,7 +53,7 @@ from cfeval.testbed.plugins import chat_world
 
 class Plugin(chat_world.Plugin):
     def build(self):
-        held.pause("baseline")
+        held.pause("baselines")
         return super().build()
 '''
 NEEDY = '''"""The target of the built-in world, which says that it needs a GPU and tells which one it sees."""
@@ -71,7 +71,7 @@ class Plugin(chat_world.Plugin):
         return Resources(gpu=1)
 
     def build(self):
-        held.pause("baseline")
+        held.pause("baselines")
         print("GPU", os.environ.get("CUDA_VISIBLE_DEVICES"), file=sys.stderr)
         return super().build()
 '''
@@ -105,11 +105,11 @@ def built_in() -> dict[str, Any]:
     """A small part of the study of params.yaml: a target that needs no GPU and one that does."""
     params = read(PROJECT / "params.yaml")
     edct = params["edct"]
-    arms = {"dataset": ["world"], "vlm": ["grounded", "needy"], "writer": ["grammar"], "editor": ["scene"]}
-    edct |= {"items": 4, "tables": {"table1": [arms | {"judge": ["grammar"]}]}, "known": {}, "judge_error": []}
-    edct["datasets"]["world"] = {"backend": "held"}
-    edct["vlms"]["grounded"] |= {"backend": "held"}
-    edct["vlms"]["needy"] = {"backend": "needy", "persona": "confabulating", "gpu_model": "h200"}
+    conditions = {"dataset": ["world"], "vlm": ["grounded", "needy"], "writer": ["grammar"], "editor": ["scene"]}
+    edct |= {"items": 4, "tables": {"table1": [conditions | {"judge": ["grammar"]}]}, "known": {}, "judge_error": []}
+    edct["datasets"]["world"] = {"plugin": "held"}
+    edct["vlms"]["grounded"] |= {"plugin": "held"}
+    edct["vlms"]["needy"] = {"plugin": "needy", "persona": "confabulating", "gpu_model": "h200"}
     return {name: content for name, content in params.items() if name not in ("vce", "cvqa")}
 
 
@@ -153,7 +153,7 @@ def through(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Throu
     local.run("snakemake", "--cores", "2", *MADE)
     cancelled = interrupted(study, "samples", 1, lambda: cluster.ask("scancel", "--state=RUNNING", "--me"))
     study.run("snakemake", "--", SAMPLES, **PROFILE)
-    lost = interrupted(study, "baseline", 2, cluster.kill_node)
+    lost = interrupted(study, "baselines", 2, cluster.kill_node)
     cluster.start_node()
     resources = ("--set-resources", "edct_instructions:mem_mb=1234")
     jobs = study.jobs("snakemake", *resources, "--", *MADE, **PROFILE)
@@ -177,12 +177,12 @@ def test_jobs_that_die_with_their_node_are_told_in_a_line_each(through: Through)
 
 
 def test_the_next_run_does_what_is_missing_and_nothing_twice(through: Through) -> None:
-    stages = ("generate", "baseline", "instruct", "edit", "check", "requery", "judge", "score")
+    stages = ("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores")
     assert [through.last_jobs.get(verb, 0) for verb in stages] == [0, 2, 2, 2, 2, 2, 2, 2]
     assert "Nothing to be done" in through.study.run("snakemake", "--dry-run", "--", *MADE)
 
 
-@pytest.mark.parametrize("rule", ["edct_baseline", "edct_requery"])
+@pytest.mark.parametrize("rule", ["edct_baselines", "edct_requeries"])
 def test_a_job_holds_a_gpu_where_its_model_needs_one_and_of_the_kind_that_it_wants(through: Through, rule: str) -> None:
     for job in through.jobs(rule):
         needy = "needy" in job["Comment"]
@@ -190,7 +190,7 @@ def test_a_job_holds_a_gpu_where_its_model_needs_one_and_of_the_kind_that_it_wan
 
 
 def test_a_job_with_a_gpu_sees_the_one_that_slurm_gave_it(through: Through) -> None:
-    told = (through.study.root / "logs/edct/requery/world/needy/grammar/edct-2025/scene.log").read_text()
+    told = (through.study.root / "logs/edct/requeries/world/needy/grammar/edct-2025/scene.log").read_text()
     assert re.search(r"^GPU [01]$", told, re.MULTILINE)
 
 
@@ -210,7 +210,7 @@ def test_resources_can_be_set_for_a_run(through: Through) -> None:
 
 def test_what_slurm_says_of_a_job_lies_with_the_other_logs(through: Through) -> None:
     kept = {path.parent.parent.name for path in (through.study.root / "logs/slurm").rglob("*.log")}
-    assert kept == {"rule_edct_samples", "rule_edct_baseline"}, "those of jobs that failed"
+    assert kept == {"rule_edct_items", "rule_edct_baselines"}, "those of jobs that failed"
     assert not (through.study.root / ".snakemake/slurm_logs").exists()
 
 
@@ -218,16 +218,16 @@ def test_no_more_jobs_call_a_provider_than_there_are_slots(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     params = deepcopy(PARAMS) | {"shards": 4}
-    params["edct"]["vlms"]["ma"] = {"backend": "calling"}
+    params["edct"]["vlms"]["ma"] = {"plugin": "calling"}
     study = laid_out(tmp_path_factory.mktemp("calling"), params, cluster)
     study.plug_in("chat", "calling", CALLING)
-    wanted = [f"results/edct/baseline/mine/ma/{shard:03}.jsonl" for shard in range(4)]
+    wanted = [f"results/edct/baselines/mine/ma/{shard:03}.jsonl" for shard in range(4)]
     ran = study.jobs("snakemake", "--resources", "api_slots=2", "--", *wanted, **PROFILE)
-    at_once, most = 0, 0
+    max_connections, most = 0, 0
     for line in (study.root / "calling.txt").read_text().split():
-        at_once += 1 if line == "begins" else -1
-        most = max(most, at_once)
-    assert (ran["baseline"], most) == (4, 2)
+        max_connections += 1 if line == "begins" else -1
+        most = max(most, max_connections)
+    assert (ran["baselines"], most) == (4, 2)
 
 
 def test_case_c_a_job_in_slurms_queue_does_not_read_the_parameters_again(
@@ -235,7 +235,7 @@ def test_case_c_a_job_in_slurms_queue_does_not_read_the_parameters_again(
 ) -> None:
     study = laid_out(tmp_path_factory.mktemp("queue"), deepcopy(PARAMS), cluster)
     verdict = "results/edct/verdicts/mine/ma/w/edct-2025/ea/j/000.jsonl"
-    requery = "results/edct/requery/mine/ma/w/edct-2025/ea/000.jsonl"
+    requery = "results/edct/requeries/mine/ma/w/edct-2025/ea/000.jsonl"
     study.run("snakemake", "--", requery)
     study.set_threshold(0.8)
     cluster.ask("scontrol", "update", "nodename=localhost", "state=drain", "reason=test")

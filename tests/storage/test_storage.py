@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.workflow.study import ARM, PARAMS, Study, lay_out
+from tests.workflow.study import CONDITION, PARAMS, Study, lay_out
 
 PLUGINS = Path(__file__).parent / "plugins"
-STAGES = ("generate", "baseline", "instruct", "edit", "check", "requery", "judge", "score", "calls")
+STAGES = ("generate", "baselines", "instruct", "edit", "check", "requeries", "judge", "score", "calls")
 
 
 def small() -> dict[str, Any]:
-    """One arm in one shard."""
+    """One condition in one shard."""
     params = deepcopy(PARAMS) | {"shards": 1, "pictures": "archive"}
-    params["edct"] |= {"tables": {"table1": [ARM]}, "known": {}}
+    params["edct"] |= {"tables": {"table1": [CONDITION]}, "known": {}}
     return params
 
 
@@ -103,7 +103,7 @@ def test_a_changed_parameter_makes_its_own_jobs_and_what_follows_and_back(study:
 
 @pytest.mark.parametrize("what", ["another", "without its sidecar", "of an edited sidecar", "gone"])
 def test_what_is_not_what_a_job_stored_is_made_again(study: Kept, here: dict[str, bytes], what: str) -> None:
-    file = next(path for path in (study.store / "results/edct/requery").rglob("*.jsonl"))
+    file = next(path for path in (study.store / "results/edct/requeries").rglob("*.jsonl"))
     sidecar = file.with_name(f"{file.name}.made.json")
     if what == "another":
         file.write_bytes(file.read_bytes().replace(b"said", b"told"))
@@ -113,7 +113,7 @@ def test_what_is_not_what_a_job_stored_is_made_again(study: Kept, here: dict[str
         sidecar.write_text(sidecar.read_text().replace('"inputs"', '"others"'))
     else:
         file.unlink()
-    assert study.make()["requery"] == 1
+    assert study.make()["requeries"] == 1
     assert results(study.store) == here
 
 
@@ -121,10 +121,10 @@ def test_an_upload_that_was_broken_off_does_not_pass(study: Kept, here: dict[str
     """The record file of other parameters was stored and its sidecar not; then the parameters were put back."""
     other = study.copy(study.home.parent / "other")
     other.change(lambda edct: edct["vlms"]["ma"].update(replies=["other"]))
-    assert other.make()["baseline"] == 1
-    [file] = (other.store / "results/edct/baseline").rglob("*.jsonl")
+    assert other.make()["baselines"] == 1
+    [file] = (other.store / "results/edct/baselines").rglob("*.jsonl")
     shutil.copy(file, study.store / file.relative_to(other.store))
-    assert study.make()["baseline"] == 1
+    assert study.make()["baselines"] == 1
     assert results(study.store) == here
 
 
@@ -145,10 +145,10 @@ def test_jobs_that_start_in_empty_folders_make_the_same(laid_out: Kept, tmp_path
     study.commit("the sources that travel are the files that git knows")
     nodes = tmp_path / "nodes"
     nodes.mkdir()
-    words = study.with_storage("--executor", "elsewhere", "--jobs", "2", "--", "edct_requery_all")
+    words = study.with_storage("--executor", "elsewhere", "--jobs", "2", "--", "edct_requeries_all")
     study.run(*words, CFEVAL_TEST_NODES=str(nodes))
     assert list(nodes.iterdir()) == []
     made = results(study.store)
     assert made == {name: here[name] for name in made}
-    assert any("requery" in name for name in made)
+    assert any("requeries" in name for name in made)
     assert study.noted() == [], "no job has run on this machine"

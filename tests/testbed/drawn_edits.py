@@ -31,7 +31,7 @@ def _request(number: int, rng: random.Random) -> EditRequest:
 @cache
 def drawn(count: int, fault: str = "none") -> tuple[VerifyRequest, ...]:
     """The edits made with a fault of `cfeval.testbed.plugins.editors_flawed`, to be verified."""
-    editor = registry.build("editors", {"backend": "flawed", "fault": fault})
+    editor = registry.build("editors", {"plugin": "flawed", "fault": fault})
     requests = wanted(count)
     replies = editor.edit(requests)
     assert all(reply.picture for reply in replies)

@@ -41,7 +41,7 @@ def held_out() -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.fixture(scope="module")
 def told() -> dict[str, Any]:
     """All shipped classifiers."""
-    return {kind: registry.build("classifiers", {"backend": "world", "kind": kind}) for kind in KINDS}
+    return {kind: registry.build("classifiers", {"plugin": "world", "kind": kind}) for kind in KINDS}
 
 
 def test_a_class_is_a_color_and_a_shape() -> None:
@@ -112,7 +112,7 @@ def test_the_temperature_is_part_of_the_weights_and_acts_on_prepared_cells_alone
 
 def test_the_denoiser_errs_as_little_as_its_figures_say(held_out: tuple[torch.Tensor, torch.Tensor]) -> None:
     cells = held_out[0][:FEW]
-    denoiser = registry.build("denoisers", {"backend": "world"})
+    denoiser = registry.build("denoisers", {"plugin": "world"})
     for timestep in (100, 250, 400):
         torch.manual_seed(timestep)
         timesteps = torch.full((FEW,), timestep)

@@ -46,7 +46,7 @@ def fidelity_network() -> Any:
 @cache
 def simsiam() -> Path:
     """A checkpoint as SimSiam's training writes it."""
-    from cfeval.vce.plugins.features import simsiam as plug_in
+    from cfeval.vce.plugins.feature_extractors import simsiam as plug_in
 
     torch.manual_seed(3)
     state = {f"module.encoder.{name}": tensor for name, tensor in plug_in.blank().state_dict().items()}

@@ -11,7 +11,7 @@ from cfeval.vce.config import Vce
 from tests.test_config import GOOD as EDCT
 
 NAMES = {"image_set": ["i"], "denoiser": ["d"], "classifier": ["c", "r"], "method": ["base", "plain"]}
-WORLD = {"backend": "world"}
+WORLD = {"plugin": "world"}
 GOOD: dict[str, Any] = {
     "images": 2,
     "size": 32,
@@ -23,7 +23,7 @@ GOOD: dict[str, Any] = {
     "oracles": ["c", "r"],
     "methods": {"base": {"preset": "dbvce"}, "plain": {"preset": "dbvce", "projection": "none"}},
     "groups": [{"source": "red circle", "ideal": "red square", "others": ["blue star", "red star"]}],
-    "arms": [NAMES],
+    "conditions": [NAMES],
     "roles": {"base": "base", "no_cone": "plain", "robust": ["r"]},
 }
 
@@ -37,12 +37,12 @@ def parsed(**changes: Any) -> Vce:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"arms": [NAMES | {"denoiser": ["e"]}]}, "arms name 'e', which vce.denoisers does not define"),
-        ({"arms": [NAMES | {"method": ["bas"]}]}, "which vce.methods does not define; did you mean 'base'?"),
+        ({"conditions": [NAMES | {"denoiser": ["e"]}]}, "conditions name 'e', which vce.denoisers does not define"),
+        ({"conditions": [NAMES | {"method": ["bas"]}]}, "which vce.methods does not define; did you mean 'base'?"),
         ({"oracles": ["x"]}, "oracles and robust name 'x', which vce.classifiers does not define"),
         ({"robust": "rr"}, "'rr', which vce.classifiers does not define; did you mean 'r'?"),
         ({"robust": None}, "the method 'base' projects onto a cone; set vce.robust to the name of a robust classifier"),
-        ({"dime_perceptual": "p"}, "dime_perceptual names 'p', which vce.perceptual does not define"),
+        ({"dime_perceptual": "p"}, "dime_perceptual names 'p', which vce.perceptual_metrics does not define"),
         ({"methods": GOOD["methods"] | {"base": {"preset": "dime"}}}, "name its distance in `dime_perceptual`"),
         ({"methods": GOOD["methods"] | {"base": {"preset": "dvbce"}}}, "vce.methods.base"),
         ({"classifiers": GOOD["classifiers"] | {"r": WORLD | {"repeat": 2}}}, "classifiers.r: nothing is repeated"),
@@ -50,15 +50,18 @@ def parsed(**changes: Any) -> Vce:
         ({"groups": [{"source": "a", "ideal": "b", "others": ["b"]}]}, "a target of 'a' is named twice"),
         ({"groups": [{"source": "a", "ideal": "b"}] * 2}, "groups name the source 'a' twice; join the two"),
         ({"groups": []}, "vce.groups"),
-        ({"perceptual": {"lpips": {"backend": "st_lpips"}}}, "'lpips' is kept for the backend lpips"),
-        ({"perceptual": {"cout": {"backend": "st_lpips"}}}, "'cout' is the name of another figure"),
-        ({"features": {"fid_64": {"backend": "efficientnet_lite"}}}, "'fid_64' is kept for the backend inception"),
-        ({"features": {"fid_64": {"backend": "inception"}}}, "'fid_64' has 2048 features; call it fid_2048"),
+        ({"perceptual_metrics": {"lpips": {"plugin": "st_lpips"}}}, "'lpips' is kept for the plugin lpips"),
+        ({"perceptual_metrics": {"cout": {"plugin": "st_lpips"}}}, "'cout' is the name of another figure"),
         (
-            {"perceptual": {"x": {"backend": "st_lpips"}}, "features": {"x": {"backend": "inception"}}},
+            {"feature_extractors": {"fid_64": {"plugin": "efficientnet_lite"}}},
+            "'fid_64' is kept for the plugin inception",
+        ),
+        ({"feature_extractors": {"fid_64": {"plugin": "inception"}}}, "'fid_64' has 2048 features; call it fid_2048"),
+        (
+            {"perceptual_metrics": {"x": {"plugin": "st_lpips"}}, "feature_extractors": {"x": {"plugin": "inception"}}},
             "two figures are called 'x'",
         ),
-        ({"embeddings": {"s3": {"backend": "efficientnet_lite"}}}, "'s3' is kept for the backend simsiam"),
+        ({"embeddings": {"s3": {"plugin": "efficientnet_lite"}}}, "'s3' is kept for the plugin simsiam"),
         ({"roles": {"base": "bse"}}, "roles name the method 'bse', which vce.methods does not define"),
         ({"roles": {"robust": ["q"]}}, "roles name the classifier 'q', which vce.classifiers does not define"),
         ({"roles": {"paper": {"q": "Madry"}}}, "roles name the classifier 'q'"),
@@ -80,27 +83,29 @@ def test_a_fault_is_named_in_one_line(changes: dict[str, Any], said: str) -> Non
 @pytest.mark.parametrize(
     "changes",
     [
-        {"features": {"fid_64": {"backend": "inception", "width": 64}}},
-        {"embeddings": {"s3_enl0": {"backend": "efficientnet_lite"}}},
-        {"embeddings": {"s3": {"backend": "simsiam"}}},
-        {"robust": None, "arms": [NAMES | {"method": ["plain"]}]},
+        {"feature_extractors": {"fid_64": {"plugin": "inception", "width": 64}}},
+        {"embeddings": {"s3_enl0": {"plugin": "efficientnet_lite"}}},
+        {"embeddings": {"s3": {"plugin": "simsiam"}}},
+        {"robust": None, "conditions": [NAMES | {"method": ["plain"]}]},
     ],
 )
 def test_what_names_the_right_thing_is_taken(changes: dict[str, Any]) -> None:
     assert parsed(**changes)
 
 
-def test_arms_groups_and_repeats_follow_from_all_blocks() -> None:
+def test_conditions_groups_and_repeats_follow_from_all_blocks() -> None:
     more = {"image_set": ["i"], "denoiser": ["d"], "classifier": ["c"], "method": ["base"]}
-    vce = parsed(arms=[NAMES, more | {"pairs": ["other"], "repeats": 3}])
-    arms = vce.all_arms()
-    assert [(arm.classifier, arm.method) for arm in arms] == [
+    vce = parsed(conditions=[NAMES, more | {"pairs": ["other"], "repeats": 3}])
+    conditions = vce.all_conditions()
+    assert [(condition.classifier, condition.method) for condition in conditions] == [
         (classifier, method) for classifier in ("c", "r") for method in ("base", "plain")
     ]
-    assert [group.target for group in vce.groups_of(arms[0])] == ["red square", "blue star", "red star"]
-    assert [group.pair for group in vce.groups_of(arms[1])] == ["ideal"]
-    assert [vce.repeats_of(arm) for arm in arms] == [3, 1, 1, 1]
-    assert [list(vce.oracles_of(arm)) for arm in (arms[0], arms[2])] == [["r"], ["c"]], "nobody testifies for itself"
+    assert [group.target for group in vce.groups_of(conditions[0])] == ["red square", "blue star", "red star"]
+    assert [group.pair for group in vce.groups_of(conditions[1])] == ["ideal"]
+    assert [vce.repeats_of(condition) for condition in conditions] == [3, 1, 1, 1]
+    assert [list(vce.oracles_of(condition)) for condition in (conditions[0], conditions[2])] == [["r"], ["c"]], (
+        "nobody testifies for itself"
+    )
 
 
 def test_roles_say_what_methods_and_classifiers_are() -> None:
@@ -118,7 +123,7 @@ def test_the_reference_evaluation_is_not_cut_into_shards() -> None:
     reference = {"base": {"preset": "dbvce", "mode": "reference"}, "plain": GOOD["methods"]["plain"]}
     cut = deepcopy(EDCT) | {"shards": 2, "vce": GOOD | {"methods": reference}}
     assert parse(cut).vce, "without perceptual distances nothing looks at a whole group"
-    cut["vce"] |= {"perceptual": {"st_lpips": {"backend": "st_lpips"}}}
+    cut["vce"] |= {"perceptual_metrics": {"st_lpips": {"plugin": "st_lpips"}}}
     with pytest.raises(ParamsError, match=r"'base' has mode 'reference', .* set shards: 1"):
         parse(cut)
     assert parse(cut | {"shards": 1}).vce

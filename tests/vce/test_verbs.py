@@ -17,15 +17,15 @@ from cfeval.testbed.weights import load
 from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
 from tests.conftest import Run
 
-WORLD = {"backend": "world"}
-ROBUST = {"backend": "world", "kind": "robust"}
+WORLD = {"plugin": "world"}
+ROBUST = {"plugin": "world", "kind": "robust"}
 METHOD: dict[str, Any] = {"preset": "dbvce", "respacing": "4", "scales": [0.6]}
 GROUPS = [
     {"source": "red circle", "target": "red square", "pair": "ideal"},
     {"source": "red circle", "target": "blue star", "pair": "other"},
     {"source": "blue square", "target": "blue cross", "pair": "ideal"},
 ]
-ARM = {"image_set": "world", "denoiser": "world", "classifier": "standard", "method": "base"}
+CONDITION = {"image_set": "world", "denoiser": "world", "classifier": "standard", "method": "base"}
 
 
 def given(**options: Any) -> list[str]:
@@ -56,7 +56,7 @@ class Study:
     def explain(self, images: Path, name: str = "made", **changes: Any) -> Path:
         """Make counterfactuals."""
         out = self.folder / f"{name}-{images.stem}.jsonl"
-        self.make("explain", *self.asked(images, out, **changes))
+        self.make("counterfactuals", *self.asked(images, out, **changes))
         return out
 
     def asked(self, images: Path, out: Path, **changes: Any) -> list[str]:
@@ -67,16 +67,16 @@ class Study:
     def score(self, images: Path, made: Path, *more: str) -> Path:
         """Score counterfactuals."""
         out = self.folder / f"scores-{made.stem}.jsonl"
-        oracles = {"small": {"backend": "world", "kind": "small"}}
+        oracles = {"small": {"plugin": "world", "kind": "small"}}
         how = given(images=images, counterfactuals=made, classifier=WORLD, oracles=oracles, cout_steps=2, out=out)
-        self.make("score", *how, *more)
+        self.make("scores", *how, *more)
         return out
 
     def group(self, images: Sequence[Path], made: Sequence[Path], scores: Sequence[Path], *more: str) -> Path:
         """Score groups."""
         out = self.folder / f"groups-{scores[0].stem}.jsonl"
         files = [*_each("--images", images), *_each("--counterfactuals", made)]
-        self.make("group", *scores, *files, *given(arm=ARM, seed=3, out=out), *more)
+        self.make("group-scores", *scores, *files, *given(condition=CONDITION, seed=3, out=out), *more)
         return out
 
 
@@ -120,7 +120,7 @@ def test_a_study_from_images_to_contact_sheets(study: Study) -> None:
         ("blue cross", 2, 2),
     }
     sheets = study.folder / "sheets.jsonl"
-    study.make("sheet", *given(images=images, counterfactuals=made, scores=scores, out=sheets))
+    study.make("contact-sheet", *given(images=images, counterfactuals=made, scores=scores, out=sheets))
     assert sorted(path.name for path in (study.folder / "sheets").iterdir()) == [
         "blue-square--blue-cross.png",
         "red-circle--blue-star.png",
@@ -173,7 +173,7 @@ def test_the_reference_evaluation_reads_the_samples_that_its_method_keeps(study:
     next(made.with_suffix("").glob("*.npy")).unlink()
     refused = study.cfeval(
         "vce",
-        "score",
+        "scores",
         "--reference",
         *given(images=images, counterfactuals=made, classifier=WORLD, out=study.folder / "again.jsonl"),
     )
@@ -218,8 +218,8 @@ def test_a_shard_without_images_of_a_source_class_is_empty(study: Study) -> None
         ({"method": METHOD | {"respacing": "9000"}}, "9000"),
         ({"robust": None}, "projection 'cone' needs a robust classifier"),
         ({"robust": WORLD}, "--robust: this classifier was not trained to be robust"),
-        ({"denoiser": {"backend": "wrld"}}, "unknown denoisers backend 'wrld'; did you mean 'world'"),
-        ({"classifier": {"backend": "world", "kind": "tiny"}}, "option 'kind' of 'world'"),
+        ({"denoiser": {"plugin": "wrld"}}, "unknown denoisers plugin 'wrld'; did you mean 'world'"),
+        ({"classifier": {"plugin": "world", "kind": "tiny"}}, "option 'kind' of 'world'"),
         ({"compute": {"batch": 0}}, "--compute: batch: Input should be greater than or equal to 1"),
         ({"method": {"preset": "dime", "respacing": "8"}}, "needs a perceptual distance"),
     ],
@@ -228,7 +228,9 @@ def test_a_shard_without_images_of_a_source_class_is_empty(study: Study) -> None
 def test_explain_refuses_in_one_line_and_writes_nothing(study: Study, changes: dict[str, Any], said: str) -> None:
     [images] = study.images(count=1)
     before = everything(study.folder)
-    status, out, err = study.cfeval("vce", "explain", *study.asked(images, study.folder / "made.jsonl", **changes))
+    status, out, err = study.cfeval(
+        "vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl", **changes)
+    )
     assert (status, out) == (2, "")
     assert said in err
     assert err.startswith("cfeval: ")
@@ -241,7 +243,7 @@ def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkey
     [images] = study.images(count=1)
     small = load("cell-small")
     monkeypatch.setattr("cfeval.testbed.weights.load", lambda name: small)
-    status, _, err = study.cfeval("vce", "explain", *study.asked(images, study.folder / "made.jsonl"))
+    status, _, err = study.cfeval("vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl"))
     assert status == 2
     assert err.startswith("cfeval: the weights cell-denoiser.safetensors are of another network: ")
     assert err.count("\n") == 1
@@ -249,10 +251,10 @@ def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkey
 
 def test_originals_of_another_size_than_the_denoisers_are_refused(study: Study, own: Callable[..., Path]) -> None:
     images = study.folder / "images.jsonl"
-    spec = {"backend": "folder", "path": str(own(64))}
+    spec = {"plugin": "folder", "path": str(own(64))}
     study.make("images", "--label", "red circle", *given(image_set=spec, count=1, size=48, seed=3, out=images))
     made = study.folder / "made.jsonl"
-    status, _, err = study.cfeval("vce", "explain", *study.asked(images, made))
+    status, _, err = study.cfeval("vce", "counterfactuals", *study.asked(images, made))
     assert status == 2
     assert "images are 48×48, but the denoiser makes 32×32; resize them" in err
     assert not made.exists()
@@ -288,7 +290,7 @@ def own(tmp_path: Path) -> Callable[..., Path]:
 def test_images_refuses_in_one_line_and_writes_nothing(
     study: Study, own: Callable[..., Path], side: int, mode: str, label: str, count: int, said: str
 ) -> None:
-    spec = {"backend": "folder", "path": str(own(side, mode))}
+    spec = {"plugin": "folder", "path": str(own(side, mode))}
     before = everything(study.folder)
     out = study.folder / "images.jsonl"
     for shards in (1, 2):
@@ -303,10 +305,10 @@ def test_images_refuses_in_one_line_and_writes_nothing(
 def test_a_target_that_an_oracle_lacks_is_refused(study: Study) -> None:
     [images] = study.images(count=1)
     made = study.explain(images)
-    oracles = {"few": {"backend": "random", "architecture": "squeezenet1_1", "device": "cpu"}}
+    oracles = {"few": {"plugin": "random", "architecture": "squeezenet1_1", "device": "cpu"}}
     out = study.folder / "scores.jsonl"
     how = given(images=images, counterfactuals=made, classifier=WORLD, oracles=oracles, out=out)
-    status, _, err = study.cfeval("vce", "score", *how)
+    status, _, err = study.cfeval("vce", "scores", *how)
     assert status == 2
     assert "oracle 'few' has no class 'red square'" in err
     assert not out.exists()

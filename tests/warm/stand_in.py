@@ -41,7 +41,7 @@ def show(*_: str) -> int:
 
 
 def wait(file: str) -> int:
-    """Write the process id to a file and wait; on Ctrl-C store something, as a stage does with calls in flight."""
+    """Write the process id to a file and wait; on Ctrl-C cache something, as a stage does with calls in flight."""
     try:
         Path(file).write_text(str(os.getpid()))
         while True:

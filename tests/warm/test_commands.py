@@ -119,7 +119,7 @@ def test_another_environment_runs_cold(jobs: Jobs, cold: dict[str, str]) -> None
 )
 def test_only_variables_that_are_read_where_they_are_used_may_differ(name: bytes, value: bytes, can: bool) -> None:
     other = {**request._OWN, name: value}
-    assert request.can_be_forked(request.Request([], other, 0, ())) is can
+    assert request.can_be_forked(request.Command([], other, 0, ())) is can
 
 
 def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Callable[[Sequence[str]], Jobs]) -> None:

@@ -24,7 +24,7 @@ WEIGHTS = ("easy-vqa", "editor", "locator", "reader-a", "reader-b", "vlm")
 ITEMS = 12
 _SHARD = re.compile(r"/\d{3}(?=[./])")
 
-ARM = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
+CONDITION = {"dataset": ["mine"], "vlm": ["ma"], "writer": ["w"], "editor": ["ea"], "judge": ["j"]}
 PARAMS: dict[str, Any] = {
     "shards": 2,
     "edct": {
@@ -32,22 +32,22 @@ PARAMS: dict[str, Any] = {
         "seed": 7,
         "edits": 2,
         "prompts": "",
-        "datasets": {"mine": {"backend": "samples", "path": "data/mine.jsonl"}},
+        "datasets": {"mine": {"plugin": "samples", "path": "data/mine.jsonl"}},
         "vlms": {
-            "ma": {"backend": "scripted"},
-            "mb": {"backend": "scripted", "replies": ["said {image}", "seen {image}"]},
+            "ma": {"plugin": "mock"},
+            "mb": {"plugin": "mock", "replies": ["said {image}", "seen {image}"]},
         },
-        "writers": {"w": {"backend": "scripted"}},
+        "instruction_writers": {"w": {"plugin": "mock"}},
         "editors": {
-            "ea": {"backend": "scripted", "strength": 0.5},
-            "eb": {"backend": "scripted", "strength": 0.9},
+            "ea": {"plugin": "mock", "strength": 0.5},
+            "eb": {"plugin": "mock", "strength": 0.9},
         },
-        "judges": {"j": {"backend": "scripted", "threshold": 0.5}},
+        "judges": {"j": {"plugin": "mock", "threshold": 0.5}},
         "verifiers": {},
         "tables": {
-            "table1": [ARM | {"vlm": ["ma", "mb"]}],
-            "table2": [ARM | {"vlm": ["ma", "mb"], "editor": ["ea", "eb"]}],
-            "calibration": [ARM | {"vlm": ["ma", "mb"]}],
+            "table1": [CONDITION | {"vlm": ["ma", "mb"]}],
+            "table2": [CONDITION | {"vlm": ["ma", "mb"], "editor": ["ea", "eb"]}],
+            "calibration": [CONDITION | {"vlm": ["ma", "mb"]}],
         },
         "known": {"ma": 0, "mb": 0.5},
         "judge_error": [],
@@ -232,7 +232,7 @@ class Study:
 
     def import_samples(self, count: int) -> None:
         """Make `count` small images and questions into the study's samples."""
-        raw = self.home / "raw"
+        raw = self.home / "completion"
         raw.mkdir(exist_ok=True)
         for number in range(count):
             Image.new("RGB", (16, 16), (number * 7 % 256, number * 31 % 256, number * 57 % 256)).save(
@@ -271,7 +271,7 @@ def stages_of(params: dict[str, Any]) -> str:
 
 
 def offer(root: Path, family: str, name: str, source: str) -> None:
-    """Add a plug-in to a study's copy of the code, and a distribution that offers it."""
+    """Add a plugin to a study's copy of the code, and a distribution that offers it."""
     (root / f"src/cfeval/testbed/plugins/{family}_{name}.py").write_text(source)
     about = root / f"src/{family}_{name}-0.dist-info"
     about.mkdir()

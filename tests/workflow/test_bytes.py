@@ -9,7 +9,7 @@ import pytest
 from tests.workflow.study import Study
 from tests.workflow.watched import PROMPT, VERDICT, VERDICTS
 
-SAMPLES = "results/edct/samples/mine/000.jsonl"
+SAMPLES = "results/edct/items/mine/000.jsonl"
 COUNTERFACTUALS = "results/edct/counterfactuals/mine/ma/w/edct-2025/ea/000"
 TABLE = "results/edct/tables/edct_table1.csv"
 
@@ -67,7 +67,7 @@ def edited(made: Path, change: str) -> None:
     elif change == "an input":
         content["inputs"][next(iter(content["inputs"]))] = "0" * 64
     elif change == "the code":
-        content["plan"]["code"]["edct.judge"] = "0" * 16
+        content["plan"]["code"]["edct.verdicts"] = "0" * 16
     elif change == "no input":
         content["inputs"] = {}
     else:

@@ -21,16 +21,16 @@ KEY = "canary-5f1c"
 KEYS = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
 OFFLINE = "calls={offline: true}"
 TABLE = "results/edct/tables/edct_table1.csv"
-REPLAYED = ("samples", "baseline", "instructions", "counterfactuals", "checks", "requery", "verdicts", "scores")
+REPLAYED = ("samples", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores")
 pytestmark = pytest.mark.xdist_group("calls")
 
 
 def params(server: Loopback) -> dict[str, Any]:
-    """The small study, its backends behind the server."""
+    """The small study, its plugins behind the server."""
 
     def model(name: str) -> dict[str, Any]:
         where = {"provider": "openrouter", "base_url": server.openrouter}
-        return {"backend": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
+        return {"plugin": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
 
     content = deepcopy(PARAMS)
     names = {"dataset": ["mine"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
@@ -38,9 +38,9 @@ def params(server: Loopback) -> dict[str, Any]:
     content["calls"] = {"timeout": 5, "deadline": 60, "attempts": 10}
     content["edct"] |= {
         "vlms": {"v": model("vlm")},
-        "writers": {"w": {"backend": "chat", "model": model("writer")}},
-        "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
-        "judges": {"j": {"backend": "chat", "model": model("judge"), "prompts": "own"}},
+        "instruction_writers": {"w": {"plugin": "chat", "model": model("writer")}},
+        "editors": {"e": {"plugin": "bfl", "base_url": server.bfl, "poll": 0.02}},
+        "judges": {"j": {"plugin": "chat", "model": model("judge"), "prompts": "own"}},
         "tables": {"table1": [names]},
         "known": {},
     }
@@ -142,17 +142,17 @@ def test_what_an_experiment_in_a_copy_paid_for_is_not_paid_again(finished: Study
 def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Study, server: Loopback) -> None:
     study = finished.copy(beside(finished, "protocol"))
     edct = study.params()["edct"]
-    samples, baseline, seed = "results/edct/samples/mine.jsonl", "results/edct/baseline/mine/v.jsonl", str(edct["seed"])
+    samples, baseline, seed = "results/edct/items/mine.jsonl", "results/edct/baselines/mine/v.jsonl", str(edct["seed"])
     stages = (
-        ("baseline", "--samples", samples, "--vlm", json.dumps(edct["vlms"]["v"])),
+        ("baselines", "--samples", samples, "--vlm", json.dumps(edct["vlms"]["v"])),
         (
             "instruct",
             "--samples",
             samples,
-            "--baseline",
+            "--baselines",
             baseline,
             "--writer",
-            json.dumps(edct["writers"]["w"]),
+            json.dumps(edct["instruction_writers"]["w"]),
             "--protocol",
             "edct-bench-2026",
         ),
@@ -168,7 +168,7 @@ def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: St
     study = fresh.copy(beside(fresh, "killed"))
     server.reset()
     server.latency = 0.3
-    run = study.start("snakemake", "--config", "calls={at_once: 4}", "--", TABLE, **KEYS)
+    run = study.start("snakemake", "--config", "calls={max_connections: 4}", "--", TABLE, **KEYS)
     wait(lambda: len(server.log) >= 30, run)
     in_flight = server.in_flight
     study.kill(run)
@@ -183,7 +183,7 @@ def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: St
 
 def test_another_machine_replays_it_from_its_archive(fresh: Study, finished: Study, server: Loopback) -> None:
     study = fresh.copy(beside(fresh, "replayed"))
-    study.run("cfeval", "store", "import", str(finished.root / "results/edct/calls/calls.zip"))
+    study.run("cfeval", "cache", "import", str(finished.root / "results/edct/calls/calls.zip"))
     with asked(server) as models:
         study.run("snakemake", "--config", OFFLINE)
     assert not models
@@ -192,15 +192,15 @@ def test_another_machine_replays_it_from_its_archive(fresh: Study, finished: Stu
 
 def test_a_pulled_study_is_rebuilt_without_a_key(finished: Study, server: Loopback) -> None:
     remote = finished.home / "remote"
-    finished.run("dvc", "remote", "add", "--local", "--force", "--default", "store", str(remote))
+    finished.run("dvc", "remote", "add", "--local", "--force", "--default", "cache", str(remote))
     finished.run("dvc", "push")
     clone = Study(beside(finished, "cloned") / "study")
     clone.home.mkdir()
     finished.run("git", "clone", "--quiet", str(finished.root), str(clone.root))
-    clone.run("dvc", "remote", "add", "--local", "--default", "store", str(remote))
+    clone.run("dvc", "remote", "add", "--local", "--default", "cache", str(remote))
     clone.run("dvc", "pull")
     assert clone.jobs("snakemake") == {}
-    clone.run("cfeval", "store", "import", "results/edct/calls/calls.zip")
+    clone.run("cfeval", "cache", "import", "results/edct/calls/calls.zip")
     clone.run("rm", "-r", "results/edct/verdicts", "results/edct/scores", "results/edct/tables")
     with asked(server) as models:
         clone.run("snakemake", "--config", OFFLINE)
@@ -220,7 +220,7 @@ def test_no_file_of_a_study_holds_a_key(fresh: Study, finished: Study, server: L
     study = fresh.copy(beside(fresh, "canary"))
     server.reset()
     server.script(["http_400_echo"] * 2 + ["http_500"] * 3)
-    study.run("snakemake", "--", "edct_baseline_all", **KEYS)
+    study.run("snakemake", "--", "edct_baselines_all", **KEYS)
     for folder in (finished.home, study.home):
         files = [path for path in folder.rglob("*") if path.is_file()]
         assert len(files) > 100
@@ -234,4 +234,4 @@ def test_a_wrong_key_ends_the_run_with_one_line(fresh: Study) -> None:
     assert done.returncode != 0
     assert "the key in OPENROUTER_API_KEY is refused" in said
     assert "Traceback" not in said
-    assert not Path(study.root / "results/edct/baseline/mine/v.jsonl").exists()
+    assert not Path(study.root / "results/edct/baselines/mine/v.jsonl").exists()

@@ -13,24 +13,26 @@ from tests.workflow.study import PARAMS, Study, by_folder, lay_out
 
 pytestmark = pytest.mark.xdist_group("cvqa")
 PROGRAM: dict[str, Any] = {
-    "backend": "program",
-    "programmer": {"backend": "grammar"},
-    "vision": {"backend": "puzzle"},
+    "plugin": "program",
+    "program_generator": {"plugin": "grammar"},
+    "vision": {"plugin": "puzzle"},
 }
 CVQA: dict[str, Any] = {
     "seed": 5,
-    "sets": {"synthetic": {"backend": "synthetic", "items": 12}},
-    "answerers": {
+    "sets": {"synthetic": {"plugin": "synthetic", "items": 12}},
+    "solvers": {
         "programs": PROGRAM,
-        "says-b": {"backend": "chat", "model": {"backend": "scripted", "replies": ["B"]}},
+        "says-b": {"plugin": "chat", "model": {"plugin": "mock", "replies": ["B"]}},
     },
-    "sources": {"world": {"backend": "world", "kinds": ["count", "presence"]}},
-    "builders": {"grammar": {"backend": "grammar"}},
-    "checkers": {"scene": {"backend": "scene"}},
-    "builds": {"built": {"source": "world", "items": 8, "builder": "grammar", "checker": "scene"}},
-    "arms": [
-        {"set": ["synthetic"], "answerer": ["programs", "says-b"]},
-        {"set": ["built"], "answerer": ["says-b"]},
+    "sources": {"world": {"plugin": "world", "kinds": ["count", "presence"]}},
+    "question_generators": {"grammar": {"plugin": "grammar"}},
+    "question_validators": {"scene": {"plugin": "scene"}},
+    "builds": {
+        "built": {"source": "world", "items": 8, "question_generator": "grammar", "question_validator": "scene"}
+    },
+    "conditions": [
+        {"set": ["synthetic"], "solver": ["programs", "says-b"]},
+        {"set": ["built"], "solver": ["says-b"]},
     ],
     "genders": "",
     "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
@@ -69,7 +71,7 @@ def test_dvc_makes_and_seals_it_and_then_has_nothing_to_do(finished: Study) -> N
 
 
 def test_dvc_seals_a_study_that_builds_no_set(finished: Study, copy: Copy) -> None:
-    study = changed(copy(finished), builds={}, arms=CVQA["arms"][:1])
+    study = changed(copy(finished), builds={}, conditions=CVQA["conditions"][:1])
     ran = study.jobs("dvc", "repro", "cvqa")
     assert ran.keys() <= TABLES.keys()
     assert [name for name in study.results("results/cvqa/questions") if "built" in name] == []
@@ -77,9 +79,9 @@ def test_dvc_seals_a_study_that_builds_no_set(finished: Study, copy: Copy) -> No
     assert study.jobs("dvc", "repro", "cvqa") == {}
 
 
-def test_an_answerer_that_changes_makes_its_own_answers_stale(finished: Study, copy: Copy) -> None:
-    heedless = PROGRAM | {"programmer": {"backend": "grammar", "heed": False}}
-    study = changed(copy(finished), answerers=CVQA["answerers"] | {"programs": heedless})
+def test_a_solver_that_changes_makes_its_own_answers_stale(finished: Study, copy: Copy) -> None:
+    heedless = PROGRAM | {"program_generator": {"plugin": "grammar", "heed": False}}
+    study = changed(copy(finished), solvers=CVQA["solvers"] | {"programs": heedless})
     stale = study.stale("cvqa")
     assert {name for name in stale if "/answers/" in name} == {"results/cvqa/answers/synthetic/programs.jsonl"}
     assert set(by_folder(stale)) <= {"answers", "tables"}
@@ -90,8 +92,8 @@ def test_an_answerer_that_changes_makes_its_own_answers_stale(finished: Study, c
 
 
 def test_what_the_tables_say_of_the_paper_makes_tables_stale_alone(finished: Study, copy: Copy) -> None:
-    named = CVQA["answerers"] | {"programs": PROGRAM | {"paper": "ViperGPT"}}
-    stale = changed(copy(finished), answerers=named).stale_stages("cvqa")
+    named = CVQA["solvers"] | {"programs": PROGRAM | {"paper": "ViperGPT"}}
+    stale = changed(copy(finished), solvers=named).stale_stages("cvqa")
     assert stale.keys() == {"tables"}
 
 
@@ -111,6 +113,6 @@ def test_a_person_keeps_a_question_out(finished: Study, copy: Copy) -> None:
 
 
 def test_a_fault_in_the_parameters_is_one_line(finished: Study, copy: Copy) -> None:
-    study = changed(copy(finished), arms=[{"set": ["synthetc"], "answerer": ["programs"]}])
+    study = changed(copy(finished), conditions=[{"set": ["synthetc"], "solver": ["programs"]}])
     said = study.refused("snakemake", "--", "cvqa")
     assert "'synthetc', which cvqa.sets or cvqa.builds does not define; did you mean 'synthetic'" in said

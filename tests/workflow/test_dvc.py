@@ -26,7 +26,7 @@ MINE = {
 
 
 def _scores(text: bytes) -> dict[tuple[str, ...], list[str]]:
-    """The scores in a file by arm and item."""
+    """The scores in a file by condition and item."""
     rows = csv.DictReader(text.decode().splitlines())
     names = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
     return {
@@ -77,8 +77,8 @@ def _says_what_changed(study: Study, finished: Study) -> None:
     old, new = ({file: _scores(text) for file, text in one.items()} for one in scored)
     assert said["parameters"] == [{"name": "edct.judges.j.threshold", "before": 0.5, "after": 0.8}]
     flipped = {key for file in old for key in old[file] if old[file][key] != new[file][key]}
-    arms = said["studies"]["edct"]["arms"]
-    assert {(*arm["names"], item["key"]) for arm in arms for item in arm["items"]} == flipped
+    conditions = said["studies"]["edct"]["conditions"]
+    assert {(*condition["names"], item["key"]) for condition in conditions for item in condition["items"]} == flipped
     assert flipped
 
 
@@ -173,13 +173,13 @@ def test_case_g_a_former_file_that_somebody_changed_stays(study: Study) -> None:
     assert f"{changed.relative_to(study.root)}: nobody here made it" in said
     left = {path.name for path in changed.parent.iterdir()}
     assert left == {"000.jsonl", "000.jsonl.made.json"}
-    assert not (study.root / "results/edct/baseline/mine/mb").exists()
+    assert not (study.root / "results/edct/baselines/mine/mb").exists()
 
 
 @pytest.fixture
 def pushed(study: Study) -> Study:
     """The study with a remote that has its files."""
-    study.run("dvc", "remote", "add", "--default", "store", str(study.home / "store"))
+    study.run("dvc", "remote", "add", "--default", "cache", str(study.home / "cache"))
     study.commit("a remote")
     study.run("dvc", "push")
     return study
@@ -230,7 +230,7 @@ def test_what_dvc_must_see_stands_in_the_plan(study: Study) -> None:
     study.set_threshold(0.8)
     study.run("cfeval", "plan")
     after = json.loads(plan.read_text())
-    assert {stage for stage in before if before[stage] != after[stage]} == {"edct.judge"}
+    assert {stage for stage in before if before[stage] != after[stage]} == {"edct.verdicts"}
     study.run("touch", "--date", "2031-01-01", str(plan))
     study.run("cfeval", "plan")
     assert plan.stat().st_mtime > 1.9e9, "a plan that stays the same is not written again"

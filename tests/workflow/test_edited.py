@@ -49,15 +49,11 @@ class Edit:
 
 EDITS = {
     "a prompt": Edit(lambda s: s.replace(PROMPT, "what changed", "strictly"), {"verdicts": 2}, f"files {PROMPT}"),
-    "a plug-in": Edit(
-        lambda s: s.replace(PLUG_IN, "digest[:2]", "digest[2:4]"), {"verdicts": 2}, "code judges:watched"
-    ),
+    "a plugin": Edit(lambda s: s.replace(PLUG_IN, "digest[:2]", "digest[2:4]"), {"verdicts": 2}, "code judges:watched"),
     "a helper module": Edit(lambda s: s.replace(HELPER, "/ 256", "/ 100"), {"verdicts": 2}, "code judges:watched"),
     "a package": Edit(lambda s: install(s, "2.0"), {"verdicts": 2}, "versions fakelib"),
-    "a data file": Edit(
-        lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"samples": 1}, "files data"
-    ),
-    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"samples": 1}, "files data/mine/"),
+    "a data file": Edit(lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"votes": 1}, "files data"),
+    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"votes": 1}, "files data/mine/"),
 }
 """What is edited and what `cfeval status` says."""
 
@@ -87,7 +83,7 @@ def test_weights_elsewhere_are_not_sealed_once_they_are_others(study: Study) -> 
 
 
 def test_what_was_edited_before_a_run_counts_in_it(study: Study, finished: Study) -> None:
-    for name in ("a prompt", "a plug-in", "a helper module", "a package"):
+    for name in ("a prompt", "a plugin", "a helper module", "a package"):
         EDITS[name].make(study)
     assert study.jobs("snakemake") == JUDGED | AFTER
     made = json.loads((study.root / f"{VERDICT}.made.json").read_text())
@@ -97,7 +93,7 @@ def test_what_was_edited_before_a_run_counts_in_it(study: Study, finished: Study
     assert "edct: sealed, " in study.run("cfeval", "seal", "edct")
 
 
-WHILE = {name: EDITS[name] for name in ("a prompt", "a plug-in", "a helper module")}
+WHILE = {name: EDITS[name] for name in ("a prompt", "a plugin", "a helper module")}
 
 
 @pytest.mark.parametrize("edit", WHILE.values(), ids=WHILE)
@@ -195,7 +191,7 @@ WORDS = {
     "an annotation": lambda s: s.replace(SCRIPTED, "def build(self) -> Judge:", "def build(self):"),
     "progress": lambda s: s.replace("src/cfeval/core/progress.py", "def ", "UNUSED = 1\n\n\ndef "),
     "the wording of an error": lambda s: s.replace(
-        "src/cfeval/testbed/mocks/judges.py", "scripted crash on item", "a crash on item"
+        "src/cfeval/testbed/mocks/judges.py", "mock crash on item", "a crash on item"
     ),
     "the workflow": lambda s: s.edit("workflow/rules/edct.smk", "# a remark"),
 }
@@ -224,11 +220,11 @@ def test_a_helper_edited_without_another_result_stops_what_follows(study: Study,
 @pytest.mark.parametrize("kind", ["a CSV", "a folder"])
 def test_case_f_own_images_and_questions_count_where_they_lie(fresh: Study, copy: Copy, kind: str) -> None:
     study = copy(fresh)
-    folder = study.home / "raw"  # outside the study
+    folder = study.home / "completion"  # outside the study
     path = folder / "samples.csv" if kind == "a CSV" else folder
-    own = {"backend": "files", "path": str(path), "question": "What?"}
+    own = {"plugin": "files", "path": str(path), "question": "What?"}
     study.change(lambda edct: edct["datasets"].update(mine=own))
-    samples = "results/edct/samples/mine/000.jsonl"
+    samples = "results/edct/items/mine/000.jsonl"
     assert study.jobs("snakemake", "--", samples) == {"generate": 1}
     assert samples not in study.stale()
     (folder / "3.png").write_bytes((folder / "4.png").read_bytes())

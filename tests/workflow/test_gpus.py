@@ -32,14 +32,14 @@ def note(what: str) -> None:
     with open("gpus.txt", "a") as notes:
         notes.write(f"{what} {os.environ['CUDA_VISIBLE_DEVICES']}\\n")
 '''
-BASELINES = [f"results/edct/baseline/mine/ma/{shard:03}.jsonl" for shard in range(4)]
+BASELINES = [f"results/edct/baselines/mine/ma/{shard:03}.jsonl" for shard in range(4)]
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     """A study whose target needs a GPU, in four shards."""
     params = deepcopy(PARAMS) | {"shards": 4}
-    params["edct"]["vlms"]["ma"] = {"backend": "needy"}
+    params["edct"]["vlms"]["ma"] = {"plugin": "needy"}
     study = lay_out(tmp_path / "home" / "study", params)
     offer(study.root, "chat", "needy", NEEDY)
     return study

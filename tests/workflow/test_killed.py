@@ -4,7 +4,7 @@ import sys
 import time
 
 from tests.workflow.conftest import Copy
-from tests.workflow.study import ARM, Study, wait
+from tests.workflow.study import CONDITION, Study, wait
 from tests.workflow.watched import EVERYTHING, JUDGED, VERDICT, VERDICTS, hold, let_go, waiting
 
 
@@ -43,7 +43,7 @@ def test_failed_jobs_do_not_take_the_others_with_them(study: Study) -> None:
     def judges(edct) -> None:
         watched = edct["judges"]["j"]
         edct["judges"] = {f"j{number}": watched | {"threshold": number / 10} for number in (1, 2, 3)}
-        edct["tables"]["table1"] = [ARM | {"vlm": ["ma", "mb"], "judge": ["j1", "j2", "j3"]}]
+        edct["tables"]["table1"] = [CONDITION | {"vlm": ["ma", "mb"], "judge": ["j1", "j2", "j3"]}]
 
     study.change(judges)
     (study.home / "fail").mkdir()

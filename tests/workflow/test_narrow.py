@@ -9,25 +9,25 @@ import pytest
 from bench.edits import EDITS, WORDS, Edit, Ran, copy, tried
 
 CODE = "src/cfeval"
-TABLES_OF_ARMS = ("table1", "table2", "bench", "controls", "calibration")
+TABLES_OF_CONDITIONS = ("table1", "table2", "bench", "controls", "calibration")
 RUN: dict[str, dict[str, str]] = {
     "the caption of Table 1": {"edct.table": "edct_table1", "edct.report": "index"},
     "a color of the forest plot": {"edct.figure": "edct_forest"},
     "the report's page": {"edct.report": "index"},
-    "CCS": {"edct.score": ""},
-    "the lexical judge": {"edct.judge": "/lexical"},
-    "how edits are checked": {"edct.check": ""},
-    "the diffusion editor": {"edct.edit": "/diffusion"},
-    "the prompt that asks for a reason": {"edct.baseline": "", "edct.requery": ""},
-    "the denoiser's weights": {"vce.explain": ""},
-    "how C-VQA answers are compared": {"cvqa.score": ""},
+    "CCS": {"edct.scores": ""},
+    "the lexical judge": {"edct.verdicts": "/lexical"},
+    "how edits are checked": {"edct.checks": ""},
+    "the diffusion editor": {"edct.counterfactuals": "/diffusion"},
+    "the prompt that asks for a reason": {"edct.baselines": "", "edct.requeries": ""},
+    "the denoiser's weights": {"vce.counterfactuals": ""},
+    "how C-VQA answers are compared": {"cvqa.scores": ""},
     "`edct.interval.level`": {"edct.table": ""},
-    "`edct.items`": {"edct.generate": ""},
+    "`edct.items`": {"edct.items": ""},
 }
 """By edit: the stages whose jobs run for certain, and what the names of all their first outputs hold."""
 MORE = (
     Edit("what the grammar judge reads", f"{CODE}/testbed/plugins/judges_grammar.py", "", "\n"),
-    Edit("a plug-in that nobody uses", f"{CODE}/testbed/mocks/judges.py", "256 *", "255 *"),
+    Edit("a plugin that nobody uses", f"{CODE}/testbed/mocks/judges.py", "256 *", "255 *"),
     Edit("a prompt that nobody uses", f"{CODE}/edct/prompts/edct-2025/judge.md", "", "Be strict.\n"),
     Edit(
         "the list of calls for an estimate",
@@ -58,22 +58,22 @@ def test_an_edit_makes_run_what_rests_on_it_and_nothing_else(ran: dict[str, Ran]
 
 
 def test_a_column_of_the_scores_makes_no_model_run(ran: dict[str, Ran]) -> None:
-    stages = {"edct.score", "edct.table", "edct.figure", "edct.metrics", "edct.report", "edct.calls"}
-    assert {"edct.score", "edct.table"} <= ran["a column of the scores"].most.keys() <= stages
+    stages = {"edct.scores", "edct.table", "edct.figure", "edct.metrics", "edct.report", "edct.calls"}
+    assert {"edct.scores", "edct.table"} <= ran["a column of the scores"].most.keys() <= stages
 
 
 def test_statistics_make_tables_run(ran: dict[str, Ran]) -> None:
     kinds = {stage.partition(".")[2] for stage in ran["the bootstrap"].certain}
-    assert kinds <= {"table", "report", "figure"}  # the records of rows lie beside the code of their tables
+    assert kinds == {"table", "report"}  # the records of rows lie beside the code of their tables
     assert set(ran["a published figure"].certain) == {"edct.table"}
 
 
 def test_a_chat_plug_in_makes_its_own_conversations_run(ran: dict[str, Ran]) -> None:
-    certain = ran["the chat plug-in of test models"].certain
-    assert certain.keys() == {"edct.baseline", "edct.requery", "cvqa.answer"}
+    certain = ran["the chat plugin of test models"].certain
+    assert certain.keys() == {"edct.baselines", "edct.requeries", "cvqa.answers"}
     names = [name for of in certain.values() for name in of]
     assert not [
-        name for name in names if name.startswith(("results/edct/baseline/easy-vqa", "results/edct/requery/easy"))
+        name for name in names if name.startswith(("results/edct/baselines/easy-vqa", "results/edct/requeries/easy"))
     ]
     assert ran["the weights of the test models"].certain == certain
 

@@ -95,7 +95,7 @@ def test_forced_jobs_keep_what_fits(study: Study, finished: Study) -> None:
     assert kept == {"judge": 4}
     with study.counting("kept") as kept:
         assert study.jobs("snakemake", "--forceall", "--", VERDICT) == {}
-    assert kept == {"generate": 1, "baseline": 1, "instruct": 1, "edit": 1, "requery": 1, "judge": 1}
+    assert kept == {"generate": 1, "baselines": 1, "instruct": 1, "edit": 1, "requeries": 1, "judge": 1}
     assert study.results() == finished.results()
 
 
@@ -127,7 +127,7 @@ def test_snakemake_writes_its_own_report(study: Study) -> None:
         ("edct: {itmes: 3}", [], "unknown key 'edct.itmes'; did you mean 'items'?"),
         ("shards: [", [], "not valid YAML"),
         ("", ["--config", "shards=many"], "shards"),
-        ("", ["--config", "edct={judges: {j: {backend: scripte}}}"], "did you mean 'scripted'?"),
+        ("", ["--config", "edct={judges: {j: {plugin: scripte}}}"], "did you mean 'mock'?"),
     ],
 )
 def test_bad_parameters_are_one_line_and_status_2(study: Study, params: str, command: list[str], says: str) -> None:
@@ -157,7 +157,7 @@ def test_a_job_reads_only_what_its_plan_names(study: Study) -> None:
     refused = study.try_("snakemake", "--", VERDICT)
     assert refused.returncode == 1
     said = (
-        f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plug-in's `dependencies` name it"
+        f"cfeval: {VERDICT}: read own/beside.md, which its plan does not name; let the plugin's `dependencies` name it"
     )
     assert said in refused.stderr
     assert VERDICT in study.stale()
@@ -184,18 +184,18 @@ def test_a_job_that_no_run_started_is_refused(study: Study, verb: str) -> None:
     else:
         (study.root / VERDICT).unlink()
         (study.root / f"{VERDICT}.made.json").unlink()
-        study.run("cfeval", "edct", "judge", "--out", VERDICT, *_judge_words())
+        study.run("cfeval", "edct", "verdicts", "--out", VERDICT, *_judge_words())
         assert study.stale()[VERDICT] == f"no {Path(VERDICT).name}.made.json beside it"
 
 
 def _judge_words() -> list[str]:
-    made = [f"results/edct/{stage}/mine/ma" for stage in ("baseline", "instructions", "counterfactuals", "requery")]
+    made = [f"results/edct/{stage}/mine/ma" for stage in ("baselines", "instructions", "counterfactuals", "requeries")]
     files = (
         f"{made[0]}/000.jsonl",
         f"{made[1]}/w/edct-2025/000.jsonl",
         f"{made[2]}/w/edct-2025/ea/000.jsonl",
         f"{made[3]}/w/edct-2025/ea/000.jsonl",
     )
-    names = ("--baseline", "--instructions", "--counterfactuals", "--requery")
+    names = ("--baselines", "--instructions", "--counterfactuals", "--requeries")
     words = [word for pair in zip(names, files, strict=True) for word in pair]
-    return [*words, "--judge", '{"backend": "watched"}', "--protocol", "edct-2025", "--seed", "7"]
+    return [*words, "--judge", '{"plugin": "watched"}', "--protocol", "edct-2025", "--seed", "7"]

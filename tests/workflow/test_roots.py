@@ -4,10 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from tests.workflow.study import ARM, Study
+from tests.workflow.study import CONDITION, Study
 from tests.workflow.watched import VERDICT
 
-QUICK = {"shards": 1, "edct": {"tables": {"table1": [ARM | {"judge": ["k"]}]}}}
+QUICK = {"shards": 1, "edct": {"tables": {"table1": [CONDITION | {"judge": ["k"]}]}}}
 
 
 def overlay(study: Study, stem: str = "quick", **more: object) -> str:
@@ -20,7 +20,7 @@ def overlay(study: Study, stem: str = "quick", **more: object) -> str:
 def test_an_overlay_has_results_of_its_own_which_can_be_sealed(study: Study, finished: Study) -> None:
     file = overlay(study)
     ran = study.jobs("snakemake", "--configfile", file)
-    assert (ran["baseline"], ran["judge"]) == (1, 1)
+    assert (ran["baselines"], ran["judge"]) == (1, 1)
     assert study.results("results/edct") == finished.results("results/edct")
     assert study.stale() == study.stale("--overlay", file) == {}
     assert "results/quick/edct: sealed, " in study.run("cfeval", "seal", "edct", "--overlay", file)
@@ -38,7 +38,7 @@ def test_changes_on_the_command_line_need_a_name(study: Study, finished: Study) 
     assert study.results() == finished.results()
     named = study.run("snakemake", "--dry-run", *changed, "name=strict", "--", "edct_verdicts_all")
     assert named.count("would run: verdicts") == 4
-    samples = "results/strict/edct/samples/mine/000.jsonl"
+    samples = "results/strict/edct/items/mine/000.jsonl"
     assert study.jobs("snakemake", *changed, "name=strict", "--", samples) == {"generate": 1}
     assert study.results("results/edct") == finished.results("results/edct")
 
@@ -55,16 +55,16 @@ def test_names_of_folders_that_are_taken_are_refused(study: Study) -> None:
 
 def test_an_overlays_name_may_be_given(study: Study) -> None:
     file = overlay(study, "odd", name="even")
-    said = study.run("snakemake", "--dry-run", "--configfile", file, "--", "results/even/edct/samples/mine.jsonl")
+    said = study.run("snakemake", "--dry-run", "--configfile", file, "--", "results/even/edct/items/mine.jsonl")
     assert "would run: samples" in said
 
 
 def test_the_same_record_in_another_root_is_another_jobs(study: Study) -> None:
     """Results that were copied from the default's folder are not taken for the overlay's."""
     file = overlay(study, shards=2)
-    for name in ("verdicts", "baseline"):
+    for name in ("verdicts", "baselines"):
         study.run("mkdir", "-p", "results/quick/edct")
         study.run("cp", "-a", f"results/edct/{name}", "results/quick/edct/")
     there = VERDICT.replace("results/", "results/quick/").replace("/ma/", "/ma/").replace("/j/", "/k/")
     assert there in study.stale("--overlay", file)
-    assert Path(study.root / "results/quick/edct/baseline").exists()
+    assert Path(study.root / "results/quick/edct/baselines").exists()

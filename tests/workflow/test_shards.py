@@ -14,19 +14,19 @@ from cfeval import cli
 from cfeval.config import parse
 from cfeval.jobs import jobs
 from tests.workflow.conftest import Shared
-from tests.workflow.study import ARM, PARAMS, PROJECT, Study
+from tests.workflow.study import CONDITION, PARAMS, PROJECT, Study
 from tests.workflow.test_cvqa import CVQA
 from tests.workflow.test_vce import METHOD, NAMES, VCE
 
-EDCT = PARAMS["edct"] | {"tables": {"table1": [ARM], "bench": [ARM]}, "known": {}}
+EDCT = PARAMS["edct"] | {"tables": {"table1": [CONDITION], "bench": [CONDITION]}, "known": {}}
 ONE_CLASSIFIER = VCE | {
     "classifiers": {kind: VCE["classifiers"][kind] for kind in ("standard", "robust")},
     "methods": {"base": METHOD},
-    "arms": [NAMES | {"classifier": ["standard"], "method": ["base"]}],
+    "conditions": [NAMES | {"classifier": ["standard"], "method": ["base"]}],
     "roles": {"base": "base", "robust": ["robust"]},
 }
-ONE_ANSWERER_A_SET = CVQA | {
-    "arms": [{"set": ["synthetic"], "answerer": ["programs"]}, {"set": ["built"], "answerer": ["says-b"]}]
+ONE_SOLVER_A_SET = CVQA | {
+    "conditions": [{"set": ["synthetic"], "solver": ["programs"]}, {"set": ["built"], "solver": ["says-b"]}]
 }
 
 
@@ -58,7 +58,7 @@ def made(folder: Path, params: dict[str, Any], study: str, shards: int) -> dict[
     [
         ("edct", {"edct": EDCT}, "results/edct/verdicts"),
         ("vce", {"vce": ONE_CLASSIFIER}, "results/vce/scores"),
-        ("cvqa", {"cvqa": ONE_ANSWERER_A_SET}, "results/cvqa/scores"),
+        ("cvqa", {"cvqa": ONE_SOLVER_A_SET}, "results/cvqa/scores"),
     ],
     ids=["edct", "vce", "cvqa"],
 )

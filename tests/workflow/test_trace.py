@@ -1,7 +1,7 @@
 """Whatever a stage runs, its plan names: every function that is executed lies in what the static walk has found.
 
 The walk over names (cfeval.core.provenance.sources) looks at no value, so that this is shown on real runs: every verb
-of the three studies, with the plug-ins of the built-in world, on a few items.
+of the three studies, with the plugins of the built-in world, on a few items.
 """
 
 import pkgutil
@@ -69,7 +69,7 @@ SMALL: dict[str, Any] = {
             name: {"respacing": "10"}
             for name in ("base", "no-x0", "unguided", "classifier-guidance", "dvce", "fastdime", "maskdime")
         },
-        "arms": [
+        "conditions": [
             {
                 "image_set": ["world"],
                 "denoiser": ["world"],
@@ -97,7 +97,7 @@ CALLBACKS = {
 
 @pytest.fixture(scope="module")
 def small() -> list[Job]:
-    """A few items of everything, each combination of plug-ins once."""
+    """A few items of everything, each combination of plugins once."""
     for section in SMALL["edct"]["tables"].values():
         for block in section:
             block["writer"] = ["grammar"]
@@ -181,4 +181,10 @@ def test_every_function_that_a_stage_runs_is_one_that_its_plan_names(
     known: dict[str, set[tuple[str, str]]] = {}
     lacking = {(job.stage, *one) for job, executed in ran for one in _unnamed(job, executed, known)}
     assert not sorted(lacking)
-    assert {job.stage for job, _ in ran} >= {"edct.requery", "edct.report", "vce.explain", "vce.sheet", "cvqa.assemble"}
+    assert {job.stage for job, _ in ran} >= {
+        "edct.requeries",
+        "edct.report",
+        "vce.counterfactuals",
+        "vce.contact-sheet",
+        "cvqa.builds",
+    }

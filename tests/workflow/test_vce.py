@@ -19,9 +19,9 @@ VCE: dict[str, Any] = {
     "size": 32,
     "seed": 5,
     "cout_steps": 0,
-    "image_sets": {"world": {"backend": "world"}},
-    "denoisers": {"world": {"backend": "world"}},
-    "classifiers": {kind: {"backend": "world", "kind": kind} for kind in ("standard", "random", "robust")},
+    "image_sets": {"world": {"plugin": "world"}},
+    "denoisers": {"world": {"plugin": "world"}},
+    "classifiers": {kind: {"plugin": "world", "kind": kind} for kind in ("standard", "random", "robust")},
     "robust": "robust",
     "oracles": ["robust"],
     "methods": {"base": METHOD, "no-cone": METHOD | {"projection": "none"}},
@@ -29,7 +29,7 @@ VCE: dict[str, Any] = {
         {"source": "red circle", "ideal": "red square"},
         {"source": "blue square", "ideal": "blue cross"},
     ],
-    "arms": [NAMES | {"method": ["base", "no-cone"]}],
+    "conditions": [NAMES | {"method": ["base", "no-cone"]}],
     "roles": {"base": "base", "no_cone": "no-cone", "robust": ["robust"], "random": ["random"]},
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))

@@ -9,7 +9,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from tests.workflow.study import ARM, PARAMS, Study, lay_out, offer
+from tests.workflow.study import CONDITION, PARAMS, Study, lay_out, offer
 
 PLUG_IN = "src/cfeval/testbed/plugins/judges_watched.py"
 HELPER = "src/cfeval/testbed/watching.py"
@@ -66,7 +66,7 @@ class Watched:
         digest = hashlib.sha256(text.encode()).digest()
         first, second = (watching.share(byte) < self.options.threshold for byte in digest[:2])
         names = RULES[request.protocol].scores
-        return JudgeReply(scores={names[0]: int(first), names[1]: int(second)}, raw=digest.hex()[:9])
+        return JudgeReply(scores={names[0]: int(first), names[1]: int(second)}, completion=digest.hex()[:9])
 '''
 _HELPER = '''"""What the watched judge computes with, and how a test can hold it."""
 
@@ -100,18 +100,27 @@ WATCHED: dict[str, Any] = deepcopy(PARAMS)
 WATCHED["shards"] = SHARDS
 WATCHED["edct"] |= {
     "judges": {
-        "j": {"backend": "watched", "threshold": 0.5, "prompt": PROMPT},
-        "k": {"backend": "scripted", "threshold": 0.5},
+        "j": {"plugin": "watched", "threshold": 0.5, "prompt": PROMPT},
+        "k": {"plugin": "mock", "threshold": 0.5},
     },
-    "tables": {"table1": [ARM, ARM | {"vlm": ["mb"], "judge": ["k"]}]},
+    "tables": {"table1": [CONDITION, CONDITION | {"vlm": ["mb"], "judge": ["k"]}]},
     "known": {},
 }
-JUDGED = {"judge": 2, "score": 2}
+JUDGED = {"verdicts": 2, "scores": 2}
 TABLES = {"table": 3, "figure": 1, "metrics": 1}
 """Table 1, comparisons, agreement; the forest."""
 AFTER = {"calls": 1, "report": 1} | TABLES
 """What is made from all verdicts and scores."""
-EVERYTHING = {"generate": 1, "baseline": 4, "instruct": 4, "edit": 4, "check": 4, "requery": 4, "judge": 4, "score": 4}
+EVERYTHING = {
+    "items": 1,
+    "baselines": 4,
+    "instructions": 4,
+    "counterfactuals": 4,
+    "checks": 4,
+    "requeries": 4,
+    "verdicts": 4,
+    "scores": 4,
+}
 EVERYTHING |= AFTER
 VERDICTS = [f"results/edct/verdicts/mine/ma/w/edct-2025/ea/j/{shard:03}.jsonl" for shard in range(SHARDS)]
 VERDICT = VERDICTS[0]

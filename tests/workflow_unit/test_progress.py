@@ -86,7 +86,7 @@ def test_a_failed_job_without_a_log_still_shows(logger: logging.Logger, capsys: 
 
 def test_snakemakes_other_messages_still_show(logger: logging.Logger, usual: io.StringIO) -> None:
     progress.follow(logger, dry=False)
-    begin(logger, 1, "baseline")
+    begin(logger, 1, "baselines")
     logger.info("Select jobs to execute...")
     logger.info("Nothing to be done")
     assert usual.getvalue() == "Nothing to be done\n"

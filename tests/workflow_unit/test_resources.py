@@ -82,5 +82,7 @@ def _needs_by_folder() -> dict[tuple[str, str], set[tuple[Any, ...]]]:
 
 def test_the_default_study_holds_neither_gpu_nor_slot() -> None:
     params = load(ROOT / "params.yaml").edct
-    specs = [(family, spec.plugin()) for at, family in FAMILIES.items() for spec in getattr(params, at).values()]
+    specs = [
+        (family, spec.plugin_options()) for at, family in FAMILIES.items() for spec in getattr(params, at).values()
+    ]
     assert {(needs.gpu, needs.api) for needs in (registry.resources(*spec) for spec in specs)} == {(0, False)}

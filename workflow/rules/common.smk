@@ -86,7 +86,7 @@ SHARDS = shard_names(PARAMS.shards)
 PICTURES = Pictures(PARAMS.pictures == "archive")
 if STORED and not PICTURES.archived:
     stop("params.yaml: pictures must be 'archive' where a storage provider keeps the results; folders do not travel")
-calls.use(PARAMS.calls.model_copy(update={"store": surroundings.at_home(PARAMS.calls.store)}))
+calls.use(PARAMS.calls.model_copy(update={"cache": surroundings.at_home(PARAMS.calls.cache)}))
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a
 # cluster runs in a Snakemake of its own, which limits nothing.

@@ -1,8 +1,8 @@
-"""CVQA: from pairs of questions to tables, one job a set or arm (and shard) (C-VQA, Sections 3 and 4).
+"""CVQA: from pairs of questions to tables, one job a set or condition (and shard) (C-VQA, Sections 3 and 4).
 
-Inputs: the plug-ins that params.yaml names and their files; people's decisions about drafts and labels of perceived
+Inputs: the plugins that params.yaml names and their files; people's decisions about drafts and labels of perceived
 gender, where there are some; the paper's published figures.
-Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a file a set or arm (and shard), pictures in the
+Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a file a set or condition (and shard), pictures in the
 folder of the record file's name; results/cvqa/{tables,figures}/.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
 questions of every pair. 4. scores by both readers. 5. tables, figures, headline figures.
@@ -14,7 +14,7 @@ BUILDS = one_of(PARAMS.cvqa.builds_asked() if PARAMS.cvqa else ())
 
 wildcard_constraints:
     set=one_of(PARAMS.cvqa.sets_asked() if PARAMS.cvqa else ()),
-    answerer=one_of(PARAMS.cvqa.answerers if PARAMS.cvqa else ()),
+    solver=one_of(PARAMS.cvqa.solvers if PARAMS.cvqa else ()),
 
 
 localrules:
@@ -27,19 +27,19 @@ localrules:
 rule cvqa_questions_all:
     """Phase: pairs of questions."""
     input:
-        phase("cvqa.questions", "cvqa.draft", "cvqa.review", "cvqa.assemble"),
+        phase("cvqa.questions", "cvqa.drafts", "cvqa.reviews", "cvqa.builds"),
 
 
 rule cvqa_answers_all:
     """Phase: what everyone answers."""
     input:
-        phase("cvqa.answer"),
+        phase("cvqa.answers"),
 
 
 rule cvqa_scores_all:
     """Phase: answers, read and compared."""
     input:
-        phase("cvqa.score"),
+        phase("cvqa.scores"),
 
 
 rule cvqa_tables_all:
@@ -149,14 +149,14 @@ rule cvqa_answers:
         kept(at(cvqa.ANSWERS)),
         made=sidecar(at(cvqa.ANSWERS)),
     log:
-        "logs/cvqa/answers/{set}/{answerer}{shard}.log",
+        "logs/cvqa/answers/{set}/{solver}{shard}.log",
     resources:
         **needs(cvqa.ANSWERS, mem_mb=4000),
         runtime="24h",
     params:
         job=job_name,
     message:
-        "answers of {wildcards.answerer} to {wildcards.set}{wildcards.shard}"
+        "answers of {wildcards.solver} to {wildcards.set}{wildcards.shard}"
     shell:
         "cfeval stage {params.job:q} 2>{log:q}"
 
@@ -171,14 +171,14 @@ rule cvqa_scores:
         kept(at(cvqa.SCORES)),
         made=sidecar(at(cvqa.SCORES)),
     log:
-        "logs/cvqa/scores/{set}/{answerer}{shard}.log",
+        "logs/cvqa/scores/{set}/{solver}{shard}.log",
     resources:
         **needs(cvqa.SCORES, mem_mb=2000),
         runtime="1h",
     params:
         job=job_name,
     message:
-        "scores of {wildcards.answerer} on {wildcards.set}{wildcards.shard}"
+        "scores of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
     shell:
         "cfeval stage {params.job:q} 2>{log:q}"
 

@@ -1,7 +1,7 @@
-"""EDCT: from samples to the report, one job a data set or arm (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
+"""EDCT: from samples to the report, one job a data set or condition (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
 
-Inputs: what params.yaml names: plug-ins, their weights and prompts, own data; the papers' published figures.
-Outputs: results/edct/{samples,baseline,instructions,counterfactuals,checks,requery,verdicts,scores}/…, a file an arm and
+Inputs: what params.yaml names: plugins, their weights and prompts, own data; the papers' published figures.
+Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores}/…, a file a condition and
 shard, pictures in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
 Steps: 1. samples. 2. baseline: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
 checks. 5. requery: the same two turns on the edited image. 6. verdicts, then scores with status, accuracy and checks. 7. the
@@ -14,56 +14,56 @@ by SHA-256, so that an input with images is its record file alone, unless its pi
 wildcard_constraints:
     dataset=one_of(PARAMS.edct.datasets),
     vlm=one_of(PARAMS.edct.vlms),
-    writer=one_of(PARAMS.edct.writers),
-    protocol=one_of(arm.protocol for arm in PARAMS.edct.arms()),
+    writer=one_of(PARAMS.edct.instruction_writers),
+    protocol=one_of(condition.protocol for condition in PARAMS.edct.conditions()),
     editor=one_of(PARAMS.edct.editors),
     judge=one_of(PARAMS.edct.judges),
 
 
 localrules:
-    edct_samples_all,
-    edct_baseline_all,
+    edct_items_all,
+    edct_baselines_all,
     edct_instructions_all,
     edct_counterfactuals_all,
-    edct_requery_all,
+    edct_requeries_all,
     edct_verdicts_all,
     edct_tables_all,
 
 
-rule edct_samples_all:
+rule edct_items_all:
     """Phase: the samples of every data set."""
     input:
-        phase("edct.generate"),
+        phase("edct.items"),
 
 
-rule edct_baseline_all:
+rule edct_baselines_all:
     """Phase: what every target says about the original images."""
     input:
-        phase("edct.baseline"),
+        phase("edct.baselines"),
 
 
 rule edct_instructions_all:
     """Phase: what every explanation cites, and the edit that changes it."""
     input:
-        phase("edct.instruct"),
+        phase("edct.instructions"),
 
 
 rule edct_counterfactuals_all:
     """Phase: the edited images and how good the edits are."""
     input:
-        phase("edct.edit", "edct.check"),
+        phase("edct.counterfactuals", "edct.checks"),
 
 
-rule edct_requery_all:
+rule edct_requeries_all:
     """Phase: what every target says about the edited images."""
     input:
-        phase("edct.requery"),
+        phase("edct.requeries"),
 
 
 rule edct_verdicts_all:
     """Phase: verdicts and scores."""
     input:
-        phase("edct.judge", "edct.score"),
+        phase("edct.verdicts", "edct.scores"),
 
 
 rule edct_tables_all:
@@ -72,17 +72,17 @@ rule edct_tables_all:
         phase("edct.table", "edct.figure", "edct.metrics"),
 
 
-rule edct_samples:
+rule edct_items:
     """File the samples of a data set and their pictures, all shards at once (Section 4)."""
     input:
-        stale=stale(edct.SAMPLES),
+        stale=stale(edct.ITEMS),
     output:
-        kept(pictured(whole(edct.SAMPLES))),
-        made=sidecar(whole(edct.SAMPLES)),
+        kept(pictured(whole(edct.ITEMS))),
+        made=sidecar(whole(edct.ITEMS)),
     log:
-        "logs/edct/samples/{dataset}.log",
+        "logs/edct/items/{dataset}.log",
     resources:
-        **needs(edct.SAMPLES, mem_mb=2000),
+        **needs(edct.ITEMS, mem_mb=2000),
         runtime="1h",
     params:
         job=job_name,
@@ -92,19 +92,19 @@ rule edct_samples:
         "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_baseline:
+rule edct_baselines:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
-        samples=pictured(at(edct.SAMPLES)),
-        stale=stale(edct.BASELINE),
+        samples=pictured(at(edct.ITEMS)),
+        stale=stale(edct.BASELINES),
     output:
-        kept(at(edct.BASELINE)),
-        made=sidecar(at(edct.BASELINE)),
+        kept(at(edct.BASELINES)),
+        made=sidecar(at(edct.BASELINES)),
     log:
-        "logs/edct/baseline/{dataset}/{vlm}{shard}.log",
-    priority: waiting(edct.BASELINE)
+        "logs/edct/baselines/{dataset}/{vlm}{shard}.log",
+    priority: waiting(edct.BASELINES)
     resources:
-        **needs(edct.BASELINE, mem_mb=4000),
+        **needs(edct.BASELINES, mem_mb=4000),
         runtime="4h",
     params:
         job=job_name,
@@ -117,8 +117,8 @@ rule edct_baseline:
 rule edct_instructions:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
-        samples=pictured(at(edct.SAMPLES)),
-        baseline=at(edct.BASELINE),
+        samples=pictured(at(edct.ITEMS)),
+        baseline=at(edct.BASELINES),
         stale=stale(edct.INSTRUCTIONS),
     output:
         kept(at(edct.INSTRUCTIONS)),
@@ -140,7 +140,7 @@ rule edct_instructions:
 rule edct_counterfactuals:
     """Apply every instruction to its original image (Stage 3)."""
     input:
-        samples=pictured(at(edct.SAMPLES)),
+        samples=pictured(at(edct.ITEMS)),
         instructions=at(edct.INSTRUCTIONS),
         stale=stale(edct.COUNTERFACTUALS),
     output:
@@ -163,7 +163,7 @@ rule edct_counterfactuals:
 rule edct_checks:
     """Check every edit: intended attribute, the rest unchanged, changed area."""
     input:
-        samples=pictured(at(edct.SAMPLES)),
+        samples=pictured(at(edct.ITEMS)),
         instructions=at(edct.INSTRUCTIONS),
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.CHECKS),
@@ -183,19 +183,19 @@ rule edct_checks:
         "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_requery:
+rule edct_requeries:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
-        samples=pictured(at(edct.SAMPLES)),
+        samples=pictured(at(edct.ITEMS)),
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
-        stale=stale(edct.REQUERY),
+        stale=stale(edct.REQUERIES),
     output:
-        kept(at(edct.REQUERY)),
-        made=sidecar(at(edct.REQUERY)),
+        kept(at(edct.REQUERIES)),
+        made=sidecar(at(edct.REQUERIES)),
     log:
-        "logs/edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
+        "logs/edct/requeries/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
     resources:
-        **needs(edct.REQUERY, mem_mb=4000),
+        **needs(edct.REQUERIES, mem_mb=4000),
         runtime="4h",
     params:
         job=job_name,
@@ -208,10 +208,10 @@ rule edct_requery:
 rule edct_verdicts:
     """Compare answer and explanation before and after every edit (Stage 4, consistency)."""
     input:
-        baseline=at(edct.BASELINE),
+        baseline=at(edct.BASELINES),
         instructions=at(edct.INSTRUCTIONS),
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
-        requery=at(edct.REQUERY),
+        requery=at(edct.REQUERIES),
         stale=stale(edct.VERDICTS),
     output:
         kept(at(edct.VERDICTS)),
@@ -232,8 +232,8 @@ rule edct_verdicts:
 rule edct_scores:
     """Bring verdicts, checks and right answers together, a row per item and edit."""
     input:
-        samples=at(edct.SAMPLES),
-        baseline=at(edct.BASELINE),
+        samples=at(edct.ITEMS),
+        baseline=at(edct.BASELINES),
         instructions=at(edct.INSTRUCTIONS),
         checks=at(edct.CHECKS),
         verdicts=at(edct.VERDICTS),
@@ -276,7 +276,7 @@ rule edct_calls:
 
 
 rule edct_table:
-    """One table, from the scores of its arms and of those it rests on beside."""
+    """One table, from the scores of its conditions and of those it rests on beside."""
     input:
         inputs_of(edct.TABLE),
         stale=stale(edct.TABLE),

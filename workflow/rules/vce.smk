@@ -1,7 +1,7 @@
-"""VCE: from images to tables and contact sheets, one job an arm (and shard) (DBVCE, Sections 2 to 4).
+"""VCE: from images to tables and contact sheets, one job a condition (and shard) (DBVCE, Sections 2 to 4).
 
-Inputs: the plug-ins that params.yaml names and their model files; the paper's published figures.
-Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file an arm (and shard), pictures in the folder of
+Inputs: the plugins that params.yaml names and their model files; the paper's published figures.
+Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file a condition (and shard), pictures in the folder of
 the record file's name; results/vce/{tables,figures}/.
 Steps: 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each. 4. scores of groups.
 5. tables, figures, headline figures. 6. contact sheets.
@@ -33,13 +33,13 @@ rule vce_images_all:
 rule vce_counterfactuals_all:
     """Phase: the counterfactuals."""
     input:
-        phase("vce.explain"),
+        phase("vce.counterfactuals"),
 
 
 rule vce_scores_all:
     """Phase: scores of counterfactuals and of groups."""
     input:
-        phase("vce.score", "vce.group"),
+        phase("vce.scores", "vce.group-scores"),
 
 
 rule vce_tables_all:
@@ -51,7 +51,7 @@ rule vce_tables_all:
 rule vce_sheets_all:
     """Phase: contact sheets."""
     input:
-        phase("vce.sheet"),
+        phase("vce.contact-sheet"),
 
 
 rule vce_images:
@@ -75,7 +75,7 @@ rule vce_images:
 
 
 rule vce_counterfactuals:
-    """Make the counterfactuals of an arm."""
+    """Make the counterfactuals of a condition."""
     input:
         images=pictured(at(vce.IMAGES)),
         stale=stale(vce.COUNTERFACTUALS),
@@ -96,7 +96,7 @@ rule vce_counterfactuals:
 
 
 rule vce_scores:
-    """Score every counterfactual of an arm."""
+    """Score every counterfactual of a condition."""
     input:
         images=pictured(at(vce.IMAGES)),
         counterfactuals=pictured(at(vce.COUNTERFACTUALS)),
@@ -118,7 +118,7 @@ rule vce_scores:
 
 
 rule vce_groups:
-    """Score the groups of an arm, all shards together."""
+    """Score the groups of a condition, all shards together."""
     input:
         images=pictured(whole(vce.IMAGES)),
         counterfactuals=pictured(whole(vce.COUNTERFACTUALS)),

@@ -45,7 +45,8 @@ def changes(before: Any, after: Any) -> list[Change]:
 def changed_code(before: Side, after: Side) -> list[str]:
     """The project's modules that differ, comments included."""
     sides = [
-        {path: side.mark(path) for path in side.files("src/cfeval") if path.endswith(".py")} for side in (before, after)
+        {path: side.content_hash(path) for path in side.files("src/cfeval") if path.endswith(".py")}
+        for side in (before, after)
     ]
     return sorted(path for path in {**sides[0], **sides[1]} if sides[0].get(path) != sides[1].get(path))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal, get_origin
 
-from cfeval.audit.outcomes import KINDS, Kind, Outcomes, Story, arm_files
+from cfeval.audit.outcomes import KINDS, Kind, Outcomes, Story, condition_files
 from cfeval.audit.revisions import Side, same
 from cfeval.core.errors import InputError
 from cfeval.cvqa import tables
@@ -64,8 +64,8 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Arm:
-    """An arm whose items differ: how many flipped, by metric and by what became of them; the first of them."""
+class Condition:
+    """A condition whose items differ: how many flipped, by metric and by what became of them; the first of them."""
 
     names: tuple[str, ...]
     what: Literal["new", "gone", "changed"]
@@ -141,29 +141,29 @@ def _number(text: str) -> float | None:
         return None
 
 
-def changed_arms(
+def changed_conditions(
     before: Side, after: Side, study: str, wanted: Callable[[tuple[str, ...]], bool], items: int
-) -> Iterator[Arm]:
-    """The arms of a study that differ, by name; of each the first `items` items that flipped."""
+) -> Iterator[Condition]:
+    """The conditions of a study that differ, by name; of each the first `items` items that flipped."""
     kind, scores = KINDS[study], f"{study}/scores"
     if same(before, after, scores):
         return
     folders = [side.at(scores) for side in (before, after)]
     old, new = before.files(folders[0]), after.files(folders[1])
-    was, now = _arms(old, folders[0], kind), _arms(new, folders[1], kind)
+    was, now = _conditions(old, folders[0], kind), _conditions(new, folders[1], kind)
     for names in sorted(name for name in was | now if wanted(name)):
         if names not in was or names not in now:
-            yield Arm(names, "new" if names in now else "gone")
+            yield Condition(names, "new" if names in now else "gone")
             continue
-        files = [arm_files(own, at, names, kind.ending) for own, at in zip((old, new), folders, strict=True)]
-        if [before.mark(path) for path in files[0]] != [after.mark(path) for path in files[1]]:
+        files = [condition_files(own, at, names, kind.ending) for own, at in zip((old, new), folders, strict=True)]
+        if [before.content_hash(path) for path in files[0]] != [after.content_hash(path) for path in files[1]]:
             found = _compared(kind, names, (before, files[0]), (after, files[1]), items)
             if found.flipped or found.new or found.gone:
                 yield found
 
 
-def _arms(files: list[str], folder: str, kind: Kind) -> set[tuple[str, ...]]:
-    """The arms that files belong to; a shard's name is a number."""
+def _conditions(files: list[str], folder: str, kind: Kind) -> set[tuple[str, ...]]:
+    """The conditions that files belong to; a shard's name is a number."""
     found = set()
     for path in (path for path in files if path.endswith(f".{kind.ending}")):
         *names, last = path.removeprefix(f"{folder}/").removesuffix(f".{kind.ending}").split("/")
@@ -175,7 +175,7 @@ def _arms(files: list[str], folder: str, kind: Kind) -> set[tuple[str, ...]]:
 
 def _compared(
     kind: Kind, names: tuple[str, ...], before: tuple[Side, list[str]], after: tuple[Side, list[str]], items: int
-) -> Arm:
+) -> Condition:
     with closing(sqlite3.connect("")) as joined:  # a temporary file: memory does not grow with the items
         for table, (side, files) in (("before", before), ("after", after)):
             joined.execute(f"CREATE TABLE {table} (key TEXT PRIMARY KEY, outcomes TEXT) WITHOUT ROWID")
@@ -193,7 +193,7 @@ def _compared(
                 first.append(Item(key, changes))
     counts = {metric: dict(sorted(of.items())) for metric, of in sorted(became.items())}
     told = tuple(_told(kind, names, before[0], after[0], first))
-    return Arm(names, "changed", both, new, gone, flipped, counts, told)
+    return Condition(names, "changed", both, new, gone, flipped, counts, told)
 
 
 def _outcomes(kind: Kind, side: Side, files: list[str]) -> Iterator[tuple[str, str]]:
@@ -218,6 +218,6 @@ def _of(outcomes: Outcomes, metric: str) -> str:
 
 def _told(kind: Kind, names: tuple[str, ...], before: Side, after: Side, first: list[Item]) -> Iterator[Item]:
     keys = [item.key for item in first]
-    old, new = (kind.story(side, names, keys) if keys else {} for side in (before, after))
+    old, new = (kind.transcript(side, names, keys) if keys else {} for side in (before, after))
     for item in first:
         yield Item(item.key, item.became, old.get(item.key, {}), new.get(item.key, {}))

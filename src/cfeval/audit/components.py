@@ -1,4 +1,4 @@
-"""The backends that the studies' arms use, and whether all that they need is there."""
+"""The plugins that the studies' conditions use, and whether all that they need is there."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,27 +18,27 @@ from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.vce.config import used_by_vce
 
 FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
-"""Which plug-in family each section draws on, by study."""
+"""Which plugin family each section draws on, by study."""
 
 
 def used(params: Params) -> list[Used]:
-    """The backends that the studies use, in the order of params.yaml."""
+    """The plugins that the studies use, in the order of params.yaml."""
     found = used_by_edct(params.edct)
     found += used_by_vce(params.vce) if params.vce else []
     return found + (used_by_cvqa(params.cvqa) if params.cvqa else [])
 
 
 def missing_files(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> Iterator[str]:
-    """What to say of each file that a backend needs and that is not there, in its plug-in's own words if it has any."""
+    """What to say of each file that a plugin needs and that is not there, in its plugin's own words if it has any."""
     for file in registry.dependencies(family, spec, protocols):
-        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
+        if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves
             fault = f"the file {file} is missing; "
             own = (text for text in _faults(family, spec, protocols) if text.startswith(fault))
             yield next(own, f"{fault}correct the path, or put the file there")
 
 
 def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) -> list[str]:
-    """What a plug-in finds wrong while a file of it is missing; where that stops it, what it found before."""
+    """What a plugin finds wrong while a file of it is missing; where that stops it, what it found before."""
     found = []
     with suppress(Exception):
         for finding in registry.diagnose(family, spec, offline=True, protocols=protocols):
@@ -48,40 +48,43 @@ def _faults(family: str, spec: Mapping[str, Any], protocols: Collection[str]) ->
 
 
 def run(params: ParamsFiles = None) -> None:
-    """Check params.yaml: every key, every plug-in and its options, before anything runs."""
+    """Check params.yaml: every key, every plugin and its options, before anything runs."""
     files = params or [PARAMS]
-    checked = check_backends(load(*files), named(files))
-    arms = [f"edct has {len(checked.edct.arms())} arms, {checked.edct.items} items of each data set"]
+    checked = check_plugins(load(*files), named(files))
+    conditions = [f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each data set"]
     if checked.vce:
-        arms.append(f"vce has {len(checked.vce.all_arms())} arms, {checked.vce.images} images of each class")
-    if checked.cvqa:
-        arms.append(
-            f"cvqa has {len(checked.cvqa.all_arms())} arms and {len(checked.cvqa.builds_asked())} sets to build"
+        conditions.append(
+            f"vce has {len(checked.vce.all_conditions())} conditions, {checked.vce.images} images of each class"
         )
-    print(f"{named(files)}: fine; {'; '.join(arms)}")
+    if checked.cvqa:
+        conditions.append(
+            f"cvqa has {len(checked.cvqa.all_conditions())} conditions and "
+            f"{len(checked.cvqa.builds_asked())} sets to build"
+        )
+    print(f"{named(files)}: fine; {'; '.join(conditions)}")
 
 
 def check_params(content: Any, where: str = "params.yaml") -> Params:
-    """Check parameters that are in memory, their plug-ins and prompt folder included.
+    """Check parameters that are in memory, their plugins and prompt folder included.
 
     Raises:
         ParamsError: one line that names the key, the fault and what is allowed.
     """
-    return check_backends(parse(content, where), where)
+    return check_plugins(parse(content, where), where)
 
 
-def check_backends(params: Params, where: str) -> Params:
-    """Check what the classes of the parameters cannot: plug-ins, their options and files, the prompt folder."""
+def check_plugins(params: Params, where: str) -> Params:
+    """Check what the classes of the parameters cannot: plugins, their options and files, the prompt folder."""
     protocols = {use.place: use.protocols for use in used(params)}
     for study, families in FAMILIES_OF.items():
         for section, family in families.items():
             for name, spec in getattr(getattr(params, study), section, {}).items():
                 place = f"{study}.{section}.{name}"
-                _check_backend(family, spec.plugin(), f"{where}: {place}", protocols.get(place, ()))
+                _check_plugin(family, spec.plugin_options(), f"{where}: {place}", protocols.get(place, ()))
     if params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     for file in _files_of_people(params):
-        if not file.endswith("/") and not Path(file).is_file():  # of folders, plug-ins speak themselves
+        if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves
             raise ParamsError(f"{where}: cvqa: the file {file} is missing; correct the path, or leave it empty")
     return params
 
@@ -103,7 +106,7 @@ def _check_prompts(folder: str, place: str) -> None:
         raise ParamsError(f"{place}: {error}; leave it empty for the package's prompts") from None
 
 
-def _check_backend(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
+def _check_plugin(family: str, spec: dict[str, Any], place: str, protocols: Sequence[str]) -> None:
     registry.check(family, spec, place)
     for fault in missing_files(family, spec, protocols):
         raise ParamsError(f"{place}: {fault}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cfeval.audit.causes import Change, changed_code, parameters, shown
-from cfeval.audit.changes import Arm, Cell, Item, Row, changed_arms, changed_rows, tables_of
+from cfeval.audit.changes import Cell, Condition, Item, Row, changed_conditions, changed_rows, tables_of
 from cfeval.audit.making import CODE, Made, made
 from cfeval.audit.outcomes import KINDS
 from cfeval.audit.revisions import NotAtHandError, Side, project
@@ -23,7 +23,7 @@ _BEYOND = {True: "  beyond both intervals", False: "  within an interval", None:
 
 @dataclass(frozen=True)
 class OfStudy:
-    """What differs in one study: what files were made from, rows of tables, arms with their items.
+    """What differs in one study: what files were made from, rows of tables, conditions with their items.
 
     `notes`: what could not be compared, and what to do about it.
     """
@@ -31,7 +31,7 @@ class OfStudy:
     made: tuple[Made, ...]
     code: tuple[str, ...]
     rows: tuple[Row, ...]
-    arms: tuple[Arm, ...]
+    conditions: tuple[Condition, ...]
     notes: tuple[str, ...]
 
 
@@ -46,14 +46,14 @@ class Difference:
     notes: tuple[str, ...] = ()
 
 
-def difference(before: Side, after: Side, studies: Sequence[str], arms: Sequence[str], items: int) -> Difference:
+def difference(before: Side, after: Side, studies: Sequence[str], conditions: Sequence[str], items: int) -> Difference:
     """What differs, and why.
 
     Args:
         before, after: the sides.
         studies: which studies to look at; what neither side has is left out.
-        arms: patterns; rows and arms count only if each pattern is the name of one of their parts.
-        items: how many flipped items to show of each arm.
+        conditions: patterns; rows and conditions count only if each pattern is the name of one of their parts.
+        items: how many flipped items to show of each condition.
 
     Raises:
         InputError: a side has no results of these studies, or their content is not at hand.
@@ -65,7 +65,7 @@ def difference(before: Side, after: Side, studies: Sequence[str], arms: Sequence
                 "the tables"
             )
     there = [study for study in studies if any(_there(side, study) for side in (before, after))]
-    found = {study: _of_study(before, after, study, _wanted(arms), items) for study in there}
+    found = {study: _of_study(before, after, study, _wanted(conditions), items) for study in there}
     notes: list[str] = []
     changed = tuple(parameters(before, after, notes.append))
     return Difference(before.name, after.name, changed, found, tuple(notes))
@@ -84,26 +84,26 @@ def _scores(side: Side, study: str) -> bool:
     return side.at(f"{study}/scores") in side.folders(side.at(study))
 
 
-def _wanted(arms: Sequence[str]) -> Callable[[Names], bool]:
-    return lambda names: all(any(fnmatchcase(name, pattern) for name in names) for pattern in arms)
+def _wanted(conditions: Sequence[str]) -> Callable[[Names], bool]:
+    return lambda names: all(any(fnmatchcase(name, pattern) for name in names) for pattern in conditions)
 
 
 def _of_study(before: Side, after: Side, study: str, wanted: Callable[[Names], bool], items: int) -> OfStudy:
     rows = tuple(row for row in changed_rows(before, after, study) if wanted(row.names))
     notes: list[str] = []
     causes = tuple(made(before, after, study, notes.append))
-    arms: tuple[Arm, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     try:
         _ensure_scores(before, after, study)
-        arms = tuple(changed_arms(before, after, study, wanted, items))
+        conditions = tuple(changed_conditions(before, after, study, wanted, items))
     except NotAtHandError as error:
         notes.append(str(error))
     coded = any(why.startswith(CODE) for stage in causes for why in stage.why)
-    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, arms, tuple(notes))
+    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, conditions, tuple(notes))
 
 
 def _ensure_scores(before: Side, after: Side, study: str) -> None:
-    """A side whose tables are in git and whose scores were never brought here has not lost its arms."""
+    """A side whose tables are in git and whose scores were never brought here has not lost its conditions."""
     there = [_scores(side, study) for side in (before, after)]
     for side, found in zip((before, after), there, strict=True):
         if any(there) and not found and _tables(side, study):
@@ -123,7 +123,9 @@ def lines(of: Difference) -> Iterator[str]:
         yield from _section(f"{study}: changed code", list(found.code))
         yield from _section(f"{study}: tables", [line for row in found.rows for line in _row(row)])
         yield from _section(f"{study}: not compared", list(found.notes))
-        yield from _section(f"{study}: items", [line for arm in found.arms for line in _arm(arm)])
+        yield from _section(
+            f"{study}: items", [line for condition in found.conditions for line in _condition(condition)]
+        )
     if not of.parameters and not of.notes and not any(any(vars(found).values()) for found in of.studies.values()):
         yield "nothing differs"
 
@@ -156,18 +158,20 @@ def _signed(number: float) -> str:
     return f"{number:+g}".replace("-", "−")
 
 
-def _arm(arm: Arm) -> Iterator[str]:
-    if arm.what != "changed":
-        yield f"{'/'.join(arm.names)}: {arm.what}"
+def _condition(condition: Condition) -> Iterator[str]:
+    if condition.what != "changed":
+        yield f"{'/'.join(condition.names)}: {condition.what}"
         return
-    beside = "".join(f", {number} {what}" for number, what in ((arm.new, "new"), (arm.gone, "gone")) if number)
-    yield f"{'/'.join(arm.names)}: {arm.flipped} of {arm.both} flipped{beside}"
-    for metric, became in arm.became.items():
+    beside = "".join(
+        f", {number} {what}" for number, what in ((condition.new, "new"), (condition.gone, "gone")) if number
+    )
+    yield f"{'/'.join(condition.names)}: {condition.flipped} of {condition.both} flipped{beside}"
+    for metric, became in condition.became.items():
         yield f"  {metric}: {', '.join(f'{change}: {number}' for change, number in became.items())}"
-    for item in arm.items:
+    for item in condition.items:
         yield from (f"  {line}" for line in _item(item))
-    if arm.flipped > len(arm.items) > 0:
-        yield f"  … {arm.flipped - len(arm.items)} more; --items shows them"
+    if condition.flipped > len(condition.items) > 0:
+        yield f"  … {condition.flipped - len(condition.items)} more; --items shows them"
 
 
 def _item(item: Item) -> Iterator[str]:
@@ -188,11 +192,11 @@ def run(
     study: Annotated[
         list[str] | None, typer.Option(help="Only this study: edct, vce or cvqa; may be repeated.")
     ] = None,
-    arm: Annotated[
+    condition: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows and arms that have this name (or fit this pattern); may be repeated."),
+        typer.Option(help="Only rows and conditions that have this name (or fit this pattern); may be repeated."),
     ] = None,
-    items: Annotated[int, typer.Option(min=0, help="How many flipped items to show of each arm.")] = 3,
+    items: Annotated[int, typer.Option(min=0, help="How many flipped items to show of each condition.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:
     """What changed between two revisions or studies, and why: parameters, what files were made from, tables, items.
@@ -208,7 +212,7 @@ def run(
         if name not in KINDS:
             raise InputError(f"--study: unknown study '{name}'; {nearest(name, KINDS)}")
     root = project()
-    found = difference(open_side(root, before), open_side(root, after), studies, arm or [], items)
+    found = difference(open_side(root, before), open_side(root, after), studies, condition or [], items)
     if as_json:
         print(json.dumps(asdict(found), ensure_ascii=False, indent=2))
     else:

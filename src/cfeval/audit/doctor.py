@@ -69,8 +69,8 @@ def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Di
         yield looking.check.name, found or [Diagnostic(True, "ready")]
 
 
-def of_backend(use: Used, offline: bool) -> Check:
-    """What can be said about a backend: its files, and what it and its parts say themselves."""
+def of_plugin(use: Used, offline: bool) -> Check:
+    """What can be said about a plugin: its files, and what it and its parts say themselves."""
 
     def about() -> Iterator[Diagnostic]:
         registry.check(use.family, use.spec, use.place)
@@ -96,7 +96,7 @@ def run(
     """Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent.
 
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
-    Every backend that the tables use is examined: nothing is paid for, no weights are read. Ends with status 2 where
+    Every plugin that the tables use is examined: nothing is paid for, no weights are read. Ends with status 2 where
     something will not work. Without a parameter file in the folder it only mends.
     """
     _mend(folder, dry_run)
@@ -141,15 +141,15 @@ def _examine(params: Params, seconds: float) -> None:
 def _checks(params: Params) -> Iterator[Check]:
     uses = used(params)
     for one in uses:
-        yield of_backend(one, params.calls.offline)
+        yield of_plugin(one, params.calls.offline)
     if params.edct.prompts:
         yield Check("edct.prompts", lambda: _prompts(params.edct.prompts or ""))
     sound = [one for one in uses if one.sound]
     remote = [one for one in sound if one.needs.api]
-    yield Check(f"store {params.calls.store}", lambda: machine.store(params.calls, bool(remote)))
+    yield Check(f"cache {params.calls.cache}", lambda: machine.cache(params.calls, bool(remote)))
     if remote and not params.calls.offline:
         yield Check("prices", lambda: machine.prices(params.calls, remote))
-    for folder in {machine.RESULTS: None, Path(params.calls.store).parent: None}:
+    for folder in {machine.RESULTS: None, Path(params.calls.cache).parent: None}:
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
     if local := [one.place for one in sound if one.needs.gpu]:
         yield Check("gpu", lambda: machine.gpu(local))

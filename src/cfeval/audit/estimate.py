@@ -69,7 +69,7 @@ def _estimate(params: Params, where: str) -> Estimate:
     notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
     more, said = _cvqa(params)
     found, notes = found + more, notes + said
-    prices, held = load_prices(params.calls.prices), _held(Path(params.calls.store))
+    prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
     models = by_model(found, prices, held)
     return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
 
@@ -80,10 +80,10 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     if study is None or not any(use.needs.api for use in used_by_cvqa(study)):
         return [], []
     counts = {name: Pairs(build.items) for name, build in study.builds_asked().items()}
-    for name in dict.fromkeys(arm.set for arm in study.all_arms() if arm.set in study.sets):
+    for name in dict.fromkeys(condition.set for condition in study.all_conditions() if condition.set in study.sets):
         spec = study.sets[name]
         try:
-            found = registry.build("question_sets", spec.plugin())
+            found = registry.build("question_sets", spec.plugin_options())
             counts[name] = Pairs(found.count(spec.items), found.with_options(spec.items))
         except CfevalError as error:
             taken = spec.items or 0
@@ -114,14 +114,14 @@ def _items(params: Params) -> tuple[dict[str, int], list[str]]:
 
 
 def _held(path: Path) -> dict[str, Held]:
-    """What the store knows, by model; nothing where there is none."""
+    """What the cache knows, by model; nothing where there is none."""
     if not path.is_file():
         return {}
-    store = ResponseCache(path)
+    cache = ResponseCache(path)
     try:
-        counts, ledger = store.counts(), {str(row["model"]): row for row in store.ledger()}
+        counts, ledger = cache.counts(), {str(row["model"]): row for row in cache.ledger()}
     finally:
-        store.close()
+        cache.close()
     found = {}
     for model in {*counts, *ledger}:
         row: Any = ledger.get(model, {"sent": 0, "spent_usd": 0.0})
@@ -136,22 +136,22 @@ def _show(estimate: Estimate) -> None:
         for line in [*_shared(estimate), *_assumptions(estimate)]:
             print(line)
     elif not estimate.notes:
-        print("no backend of the tables calls a provider: nothing is paid for")
+        print("no plugin of the tables calls a provider: nothing is paid for")
     for note in [*estimate.notes, *_unpriced(estimate), *(text for _, text in estimate.budget)]:
         print(note)
 
 
 def _stages(estimate: Estimate) -> Table:
-    table = _table("stage", "protocol", "backend", "model", "calls", "tokens read", "tokens written", "images", "USD")
+    table = _table("stage", "protocol", "plugin", "model", "calls", "tokens read", "tokens written", "images", "USD")
     for line in estimate.lines:
         price = estimate.prices.of(line.model)
-        names = line.stage, line.protocol, line.backend, line.model
+        names = line.stage, line.protocol, line.plugin, line.model
         table.add_row(*names, *_cells(line.typical, line.most), _usd(line, price))
     return table
 
 
 def _models(estimate: Estimate) -> Table:
-    table = _table("model", "calls", "tokens read", "tokens written", "images", "USD", "in the store", "USD spent")
+    table = _table("model", "calls", "tokens read", "tokens written", "images", "USD", "in the cache", "USD spent")
     for one in estimate.models:
         held = f"{one.held.stored:,}", f"{one.held.spent_usd:.4f}"
         table.add_row(one.model, *_cells(one.typical, one.most), _usd(one, one.price), *held)
@@ -166,7 +166,7 @@ def _models(estimate: Estimate) -> Table:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in columns:
-        words = column in ("stage", "protocol", "backend", "model")
+        words = column in ("stage", "protocol", "plugin", "model")
         table.add_column(column, justify="left" if words else "right", overflow="fold")
     return table
 
@@ -225,7 +225,7 @@ def _assumptions(estimate: Estimate) -> list[str]:
         f"items: {items}; typical lengths in tokens: {texts}; prompts: 4 characters a token (at most: 3)",
         f"at most: every reply has max_tokens ({UNKNOWN_LIMIT} for local models), every reply that can be is repaired; "
         "attempts after a failure come on top, and thinking that is billed counts only in the higher figure",
-        f"USD by the price list of {estimate.prices.date}; answers in the store are not paid for again, but may be of "
+        f"USD by the price list of {estimate.prices.date}; answers in the cache are not paid for again, but may be of "
         "another study",
     ]
 

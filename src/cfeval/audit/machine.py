@@ -1,4 +1,4 @@
-"""This machine: disk, response store and budget, GPU."""
+"""This machine: disk, response cache and budget, GPU."""
 
 import shutil
 import tempfile
@@ -38,20 +38,20 @@ def disk(folder: Path) -> Iterator[Diagnostic]:
         yield Diagnostic(True, f"can be written, {text}")
 
 
-def store(calls: Calls, provided: bool) -> Iterator[Diagnostic]:
-    """Whether the response store is whole, what it holds, and what the budget allows; `provided`: it will be used."""
-    path = Path(calls.store)
+def cache(calls: Calls, provided: bool) -> Iterator[Diagnostic]:
+    """Whether the response cache is whole, what it holds, and what the budget allows; `provided`: it will be used."""
+    path = Path(calls.cache)
     if not path.exists():
         ensure_writable(path)
         if calls.offline and provided:
-            yield Diagnostic(False, "offline is set, and there is no store; bring one with `cfeval store import`")
+            yield Diagnostic(False, "offline is set, and there is no cache; bring one with `cfeval cache import`")
         else:
             yield Diagnostic(True, "not there yet; the first call makes it")
         return
     held = ResponseCache(path)
     try:
-        if damage := held.damage():
-            yield Diagnostic(False, f"damaged ({damage}); restore it from an export with `cfeval store import`")
+        if damage := held.integrity_error():
+            yield Diagnostic(False, f"damaged ({damage}); restore it from an export with `cfeval cache import`")
             return
         stored = sum(final for final, _ in held.counts().values())
         ledger = held.ledger()
@@ -79,7 +79,7 @@ def prices(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
 
 
 def gpu(wanted: Sequence[str]) -> Iterator[Diagnostic]:
-    """Which GPUs torch finds, for the backends of these names."""
+    """Which GPUs torch finds, for the plugins of these names."""
     import torch
 
     names = ", ".join(wanted)

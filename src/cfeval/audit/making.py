@@ -74,7 +74,7 @@ def pairs(before: Side, after: Side, place: str) -> Iterator[Pair]:
     for (_, name), found in groupby(marked, key=lambda one: one[:2]):
         there = {number for *_, number in found}
         new = read(after, name) if 1 in there else None
-        if len(there) == 2 and before.mark(before.at(name)) == after.mark(after.at(name)):
+        if len(there) == 2 and before.content_hash(before.at(name)) == after.content_hash(after.at(name)):
             yield new, new
         else:
             yield read(before, name) if 0 in there else None, new
@@ -199,7 +199,7 @@ def _are_objects(value: Any) -> bool:
 
 
 def _counted(old: Sequence[Any], new: Sequence[Any]) -> str:
-    """What became of a list of objects, such as the arms of a table: one more in the middle is no change of all."""
+    """What became of a list of objects, such as conditions: one more in the middle is no change of all."""
     was, now = (Counter(json.dumps(one, sort_keys=True) for one in of) for of in (old, new))
     come, gone = (now - was).total(), (was - now).total()
     told = ", ".join(f"{number} {what}" for number, what in ((come, "new"), (gone, "gone")) if number)

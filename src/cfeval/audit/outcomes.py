@@ -22,8 +22,8 @@ _SAID = {"1": "correct", "0": "wrong"}
 class Kind:
     """The score files of a study.
 
-    `key`: what names an item within an arm's files. `outcomes`: what came of it. `story`: for some keys of an arm, what
-    a side's other files tell.
+    `key`: what names an item within a condition's files. `outcomes`: what came of it. `transcript`: for some keys of a
+    condition, what a side's other files tell.
     """
 
     ending: str
@@ -31,7 +31,7 @@ class Kind:
     rows: Parse
     key: Callable[[Row], str]
     outcomes: Callable[[Row], Outcomes]
-    story: Callable[[Side, tuple[str, ...], Collection[str]], dict[str, Story]]
+    transcript: Callable[[Side, tuple[str, ...], Collection[str]], dict[str, Story]]
 
 
 def json_rows(lines: Iterator[str]) -> Iterator[Row]:
@@ -44,7 +44,7 @@ def csv_rows(lines: Iterator[str]) -> Iterator[Row]:
     return ({name: value for name, value in row.items() if value} for row in csv.DictReader(lines))
 
 
-def arm_files(files: Collection[str], folder: str, names: Collection[str], ending: str) -> list[str]:
+def condition_files(files: Collection[str], folder: str, names: Collection[str], ending: str) -> list[str]:
     """The files of FOLDER/NAME/…/NAME.ending, or of such a folder of shards."""
     place = "/".join((folder, *names))
     whole = f"{place}.{ending}"
@@ -54,7 +54,7 @@ def arm_files(files: Collection[str], folder: str, names: Collection[str], endin
 def _found(side: Side, stage: str, names: tuple[str, ...], keys: Collection[str], key: Callable[[Row], str]) -> Any:
     """The records of these keys in the files of a stage; reads no further than it must."""
     wanted, stage = set(keys), side.at(stage)
-    for path in arm_files(side.files(stage), stage, names, "jsonl"):
+    for path in condition_files(side.files(stage), stage, names, "jsonl"):
         for row in json_rows(side.lines(path)):
             if (named := key(row)) in wanted:
                 wanted.discard(named)
@@ -72,10 +72,10 @@ def _edct_outcomes(row: Row) -> Outcomes:
     return {"": ended} if ended != "ok" else {name: row[name] for name in _EDCT if name in row}
 
 
-def _edct_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
+def _edct_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
     ids = {key.rpartition(" edit ")[0] for key in keys}
-    first = dict(_found(side, "edct/baseline", arm[:2], ids, lambda row: str(row["id"])))
-    after = dict(_found(side, "edct/requery", arm[:5], keys, _edct_key))
+    first = dict(_found(side, "edct/baselines", condition[:2], ids, lambda row: str(row["id"])))
+    after = dict(_found(side, "edct/requeries", condition[:5], keys, _edct_key))
     told: dict[str, Story] = {}
     for key in keys:
         base, new = first.get(key.rpartition(" edit ")[0], {}), after.get(key, {})
@@ -93,8 +93,8 @@ def _cvqa_outcomes(row: Row) -> Outcomes:
     return {"": ended} if ended != "ok" else {reader: _SAID[str(of)] for reader, of in row["correct"].items()}
 
 
-def _cvqa_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
-    said = _found(side, "cvqa/answers", arm, keys, _cvqa_key)
+def _cvqa_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
+    said = _found(side, "cvqa/answers", condition, keys, _cvqa_key)
     return {key: {"question": row["asked"], "answer": row.get("text", "") or row["status"]} for key, row in said}
 
 
@@ -108,8 +108,8 @@ def _vce_outcomes(row: Row) -> Outcomes:
     return {name: "yes" if right else "no" for name, right in named.items()}
 
 
-def _vce_story(side: Side, arm: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
-    scores = _found(side, "vce/scores", arm, keys, lambda row: str(row["id"]))
+def _vce_story(side: Side, condition: tuple[str, ...], keys: Collection[str]) -> dict[str, Story]:
+    scores = _found(side, "vce/scores", condition, keys, lambda row: str(row["id"]))
     return {key: {"target": row["target"], "seen": row.get("predicted") or row["status"]} for key, row in scores}
 
 

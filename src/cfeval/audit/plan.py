@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cfeval.audit.components import check_backends
+from cfeval.audit.components import check_plugins
 from cfeval.config import Params, merged, named, parse, read
 from cfeval.core.cli_options import PARAMS
 from cfeval.core.errors import InputError, nearest
@@ -62,7 +62,7 @@ def whole(overlays: Sequence[Path] | None = None, name: str = "") -> Whole:
     if name:
         content = merged(content, {"name": name})
     where = named([PARAMS, *(overlays or ())])
-    return Whole(check_backends(parse(content, where), where), root_of(base, content, overlays or ()))
+    return Whole(check_plugins(parse(content, where), where), root_of(base, content, overlays or ()))
 
 
 def run(

@@ -50,7 +50,7 @@ class Side(Protocol):
     def lines(self, path: str) -> Iterator[str]:
         """The lines of a text file; none where there is no such file. NotAtHandError where its content is not here."""
 
-    def mark(self, path: str) -> str:
+    def content_hash(self, path: str) -> str:
         """A hash of a file: files with equal marks need not be read."""
 
     def seal(self, folder: str) -> str:
@@ -103,7 +103,7 @@ class WorkingFolder(Side):
             with file.open(encoding="utf-8", newline="\n") as stream:
                 yield from stream
 
-    def mark(self, path: str) -> str:
+    def content_hash(self, path: str) -> str:
         """See `Side`."""
         with (self._root / path).open("rb") as stream:
             return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
@@ -148,7 +148,7 @@ class Revision(Side):
         ):
             yield from text
 
-    def mark(self, path: str) -> str:
+    def content_hash(self, path: str) -> str:
         """See `Side`."""
         return self.seal(path) or _digest(self.lines(path))
 

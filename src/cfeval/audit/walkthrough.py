@@ -29,10 +29,10 @@ from cfeval.edct.metrics import ccs
 from cfeval.edct.plugins.editors.gated import Gated
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
 from cfeval.edct.records import Verdict
-from cfeval.edct.stages.baseline import Prompts, baseline
+from cfeval.edct.stages.baselines import Prompts, baselines
 from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.edct.stages.instructions import instructions
-from cfeval.edct.stages.requery import requery
+from cfeval.edct.stages.requeries import requeries
 from cfeval.edct.stages.verdicts import verdicts
 from cfeval.edct.verification.calls import calls_of
 from cfeval.inference.remote.cache import ResponseCache
@@ -44,8 +44,8 @@ PROTOCOL = EDCT_2025
 
 
 @dataclass(frozen=True)
-class Backends:
-    """The backends one item meets."""
+class Plugins:
+    """The plugins one item meets."""
 
     vlm: Any
     writer: Any
@@ -57,7 +57,7 @@ def run(
     image: Annotated[Path, typer.Argument(help="An image file.")],
     question: Annotated[str, typer.Argument(help="The question about it.")],
     vlm: Annotated[str, typer.Option(help="The target model: a name from edct.vlms.")],
-    writer: Annotated[str, typer.Option(help="A name from edct.writers; empty: the first.")] = "",
+    writer: Annotated[str, typer.Option(help="A name from edct.instruction_writers; empty: the first.")] = "",
     editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: one that works on pixels.")] = "",
     judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
     params: ParamsFiles = None,
@@ -75,13 +75,13 @@ def run(
     study = loaded.edct
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
-    backends = Backends(
+    plugins = Plugins(
         vlm=registry.build("chat", _named(study, "vlms", vlm, where)),
-        writer=registry.build("writers", _named(study, "writers", writer, where)),
+        writer=registry.build("instruction_writers", _named(study, "instruction_writers", writer, where)),
         editor=_editor(study, vlm, editor, where),
         judge=registry.build("judges", _named(study, "judges", judge, where)),
     )
-    steps, edited, keys = _go_through(sample, picture, backends, prompts, study.seed)
+    steps, edited, keys = _go_through(sample, picture, plugins, prompts, study.seed)
     write_bytes(out / "original.png", picture.png)
     if edited:
         write_bytes(out / "counterfactual.png", edited.png)
@@ -91,19 +91,19 @@ def run(
 
 
 def _go_through(
-    sample: Sample, picture: Picture, backends: Backends, prompts: Prompts, seed: int
+    sample: Sample, picture: Picture, plugins: Plugins, prompts: Prompts, seed: int
 ) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
     """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
-    before = _first("baseline", baseline([sample], lambda _: picture, backends.vlm, prompts, seed))
+    before = _first("baselines", baselines([sample], lambda _: picture, plugins.vlm, prompts, seed))
     samples = {ITEM: sample}
-    written = instructions([before], samples, lambda _: picture, backends.writer, PROTOCOL, seed)
+    written = instructions([before], samples, lambda _: picture, plugins.writer, PROTOCOL, seed)
     wanted = _first("instruction", written)
-    drawn = counterfactuals([wanted], samples, lambda _: picture, backends.editor, PROTOCOL, seed)
+    drawn = counterfactuals([wanted], samples, lambda _: picture, plugins.editor, PROTOCOL, seed)
     made, pictures = _first("counterfactual", drawn)
     edited = pictures[made.image.path] if made.image else None
-    after = _first("requery", requery([made], samples, lambda _: edited or picture, backends.vlm, prompts, seed))
+    after = _first("requeries", requeries([made], samples, lambda _: edited or picture, plugins.vlm, prompts, seed))
     by_edit = {(ITEM, 1): wanted}
-    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or picture, backends.judge, PROTOCOL, seed)
+    judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or picture, plugins.judge, PROTOCOL, seed)
     verdict = _first("verdict", judged)
     steps = [
         ("question", sample.question),
@@ -129,11 +129,11 @@ def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
     """What was paid for the calls, now or when they were first sent; nothing where there was none."""
     if not keys:
         return []
-    store = ResponseCache(Path(calls.store))
+    cache = ResponseCache(Path(calls.cache))
     try:
-        sent, usd = store.paid(keys)
+        sent, usd = cache.paid(keys)
     finally:
-        store.close()
+        cache.close()
     return [("calls", f"{len(keys)}, sent {sent} times, {usd:.4f} USD; stored")]
 
 
@@ -149,19 +149,19 @@ def _why(outcome: StageResult) -> str:
 
 
 def _named(study: Edct, section: str, name: str, where: str) -> dict[str, Any]:
-    """The backend of a name, its options checked; the first one where no name is given."""
+    """The plugin of a name, its options checked; the first one where no name is given."""
     specs: dict[str, Spec] = getattr(study, section)
     chosen = name or next(iter(specs))
     if chosen not in specs:
         raise InputError(f"edct.{section} has no '{chosen}'; {nearest(chosen, specs)}")
-    spec = specs[chosen].plugin()
+    spec = specs[chosen].plugin_options()
     registry.check(FAMILIES[section], spec, f"{where}: edct.{section}.{chosen}")
     return spec
 
 
 def _editor(study: Edct, vlm: str, name: str, where: str) -> Editor:
-    """The named editor, or the first of the target's arms, then of all, that needs no scene record."""
-    used = [arm.editor for arm in study.arms() if arm.vlm == vlm]
+    """The named editor, or the first of the target's conditions, then of all, that needs no scene record."""
+    used = [condition.editor for condition in study.conditions() if condition.vlm == vlm]
     candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
     for candidate in candidates:
         editor: Editor = registry.build("editors", _named(study, "editors", candidate, where))

@@ -1,1 +1,1 @@
-"""What every study rests on: files, images and records, plug-ins, and what results are made from."""
+"""What every study rests on: files, images and records, plugins, and what results are made from."""

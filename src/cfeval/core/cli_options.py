@@ -60,17 +60,17 @@ FigureOut = Annotated[
 
 
 def build(family: str, text: str, option: str) -> Any:
-    """Build the backend that the command line describes as JSON: the key `backend` and the plug-in's options.
+    """Build the plugin that the command line describes as JSON: the key `plugin` and the plugin's options.
 
     Raises:
-        InputError: not such JSON, or no such plug-in or option.
+        InputError: not such JSON, or no such plugin or option.
     """
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{option}: not JSON ({error.msg} at character {error.pos})") from None
-    if not isinstance(content, dict) or not isinstance(content.get("backend"), str):
-        raise InputError(f"""{option}: a backend is JSON such as '{{"backend": "world", "persona": "grounded"}}'""")
+    if not isinstance(content, dict) or not isinstance(content.get("plugin"), str):
+        raise InputError(f"""{option}: a plugin is JSON such as '{{"plugin": "world", "persona": "grounded"}}'""")
     return registry.build(family, content)
 
 

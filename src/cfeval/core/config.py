@@ -1,4 +1,4 @@
-"""What the sections of every study share: names, plug-ins with their options, limits, calls."""
+"""What the sections of every study share: names, plugins with their options, limits, calls."""
 
 from typing import Annotated, Any, Literal
 
@@ -15,11 +15,11 @@ class Section(BaseModel):
 
 
 class Spec(BaseModel):
-    """A plug-in's name and its options, which the plug-in itself checks."""
+    """A plugin's name and its options, which the plugin itself checks."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    backend: Name = Field(description="Name of the plug-in: its file name without .py.")
+    plugin: Name = Field(description="Name of the plugin: its file name without .py.")
     repeat: int = Field(1, ge=1, description="Which of several repetitions it is; each draws its own randomness.")
 
     gpu_model: str = Field(
@@ -28,9 +28,9 @@ class Spec(BaseModel):
         description="Which GPU its jobs ask a cluster for, where they need one; nothing that is made depends on it.",
     )
 
-    def plugin(self) -> dict[str, Any]:
-        """What the plug-in is built from: its name and its options, without the keys that are the study's own."""
-        return self.model_dump(exclude=set(type(self).model_fields) - {"backend"})
+    def plugin_options(self) -> dict[str, Any]:
+        """What the plugin is built from: its name and its options, without the keys that are the study's own."""
+        return self.model_dump(exclude=set(type(self).model_fields) - {"plugin"})
 
 
 class Limits(Section):
@@ -45,12 +45,12 @@ class Limits(Section):
 class Calls(Section):
     """How calls to models outside travel; nothing that is made depends on it."""
 
-    store: str = Field(".cfeval/calls.sqlite", min_length=1, description="File of the response store.")
-    offline: bool = Field(False, description="Answer from the store alone; a call that it does not hold ends the run.")
-    at_once: int = Field(16, ge=1, le=512, description="Calls of a job at once, at most; fewer when throttled.")
+    cache: str = Field(".cfeval/calls.sqlite", min_length=1, description="File of the response cache.")
+    offline: bool = Field(False, description="Answer from the cache alone; a call that it does not hold ends the run.")
+    max_connections: int = Field(16, ge=1, le=512, description="Calls of a job at once, at most; fewer when throttled.")
     attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
     timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
     deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
-    max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the store's life.")
-    max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the store's life.")
+    max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the cache's life.")
+    max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the cache's life.")
     prices: str = Field("", description="Price list (YAML); empty: the package's.")

@@ -2,8 +2,8 @@
 
     CfevalError
     ├── InputError      a file or argument of the user's cannot be used
-    │   └── ParamsError     params.yaml holds an unknown key, a wrong type or an unknown plug-in
-    ├── BackendError    a model, editor or judge cannot be built or used at all (one failed item is a status instead)
+    │   └── ParamsError     params.yaml holds an unknown key, a wrong type or an unknown plugin
+    ├── PluginError    a model, editor or judge cannot be built or used at all (one failed item is a status instead)
     └── OutputError     a result cannot be written: full disk, read-only folder, no permission
 
 Anything else is a defect of cfeval and keeps its traceback.
@@ -42,8 +42,8 @@ class ParamsError(InputError):
     """The parameters cannot be used."""
 
 
-class BackendError(CfevalError):
-    """A backend cannot be built or used at all."""
+class PluginError(CfevalError):
+    """A plugin cannot be built or used at all."""
 
 
 class OutputError(CfevalError):

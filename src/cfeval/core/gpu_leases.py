@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _DRIVER = Path("/dev")
@@ -47,10 +47,10 @@ def take(count: int, numbered: Sequence[int] = ()) -> None:
             use, and what CUDA sees stays as it is, because their numbers would change with it.
 
     Raises:
-        BackendError: a number is named after devices were leased, or the folder of the locks is another user's.
+        PluginError: a number is named after devices were leased, or the folder of the locks is another user's.
     """
     if numbered and _given:
-        raise BackendError(
+        raise PluginError(
             f"device 'cuda:{numbered[0]}': another model of the same job, whose device is auto, was given a GPU "
             "already; number the devices of all models of a job, or of none"
         )
@@ -107,7 +107,5 @@ def _folder() -> Path:
         with suppress(FileExistsError):
             path.mkdir(mode=0o700)
         if path.stat().st_uid != user or path.is_symlink():
-            raise BackendError(
-                f"{path}: not this user's folder, so no GPU can be leased there; remove it or set TMPDIR"
-            )
+            raise PluginError(f"{path}: not this user's folder, so no GPU can be leased there; remove it or set TMPDIR")
     return folder

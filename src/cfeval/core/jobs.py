@@ -1,4 +1,4 @@
-"""What the lists of jobs share: names of files, and what a job takes from the plug-ins that it runs."""
+"""What the lists of jobs share: names of files, and what a job takes from the plugins that it runs."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.provenance.sources import PACKAGE, ROOT
 
-Arm = dict[str, str]
+Condition = dict[str, str]
 
 
 class Filing(NamedTuple):
@@ -24,8 +24,8 @@ class Filing(NamedTuple):
     archived: bool
 
 
-class Backend(NamedTuple):
-    """A plug-in that a job runs: its family, what params.yaml says of it, the protocols under which it is asked."""
+class PluginUse(NamedTuple):
+    """A plugin that a job runs: its family, what params.yaml says of it, the protocols under which it is asked."""
 
     family: str
     spec: Spec
@@ -43,9 +43,9 @@ def shard_names(shards: int) -> list[str]:
     return [""] if shards == 1 else [f"/{number:03d}" for number in range(shards)]
 
 
-def made(pattern: str, arms: Iterable[Arm], shards: Sequence[str]) -> list[str]:
-    """The files of a pattern for some arms and all shards, each once, in the order of the arms."""
-    return list(dict.fromkeys(pattern.format(shard=shard, **arm) for arm in arms for shard in shards))
+def made(pattern: str, conditions: Iterable[Condition], shards: Sequence[str]) -> list[str]:
+    """The files of a pattern for some conditions and all shards, each once, in the order of the conditions."""
+    return list(dict.fromkeys(pattern.format(shard=shard, **condition) for condition in conditions for shard in shards))
 
 
 def awaited(jobs: Sequence[Job]) -> dict[str, int]:
@@ -89,23 +89,23 @@ def each(option: str, values: Iterable[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
 
 
-def code_of(*backends: Backend) -> dict[str, str]:
-    """Whose code some plug-ins run, their parts included; see `cfeval.core.provenance.jobs.Job.code`."""
-    return {name: root for one in backends for name, root in _facts_of(one).code.items()}
+def code_of(*plugins: PluginUse) -> dict[str, str]:
+    """Whose code some plugins run, their parts included; see `cfeval.core.provenance.jobs.Job.code`."""
+    return {name: root for one in plugins for name, root in _facts_of(one).code.items()}
 
 
-def files_of(*backends: Backend) -> tuple[str, ...]:
-    """The files that the results of some plug-ins depend on."""
-    return tuple(dict.fromkeys(file for one in backends for file in _facts_of(one).files))
+def files_of(*plugins: PluginUse) -> tuple[str, ...]:
+    """The files that the results of some plugins depend on."""
+    return tuple(dict.fromkeys(file for one in plugins for file in _facts_of(one).files))
 
 
-def needs_of(*backends: Backend) -> dict[str, Any]:
-    """What a job holds that runs some plug-ins; they share a GPU. ParamsError where they want different ones."""
-    needs = [_facts_of(one).needs for one in backends]
-    wanted = {one.spec.gpu_model for one, need in zip(backends, needs, strict=True) if need.gpu} - {""}
+def needs_of(*plugins: PluginUse) -> dict[str, Any]:
+    """What a job holds that runs some plugins; they share a GPU. ParamsError where they want different ones."""
+    needs = [_facts_of(one).needs for one in plugins]
+    wanted = {one.spec.gpu_model for one, need in zip(plugins, needs, strict=True) if need.gpu} - {""}
     if len(wanted) > 1:
         raise ParamsError(
-            f"params.yaml: backends of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
+            f"params.yaml: plugins of one job want different GPUs ({', '.join(sorted(wanted))}); set one gpu_model"
         )
     return {
         "gpu": max((need.gpu for need in needs), default=0),
@@ -128,8 +128,8 @@ def relative(file: str) -> str:
     return f"{path.relative_to(Path.cwd())}{slash}" if within else file
 
 
-def _facts_of(backend: Backend) -> _Facts:
-    return _facts(backend.family, as_json(backend.spec.plugin()), backend.protocols)
+def _facts_of(plugin: PluginUse) -> _Facts:
+    return _facts(plugin.family, as_json(plugin.spec.plugin_options()), plugin.protocols)
 
 
 @cache

@@ -1,6 +1,6 @@
-"""A plug-in is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
+"""A plugin is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
 
-Every hook but `build` has a default that follows from the fields, so that a plug-in says only what is special. What is
+Every hook but `build` has a default that follows from the fields, so that a plugin says only what is special. What is
 built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
 """
 
@@ -14,7 +14,7 @@ from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOpti
 
 
 def component(family: str, default: Any = ..., **more: Any) -> Any:
-    """A field that holds specifications of other plug-ins of a family: one, or several in a list or by name."""
+    """A field that holds specifications of other plugins of a family: one, or several in a list or by name."""
     return Field(default, json_schema_extra={"family": family}, **more)
 
 
@@ -29,18 +29,18 @@ def folder(default: Any = ..., **more: Any) -> Any:
 
 
 class Plugin(PluginOptions):
-    """What every plug-in offers."""
+    """What every plugin offers."""
 
     by_protocol: ClassVar[bool] = False
     """Whether what it asks, reads or calls depends on the protocol: then a hook that takes one is asked of each."""
 
     def components(self) -> tuple[Component, ...]:
-        """The plug-ins that it is made of: its fields of `component`."""
+        """The plugins that it is made of: its fields of `component`."""
         found: list[Component] = []
         for family, value in self._marked("family"):
             if value is None:
                 continue
-            one = isinstance(value, dict) and (not value or "backend" in value)
+            one = isinstance(value, dict) and (not value or "plugin" in value)
             specs = [value] if one else value.values() if isinstance(value, dict) else value
             found += [(str(family), spec) for spec in specs]
         return tuple(found)

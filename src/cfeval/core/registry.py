@@ -1,10 +1,10 @@
-"""Finds and builds plug-ins, which packages offer as entry points: one group a family, `cfeval.<family>`.
+"""Finds and builds plugins, which packages offer as entry points: one group a family, `cfeval.<family>`.
 
 An entry names a class of `cfeval.core.plugin`, whose fields are the options in params.yaml. What is built takes
 requests in batches; one that can work on many at once says so by its attribute `map_concurrently`
 (`cfeval.inference.batching`).
 
-A plug-in's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
+A plugin's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cfeval.core.errors import BackendError, ParamsError, nearest
+from cfeval.core.errors import ParamsError, PluginError, nearest
 from cfeval.core.provenance import loading
 
 GROUP = "cfeval."
@@ -25,13 +25,13 @@ GROUP = "cfeval."
 
 
 class PluginOptions(BaseModel):
-    """Options of a plug-in; unknown ones are errors."""
+    """Options of a plugin; unknown ones are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Resources(PluginOptions):
-    """What a job that uses the plug-in holds while it runs."""
+    """What a job that uses the plugin holds while it runs."""
 
     gpu: int = 0
     api: bool = False
@@ -39,7 +39,7 @@ class Resources(PluginOptions):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something `cfeval doctor` found out about a plug-in: `fine` or not, and one line that says what to do if not."""
+    """Something `cfeval doctor` found out about a plugin: `fine` or not, and one line that says what to do if not."""
 
     fine: bool
     text: str
@@ -47,9 +47,9 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class CallEstimate:
-    """A call to a provider that a plug-in makes for one request.
+    """A call to a provider that a plugin makes for one request.
 
-    `model` is its name in the price list. `prompt` is the number of characters that the plug-in's own template adds to
+    `model` is its name in the price list. `prompt` is the number of characters that the plugin's own template adds to
     what it is given; `pictures` how many pictures a writer or judge shows; `image_tokens` what each picture that is
     shown is taken to cost at most; `max_tokens` the longest reply; `images` how many pictures are made. `repair` says
     that it is made only where a reply cannot be read.
@@ -65,33 +65,33 @@ class CallEstimate:
 
 
 Component = tuple[str, Mapping[str, Any]]
-"""A plug-in that another is made of: its family and specification."""
+"""A plugin that another is made of: its family and specification."""
 
 
 def names(family: str) -> tuple[str, ...]:
-    """The plug-ins of a family that the installed packages offer."""
+    """The plugins of a family that the installed packages offer."""
     return tuple(sorted(_offered().get(family, {})))
 
 
 def resources(family: str, spec: Mapping[str, Any]) -> Resources:
-    """What the plug-in behind a spec holds while it runs."""
+    """What the plugin behind a spec holds while it runs."""
     found: list[Resources] = [_plugin(part, its).resources() for part, its in components(family, spec)]
     return Resources(gpu=max((need.gpu for need in found), default=0), api=any(need.api for need in found))
 
 
 def check(family: str, spec: Mapping[str, Any], where: str) -> None:
-    """Check the names and options of a plug-in and its components without building it.
+    """Check the names and options of a plugin and its components without building it.
 
     Raises:
         ParamsError: one line that names the place, the fault and what is allowed.
-        BackendError: the plug-in cannot be imported.
+        PluginError: the plugin cannot be imported.
     """
     for _ in components(family, spec, where):
         pass
 
 
 def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
-    """The files that the results of a plug-in under these protocols depend on: weights, own samples, prompts."""
+    """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
     said = (
         said for part, its in components(family, spec) for said in _asked(_plugin(part, its), "dependencies", protocols)
     )
@@ -101,20 +101,20 @@ def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str
 def diagnose(
     family: str, spec: Mapping[str, Any], offline: bool = False, protocols: Collection[str] = ()
 ) -> Iterator[Diagnostic]:
-    """What can be said about a plug-in and its components before anything is spent; offline, no provider is asked."""
+    """What can be said about a plugin and its components before anything is spent; offline, no provider is asked."""
     for part, its in components(family, spec):
         plugin = _plugin(part, its)
         if offline and plugin.resources().api:
-            yield Diagnostic(True, "offline: the response store answers, the provider is not asked")
+            yield Diagnostic(True, "offline: the response cache answers, the provider is not asked")
             continue
         for said in _asked(plugin, "diagnose", protocols):
             yield from said
 
 
 def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[CallEstimate, ...]:
-    """The calls to providers that one request to a plug-in makes, as it says itself or else those of its components.
+    """The calls to providers that one request to a plugin makes, as it says itself or else those of its components.
 
-    Of several protocols, one request under each, where the protocol matters to the plug-in.
+    Of several protocols, one request under each, where the protocol matters to the plugin.
     """
     plugin = _plugin(family, spec)
     said = list(_asked(plugin, "estimate_calls", protocols))
@@ -124,35 +124,33 @@ def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[s
 
 
 def components(family: str, spec: Mapping[str, Any], where: str = "") -> Iterator[Component]:
-    """A plug-in and, one after the other, all plug-ins that it is made of; errors like `check`."""
+    """A plugin and, one after the other, all plugins that it is made of; errors like `check`."""
     made_of = _plugin(family, spec, where or family).components()
     yield family, spec
     for part, its in made_of:
-        yield from components(part, its, f"{where or family}: {spec['backend']}")
+        yield from components(part, its, f"{where or family}: {spec['plugin']}")
 
 
 def build(family: str, spec: Mapping[str, Any]) -> Any:
-    """Build the plug-in that `spec` names: its key `backend` is the name, the other keys are its options.
+    """Build the plugin that `spec` names: its key `plugin` is the name, the other keys are its options.
 
     Where it needs GPUs and this machine has several, the process first leases its own.
 
     Raises:
-        ParamsError: unknown plug-in or option.
-        BackendError: the plug-in needs a package that is not installed.
+        ParamsError: unknown plugin or option.
+        PluginError: the plugin needs a package that is not installed.
     """
     plugin = _plugin(family, spec)
     _lease_gpus(family, spec)
     try:
         return plugin.build()
     except ModuleNotFoundError as error:
-        raise BackendError(
-            f"{family} backend '{spec['backend']}' needs the package '{error.name}'; install it"
-        ) from error
+        raise PluginError(f"{family} plugin '{spec['plugin']}' needs the package '{error.name}'; install it") from error
 
 
 def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
-    """Whose code a plug-in and its components are, by a name that stays when files move: `module:class`."""
-    return {f"{part}:{its['backend']}": _entry(part, its, part).value for part, its in components(family, spec)}
+    """Whose code a plugin and its components are, by a name that stays when files move: `module:class`."""
+    return {f"{part}:{its['plugin']}": _entry(part, its, part).value for part, its in components(family, spec)}
 
 
 def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
@@ -164,7 +162,7 @@ def _lease_gpus(family: str, spec: Mapping[str, Any]) -> None:
 
 
 def _asked(plugin: Any, hook: str, protocols: Collection[str]) -> Iterator[Any]:
-    """What a plug-in says by a hook: once, or where that depends on the protocol, of each."""
+    """What a plugin says by a hook: once, or where that depends on the protocol, of each."""
     ask = getattr(plugin, hook)
     if plugin.by_protocol and signature(ask).parameters:
         yield from map(ask, protocols)
@@ -181,7 +179,7 @@ def _shortest(path: str) -> str:
 
 @cache
 def _offered() -> dict[str, dict[str, list[metadata.EntryPoint]]]:
-    """The entry points of the plug-ins by family and name; of a distribution that is found twice, the first counts.
+    """The entry points of the plugins by family and name; of a distribution that is found twice, the first counts.
 
     Only the files of those distributions that have any are parsed, which takes a few milliseconds.
     """
@@ -204,18 +202,18 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
     Raises:
         ParamsError: no package offers it, or several do.
     """
-    name = str(spec.get("backend"))
+    name = str(spec.get("plugin"))
     offers = _offered().get(family, {}).get(name, [])
     if not offers:
         if name.isidentifier() and any(Path(__file__).parents[1].glob(f"*/plugins/{family}/{name}.py")):
             raise ParamsError(
-                f"{where}: the {family} backend '{name}' is there, but cfeval was installed without it; run make "
+                f"{where}: the {family} plugin '{name}' is there, but cfeval was installed without it; run make "
                 f'setup, once [project.entry-points."{GROUP}{family}"] in pyproject.toml names it'
             )
-        raise ParamsError(f"{where}: unknown {family} backend '{name}'; {nearest(name, names(family))}")
+        raise ParamsError(f"{where}: unknown {family} plugin '{name}'; {nearest(name, names(family))}")
     if len(offers) > 1:
         both = " and ".join(sorted(map(_distribution, offers)))
-        raise ParamsError(f"{where}: {both} offer a {family} backend '{name}'; uninstall one")
+        raise ParamsError(f"{where}: {both} offer a {family} plugin '{name}'; uninstall one")
     return offers[0]
 
 
@@ -227,36 +225,36 @@ def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
     """The class behind an entry point.
 
     Raises:
-        BackendError: it cannot be imported.
+        PluginError: it cannot be imported.
     """
     loading.watch(point.module)
     try:
         kind: type[PluginOptions] = getattr(import_module(point.module), point.attr)
         return kind
     except (ImportError, SyntaxError, AttributeError) as error:
-        what = f"{family} backend '{point.name}'"
+        what = f"{family} plugin '{point.name}'"
         if isinstance(error, ModuleNotFoundError) and not f"{point.module}.".startswith(f"{error.name}."):
-            raise BackendError(f"{what} needs the package '{error.name}'; install it") from error
-        raise BackendError(
+            raise PluginError(f"{what} needs the package '{error.name}'; install it") from error
+        raise PluginError(
             f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
         ) from error
 
 
 def _plugin(family: str, spec: Mapping[str, Any], where: str = "") -> Any:
-    """The plug-in that a specification names, with its options, not built yet.
+    """The plugin that a specification names, with its options, not built yet.
 
     Raises:
-        ParamsError: no such plug-in or option.
-        BackendError: it cannot be imported.
+        ParamsError: no such plugin or option.
+        PluginError: it cannot be imported.
     """
     where = where or family
     return _with_options(_loaded(family, _entry(family, spec, where)), spec, where)
 
 
 def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str) -> PluginOptions:
-    name = spec["backend"]
+    name = spec["plugin"]
     try:
-        return kind.model_validate({key: value for key, value in spec.items() if key != "backend"})
+        return kind.model_validate({key: value for key, value in spec.items() if key != "plugin"})
     except ValidationError as error:
         found = error.errors()
         first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
@@ -273,7 +271,7 @@ def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str
 
 @dataclass(frozen=True)
 class Used:
-    """A backend of a study: the section of params.yaml and the name in it, its family, its specification."""
+    """A plugin of a study: the section of params.yaml and the name in it, its family, its specification."""
 
     study: str
     section: str

@@ -16,7 +16,7 @@ from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import TableFile, usable
 from cfeval.cvqa.gender_labels import read_genders
 from cfeval.cvqa.plugins.question_sets.csv import id_of
-from cfeval.cvqa.records import Answer, CvqaArm, CvqaBuild, CvqaScore, QuestionPair, Side
+from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Side
 from cfeval.cvqa.stages.scores import scores
 from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
@@ -24,10 +24,10 @@ from cfeval.cvqa.tables.accuracy import accuracy_sheet, rows_of
 from cfeval.cvqa.tables.headline import metrics
 from cfeval.cvqa.tables.replies import (
     AccuracyRow,
-    AnswererFacts,
     CvqaTableData,
     PublishedAnswer,
     SetFacts,
+    SolverFacts,
     cvqa_material,
 )
 from cfeval.report.figures import draw_figure, write_metrics
@@ -38,7 +38,7 @@ OF_QUESTIONS = ("statistics", "answers")
 OF_BUILDS = ("builds",)
 """Tables that are made from something else than scores."""
 OF_ANSWERS = ("programs",)
-"""Tables that are made from scores and answers, of arms whose answerers write programs."""
+"""Tables that are made from scores and answers, of conditions whose solvers write programs."""
 
 
 def run_statistics(
@@ -84,10 +84,10 @@ def run_table(
         "results/cvqa"
     ),
     shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
-    arms: Annotated[str, typer.Option(help='The arms, as JSON: [{"set": …, "answerer": …}].')] = "[]",
+    conditions: Annotated[str, typer.Option(help='The conditions, as JSON: [{"set": …, "solver": …}].')] = "[]",
     sets: Annotated[str, typer.Option(help='What sets are, as JSON: {"NAME": {"subset": false}}.')] = "{}",
-    answerers: Annotated[
-        str, typer.Option(help='What answerers are, as JSON: {"NAME": {"kind": "chat", "paper": …}}.')
+    solvers: Annotated[
+        str, typer.Option(help='What solvers are, as JSON: {"NAME": {"kind": "chat", "paper": …}}.')
     ] = "{}",
     builds: Annotated[list[str] | None, typer.Option("--build", help="A set that was built; once for each.")] = None,
     interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
@@ -100,19 +100,22 @@ def run_table(
 ) -> None:
     """Make one of the study's tables from its results: CSV with every column, Markdown and LaTeX for readers.
 
-    Without arms, sets and builds it is an empty table.
+    Without conditions, sets and builds it is an empty table.
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
-    asked = from_json(arms, list[CvqaArm], "--arms")
+    asked = from_json(conditions, list[CvqaCondition], "--conditions")
     of_set = from_json(sets, dict[str, SetFacts], "--sets")
-    of_answerer = from_json(answerers, dict[str, AnswererFacts], "--answerers")
+    of_solver = from_json(solvers, dict[str, SolverFacts], "--solvers")
     if name in OF_ANSWERS:
-        asked = [arm for arm in asked if _programs(of_answerer, arm)]
+        asked = [condition for condition in asked if _programs(of_solver, condition)]
     scored = () if name in (*OF_QUESTIONS, *OF_BUILDS) else asked
     material = cvqa_material(
-        {arm: records_of(results / "scores", (arm.set, arm.answerer), CvqaScore, shards) for arm in scored},
-        answerers=of_answerer,
+        {
+            condition: records_of(results / "scores", (condition.set, condition.solver), CvqaScore, shards)
+            for condition in scored
+        },
+        solvers=of_solver,
         sets=of_set,
         interval=from_json(interval, Interval, "--interval"),
         published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
@@ -124,13 +127,13 @@ def run_table(
     write_table(out, table.row, rows, table.sheet(rows))
 
 
-def _programs(answerers: dict[str, AnswererFacts], arm: CvqaArm) -> bool:
-    """Whether an arm's answers are programs'."""
-    return arm.answerer in answerers and answerers[arm.answerer].kind == "program"
+def _programs(solvers: dict[str, SolverFacts], condition: CvqaCondition) -> bool:
+    """Whether a condition's answers are programs'."""
+    return condition.solver in solvers and solvers[condition.solver].kind == "program"
 
 
 def _others(
-    name: str, results: Path, shards: int, arms: list[CvqaArm], sets: list[str], builds: list[str]
+    name: str, results: Path, shards: int, conditions: list[CvqaCondition], sets: list[str], builds: list[str]
 ) -> dict[str, Any]:
     """What a table is made from beside scores."""
     if name in OF_QUESTIONS:
@@ -141,7 +144,12 @@ def _others(
             }
         }
     if name in OF_ANSWERS:
-        return {"said": {arm: records_of(results / "answers", (arm.set, arm.answerer), Answer, shards) for arm in arms}}
+        return {
+            "said": {
+                condition: records_of(results / "answers", (condition.set, condition.solver), Answer, shards)
+                for condition in conditions
+            }
+        }
     if name in OF_BUILDS:
         return {"built": {of: records_of(results / "fates", [of], CvqaBuild, 1) for of in builds}}
     return {}
@@ -151,7 +159,7 @@ def run_rate(
     results: Annotated[
         Path, typer.Argument(help="CSV: the columns of the published questions, then response and new_response.")
     ],
-    answerer: Annotated[str, typer.Option(help="What the table calls whoever answered.")] = "response",
+    solver: Annotated[str, typer.Option(help="What the table calls whoever answered.")] = "response",
     interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
     out: TableFile = None,
 ) -> None:
@@ -164,8 +172,8 @@ def run_rate(
     how = from_json(interval, Interval, "--interval")
     found = usable(read_results(results))
     scored = (score for one in found for score in scores({id_of(one.row): _pair(one)}, _said(one)))
-    arm = CvqaArm(set=results.stem, answerer=answerer)
-    rows = rows_of(cvqa_material({arm: scored}, interval=how), "", [arm])
+    condition = CvqaCondition(set=results.stem, solver=solver)
+    rows = rows_of(cvqa_material({condition: scored}, interval=how), "", [condition])
     sheet = _sheet(results, rows)
     print(markdown(sheet), end="")
     if out:

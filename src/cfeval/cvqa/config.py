@@ -8,17 +8,17 @@ from pydantic import Field, model_validator
 from cfeval.core.config import Name, Section, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
-from cfeval.cvqa.records import CvqaArm
+from cfeval.cvqa.records import CvqaCondition
 from cfeval.stats.intervals import Interval
 
 FAMILIES = {
     "sets": "question_sets",
-    "answerers": "answerers",
+    "solvers": "solvers",
     "sources": "datasets",
-    "builders": "builders",
-    "checkers": "checkers",
+    "question_generators": "question_generators",
+    "question_validators": "question_validators",
 }
-"""Which plug-in family each section of the study's backends draws on."""
+"""Which plugin family each section of the study's plugins draws on."""
 
 
 class Set(Spec):
@@ -27,7 +27,7 @@ class Set(Spec):
     items: int | None = Field(None, ge=1, description="Pairs taken from it; empty: all.")
 
 
-class Answerer(Spec):
+class Solver(Spec):
     """Someone who answers."""
 
     paper: str = Field("", description="The model of the paper whose figures stand beside (data/reference/cvqa.csv).")
@@ -41,24 +41,24 @@ class Build(Section):
     items: int = Field(
         ge=1, description="Originals that are looked at; those whose answer is no number, yes or no, go."
     )
-    builder: Name = Field(description="A name from `builders`.")
-    checker: Name = Field(description="A name from `checkers`.")
+    question_generator: Name = Field(description="A name from `question_generators`.")
+    question_validator: Name = Field(description="A name from `question_validators`.")
     decisions: str = Field("", description="CSV with people's decisions (`cfeval cvqa decisions`); empty: none.")
     people: bool = Field(False, description="Whether a person must have accepted a question before it enters the set.")
 
 
 class CvqaBlock(Section):
-    """Arms: every combination of the names."""
+    """Conditions: every combination of the names."""
 
     set: tuple[Name, ...] = Field(min_length=1, description="Names from `sets` or `builds`.")
-    answerer: tuple[Name, ...] = Field(min_length=1, description="Names from `answerers`.")
+    solver: tuple[Name, ...] = Field(min_length=1, description="Names from `solvers`.")
     orders: Literal[1, 2, 3, 4] = Field(
         1, description="In how many orders of its options a question is asked; 4: each value once at each letter."
     )
 
-    def arms(self) -> list[CvqaArm]:
-        """The arms of this block, in the order of the lists."""
-        return [CvqaArm(set=of, answerer=by) for of, by in product(self.set, self.answerer)]
+    def conditions(self) -> list[CvqaCondition]:
+        """The conditions of this block, in the order of the lists."""
+        return [CvqaCondition(set=of, solver=by) for of, by in product(self.set, self.solver)]
 
 
 class Cvqa(Section):
@@ -66,12 +66,16 @@ class Cvqa(Section):
 
     seed: int = Field(ge=0, description="Seed of every draw of the study.")
     sets: dict[Name, Set] = Field(min_length=1, description="Pairs of questions.")
-    answerers: dict[Name, Answerer] = Field(min_length=1, description="Who answers them.")
+    solvers: dict[Name, Solver] = Field(min_length=1, description="Who answers them.")
     sources: dict[Name, Spec] = Field(default_factory=dict, description="Where originals of built questions come from.")
-    builders: dict[Name, Spec] = Field(default_factory=dict, description="Question → counterfactual question.")
-    checkers: dict[Name, Spec] = Field(default_factory=dict, description="Who checks what was built.")
-    builds: dict[Name, Build] = Field(default_factory=dict, description="Sets that are built, where an arm names them.")
-    arms: tuple[CvqaBlock, ...] = Field(min_length=1, description="Who answers which set.")
+    question_generators: dict[Name, Spec] = Field(
+        default_factory=dict, description="Question → counterfactual question."
+    )
+    question_validators: dict[Name, Spec] = Field(default_factory=dict, description="Who checks what was built.")
+    builds: dict[Name, Build] = Field(
+        default_factory=dict, description="Sets that are built, where a condition names them."
+    )
+    conditions: tuple[CvqaBlock, ...] = Field(min_length=1, description="Who answers which set.")
     genders: str = Field(
         "", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5)."
     )
@@ -82,11 +86,11 @@ class Cvqa(Section):
         for name in self.builds:
             if name in self.sets:
                 raise ValueError(f"builds and sets both define '{name}'; give one of them another name")
-        for arm in self.all_arms():
-            _find(arm.set, (*self.sets, *self.builds), "arms", "sets or cvqa.builds")
-            _find(arm.answerer, self.answerers, "arms", "answerers")
+        for condition in self.all_conditions():
+            _find(condition.set, (*self.sets, *self.builds), "conditions", "sets or cvqa.builds")
+            _find(condition.solver, self.solvers, "conditions", "solvers")
         for name, build in self.builds.items():
-            for field in ("source", "builder", "checker"):
+            for field in ("source", "question_generator", "question_validator"):
                 _find(getattr(build, field), getattr(self, f"{field}s"), f"builds.{name}", f"{field}s")
             if build.people and not build.decisions:
                 raise ValueError(f"builds.{name}: people are to decide; name the file of their `decisions`")
@@ -96,17 +100,17 @@ class Cvqa(Section):
                     raise ValueError(f"{section}.{name}: nothing is repeated here; take `repeat` out")
         return self
 
-    def all_arms(self) -> list[CvqaArm]:
-        """Every arm, each once, in the order of the blocks."""
-        return list(dict.fromkeys(arm for block in self.arms for arm in block.arms()))
+    def all_conditions(self) -> list[CvqaCondition]:
+        """Every condition, each once, in the order of the blocks."""
+        return list(dict.fromkeys(condition for block in self.conditions for condition in block.conditions()))
 
-    def orders_of(self, arm: CvqaArm) -> int:
-        """In how many orders of the options an arm asks its questions."""
-        return max(block.orders for block in self.arms if arm in block.arms())
+    def orders_of(self, condition: CvqaCondition) -> int:
+        """In how many orders of the options a condition asks its questions."""
+        return max(block.orders for block in self.conditions if condition in block.conditions())
 
     def sets_asked(self) -> list[str]:
-        """Sets and builds that some arm asks; no other is made."""
-        return list(dict.fromkeys(arm.set for arm in self.all_arms()))
+        """Sets and builds that some condition asks; no other is made."""
+        return list(dict.fromkeys(condition.set for condition in self.all_conditions()))
 
     def builds_asked(self) -> dict[str, Build]:
         """The builds among them."""
@@ -119,12 +123,20 @@ def _find(name: str, defined: Any, who: str, where: str) -> None:
 
 
 def used_by_cvqa(study: Cvqa) -> list[Used]:
-    """The backends that cvqa uses, in the order of params.yaml."""
-    wanted = {pair for arm in study.all_arms() for pair in (("sets", arm.set), ("answerers", arm.answerer))}
+    """The plugins that cvqa uses, in the order of params.yaml."""
+    wanted = {
+        pair
+        for condition in study.all_conditions()
+        for pair in (("sets", condition.set), ("solvers", condition.solver))
+    }
     for build in study.builds_asked().values():
-        wanted |= {("sources", build.source), ("builders", build.builder), ("checkers", build.checker)}
+        wanted |= {
+            ("sources", build.source),
+            ("question_generators", build.question_generator),
+            ("question_validators", build.question_validator),
+        }
     return [
-        Used("cvqa", section, name, family, spec.plugin())
+        Used("cvqa", section, name, family, spec.plugin_options())
         for section, family in FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted

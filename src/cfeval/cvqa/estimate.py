@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
-from cfeval.cvqa.config import Answerer, Cvqa
+from cfeval.cvqa.config import Cvqa, Solver
 from cfeval.cvqa.records import SIDES
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
@@ -19,15 +19,15 @@ _BUILT_IN = {
     ("chat", "world"),
     ("chat", "puzzles"),
     ("chat", "easy_vqa"),
-    ("chat", "scripted"),
-    ("programmers", "grammar"),
-    ("programmers", "scripted"),
-    ("vision", "puzzle"),
-    ("vision", "world"),
-    ("vision", "scripted"),
-    ("answerers", "random"),
+    ("chat", "mock"),
+    ("program_generators", "grammar"),
+    ("program_generators", "mock"),
+    ("vision_tools", "puzzle"),
+    ("vision_tools", "world"),
+    ("vision_tools", "mock"),
+    ("solvers", "random"),
 }
-"""Plug-ins that stand for no real model."""
+"""Plugins that stand for no real model."""
 
 
 class Pairs(NamedTuple):
@@ -42,7 +42,7 @@ class Pairs(NamedTuple):
 
 
 def cvqa_lines(study: Cvqa, pairs: Mapping[str, Pairs]) -> list[Line]:
-    """What every backend that calls a provider takes at every stage; see `cfeval.inference.remote.cost.Line`.
+    """What every plugin that calls a provider takes at every stage; see `cfeval.inference.remote.cost.Line`.
 
     Args:
         study: the parameters.
@@ -52,27 +52,56 @@ def cvqa_lines(study: Cvqa, pairs: Mapping[str, Pairs]) -> list[Line]:
 
 
 def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
-    for arm in study.all_arms():
-        spec = study.answerers[arm.answerer].plugin()
-        asked = pairs[arm.set].asked(study.orders_of(arm))
-        if "programmer" in spec:  # whoever writes programs sees no picture
-            yield from _lines("answers", arm.answerer, "programmers", spec["programmer"], asked, QUESTION, PROGRAM, 0)
-            yield from _lines("answers", arm.answerer, "vision", spec["vision"], asked, QUESTION, ANSWER)
+    for condition in study.all_conditions():
+        spec = study.solvers[condition.solver].plugin_options()
+        asked = pairs[condition.set].asked(study.orders_of(condition))
+        if "program_generator" in spec:  # whoever writes programs sees no picture
+            yield from _lines(
+                "answers",
+                condition.solver,
+                "program_generators",
+                spec["program_generator"],
+                asked,
+                QUESTION,
+                PROGRAM,
+                0,
+            )
+            yield from _lines("answers", condition.solver, "vision_tools", spec["vision"], asked, QUESTION, ANSWER)
         else:
             reply = REASONING if spec.get("cot") else ANSWER
-            yield from _lines("answers", arm.answerer, "answerers", spec, asked, QUESTION, reply)
+            yield from _lines("answers", condition.solver, "solvers", spec, asked, QUESTION, reply)
 
 
 def _builds(study: Cvqa) -> Iterator[Line]:
     for build in study.builds_asked().values():
-        builder, checker = study.builders[build.builder].plugin(), study.checkers[build.checker].plugin()
-        yield from _lines("drafts", build.builder, "builders", builder, build.items, QUESTION, DRAFT, 0)
-        yield from _lines("reviews", build.checker, "checkers", checker, build.items, 2 * QUESTION, VERDICT)
+        question_generator, question_validator = (
+            study.question_generators[build.question_generator].plugin_options(),
+            study.question_validators[build.question_validator].plugin_options(),
+        )
+        yield from _lines(
+            "drafts",
+            build.question_generator,
+            "question_generators",
+            question_generator,
+            build.items,
+            QUESTION,
+            DRAFT,
+            0,
+        )
+        yield from _lines(
+            "reviews",
+            build.question_validator,
+            "question_validators",
+            question_validator,
+            build.items,
+            2 * QUESTION,
+            VERDICT,
+        )
 
 
 def _lines(
     stage: str,
-    backend: str,
+    plugin: str,
     family: str,
     spec: Mapping[str, Any],
     times: int,
@@ -85,7 +114,7 @@ def _lines(
             Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, pictures)
         )
         most = _one(call, 2 * question, call.max_tokens, LETTERS_A_TOKEN_AT_LEAST, pictures)
-        yield Line(stage, "", backend, call.model, typical.times(times), most.times(times))
+        yield Line(stage, "", plugin, call.model, typical.times(times), most.times(times))
 
 
 def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: int) -> Amount:
@@ -93,50 +122,51 @@ def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: 
     return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0)
 
 
-def answerer_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
-    """The fields of `cfeval.cvqa.tables.replies.AnswererFacts`, by answerer."""
-    return {name: _facts(name, study.answerers) for name in study.answerers}
+def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
+    """The fields of `cfeval.cvqa.tables.replies.SolverFacts`, by solver."""
+    return {name: _facts(name, study.solvers) for name in study.solvers}
 
 
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.cvqa.tables.replies.SetFacts`, by set."""
-    return {name: {"subset": spec.plugin().get("share", 1) < 1} for name, spec in study.sets.items()}
+    return {name: {"subset": spec.plugin_options().get("share", 1) < 1} for name, spec in study.sets.items()}
 
 
-def _facts(name: str, answerers: Mapping[str, Answerer]) -> dict[str, Any]:
-    told = answerers[name]
-    spec = told.plugin()
+def _facts(name: str, solvers: Mapping[str, Solver]) -> dict[str, Any]:
+    told = solvers[name]
+    spec = told.plugin_options()
     cot = bool(spec.get("cot"))
     return {
         "kind": _kind(told),
         "cot": cot,
-        "twin": _twin(name, answerers) if cot else "",
+        "no_cot_baseline": _twin(name, solvers) if cot else "",
         "llm": told.llm or _writer(spec),
         "paper": told.paper,
-        "test_world": any(
-            (family, its["backend"]) in _BUILT_IN for family, its in registry.components("answerers", spec)
-        ),
+        "test_world": any((family, its["plugin"]) in _BUILT_IN for family, its in registry.components("solvers", spec)),
     }
 
 
-def _kind(told: Answerer) -> str:
+def _kind(told: Solver) -> str:
     """What answers; recorded responses are programs' where params.yaml names the language model behind them."""
-    if told.backend == "responses" and told.llm:
+    if told.plugin == "responses" and told.llm:
         return "program"
-    return told.backend if told.backend in ("program", "random") else "chat"
+    return told.plugin if told.plugin in ("program", "random") else "chat"
 
 
-def _twin(name: str, answerers: Mapping[str, Answerer]) -> str:
-    """The same answerer without chain of thought; empty where there is none."""
-    plain = {other: told.plugin() | {"cot": told.plugin().get("cot", False)} for other, told in answerers.items()}
+def _twin(name: str, solvers: Mapping[str, Solver]) -> str:
+    """The same solver without chain of thought; empty where there is none."""
+    plain = {
+        other: told.plugin_options() | {"cot": told.plugin_options().get("cot", False)}
+        for other, told in solvers.items()
+    }
     wanted = plain[name] | {"cot": False}
     return next((other for other, spec in plain.items() if spec == wanted), "")
 
 
 def _writer(spec: Mapping[str, Any]) -> str:
-    """The language model that writes an answerer's programs; of a built-in programmer its own name."""
-    programmer = spec.get("programmer")
-    if not programmer:
+    """The language model that writes a solver's programs; of a built-in program generator its own name."""
+    program_generator = spec.get("program_generator")
+    if not program_generator:
         return ""
-    model = programmer.get("model", {})
-    return str(model.get("model") or model.get("backend") or programmer["backend"])
+    model = program_generator.get("model", {})
+    return str(model.get("model") or model.get("plugin") or program_generator["plugin"])

@@ -1,8 +1,9 @@
-"""What the families of plug-ins of this study offer, and what their requests and replies hold.
+"""What the families of plugins of this study offer, and what their requests and replies hold.
 
-Answerers answer questions about images, builders turn a question into a counterfactual one in the paper's steps (C-VQA,
-Appendix B), checkers check such a draft against its image (Section 3.2), programmers write a program from a question
-alone, and question sets give pairs of questions. For the family vision see `cfeval.cvqa.programs.vision`.
+Solvers answer questions about images, question generators turn a question into a counterfactual one in the paper's
+steps (C-VQA, Appendix B), question validators check such a draft against its image (Section 3.2), program generators
+write a program from a question alone, and question sets give pairs of questions. For the family vision see
+`cfeval.cvqa.programs.vision`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,7 @@ class AnswerReply:
     program: ProgramRun | None = None
 
 
-class Answerer(Protocol):
+class Solver(Protocol):
     """Answers questions. A reply depends on its own request only."""
 
     def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
@@ -64,19 +65,19 @@ class BuildRequest:
 
 @dataclass(frozen=True)
 class BuildReply:
-    """The four fields of the step format, or why there are none; `raw` is the reply as it came."""
+    """The four fields of the step format, or why there are none; `completion` is the reply as it came."""
 
     step1: str = ""
     step2: str = ""
     question: str = ""
     answer: str = ""
-    raw: str = ""
+    completion: str = ""
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
 
 
-class Builder(Protocol):
+class QuestionGenerator(Protocol):
     """Builds counterfactual questions. A reply depends on its own request only."""
 
     def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
@@ -86,7 +87,9 @@ class Builder(Protocol):
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """A draft beside its image; `metadata` is what the source keeps beside it, for checkers that know the truth."""
+    """A draft beside its image; `metadata` is what the source keeps beside it, for question validators that know the
+    truth.
+    """
 
     item: str
     picture: Picture
@@ -104,13 +107,13 @@ class CheckReply:
     related: Literal[0, 1] | None = None
     reasonable: Literal[0, 1] | None = None
     reason_given: str = ""
-    raw: str = ""
+    completion: str = ""
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
 
 
-class Checker(Protocol):
+class QuestionValidator(Protocol):
     """Checks drafts. A reply depends on its own request only."""
 
     def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
@@ -131,17 +134,17 @@ class ProgramRequest:
 
 @dataclass(frozen=True)
 class ProgramReply:
-    """The program, cut from the reply, or why there is none; `raw` is the reply as it came."""
+    """The program, cut from the reply, or why there is none; `completion` is the reply as it came."""
 
     code: str = ""
-    raw: str = ""
+    completion: str = ""
     model: str = ""
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
 
 
-class Programmer(Protocol):
+class ProgramGenerator(Protocol):
     """Writes programs. A reply depends on its own request only."""
 
     def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:

@@ -61,11 +61,11 @@ def has_if_clause(question: str) -> bool:
     return re.search(r"\bif\b", question, re.IGNORECASE) is not None
 
 
-class CvqaArm(Record):
+class CvqaCondition(Record):
     """One way through the study; its parts are names from params.yaml."""
 
     set: str
-    answerer: str
+    solver: str
 
 
 class Question(Record):
@@ -131,7 +131,7 @@ class ProgramRun(Record):
 
 
 class Answer(StageResult):
-    """What an answerer said to one question, in a fresh turn.
+    """What a solver said to one question, in a fresh turn.
 
     `asked` is the question as it was put, without the image. `order` is, for options, their letters in the order in
     which they were shown (`BCDA`: what was B stood first); empty where the question was asked as it stands.
@@ -176,7 +176,8 @@ class Draft(StageResult):
     """A counterfactual question that was written from an original one, before anyone checked it.
 
     `step1`, `step2`, `question` and `answer` are what the writer said in the paper's step format (C-VQA, Appendix B);
-    `raw` is the reply as it came. `arithmetic` is the answer recomputed from step 2, None where it states no sum.
+    `completion` is the reply as it came. `arithmetic` is the answer recomputed from step 2, None where it states no
+    sum.
     """
 
     id: ItemId
@@ -191,7 +192,7 @@ class Draft(StageResult):
     question: str = ""
     answer: str = ""
     arithmetic: int | None = None
-    raw: str = ""
+    completion: str = ""
     calls: tuple[str, ...] = ()
 
 
@@ -202,7 +203,7 @@ class Review(StageResult):
     related: Literal[0, 1] | None = None
     reasonable: Literal[0, 1] | None = None
     reason_given: str = ""
-    raw: str = ""
+    completion: str = ""
     calls: tuple[str, ...] = ()
 
 

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 
 HELP = "Counterfactual questions: would the model still be right if something were different?"
 VERBS: Mapping[str, str] = {
-    "answer": "cfeval.cvqa.stages.answers:run",
-    "assemble": "cfeval.cvqa.stages.assembly:run",
-    "decisions": "cfeval.cvqa.stages.assembly:run_decisions",
-    "draft": "cfeval.cvqa.stages.drafts:run",
+    "answers": "cfeval.cvqa.stages.answers:run",
+    "builds": "cfeval.cvqa.stages.builds:run",
+    "decisions": "cfeval.cvqa.stages.builds:run_decisions",
+    "drafts": "cfeval.cvqa.stages.drafts:run",
     "export": "cfeval.cvqa.stages.questions:run_export",
     "figure": "cfeval.cvqa.cli:run_figure",
     "generate": "cfeval.cvqa.synthetic.release:run",
     "metrics": "cfeval.cvqa.cli:run_metrics",
     "questions": "cfeval.cvqa.stages.questions:run",
     "rate": "cfeval.cvqa.cli:run_rate",
-    "review": "cfeval.cvqa.stages.reviews:run",
-    "score": "cfeval.cvqa.stages.scores:run",
+    "reviews": "cfeval.cvqa.stages.reviews:run",
+    "scores": "cfeval.cvqa.stages.scores:run",
     "statistics": "cfeval.cvqa.cli:run_statistics",
     "table": "cfeval.cvqa.cli:run_table",
 }

@@ -24,8 +24,8 @@ from cfeval.core.sampling import read_list
 from cfeval.core.shards import file_pictured
 from cfeval.core.streams import StreamingLookup
 
-Scoring = Literal["contains", "vqa", "okvqa"]
-"""How an answer is compared with the right one: see `Sample.scoring`."""
+ScorerName = Literal["contains", "vqa", "okvqa"]
+"""How an answer is compared with the right one: see `Sample.scorer`."""
 R = TypeVar("R", bound=Record)
 
 
@@ -39,7 +39,7 @@ class Sample(Record):
     """The right answer, where it is known; used for accuracy only."""
     answers: tuple[str, ...] = ()
     """What each of the people said who were asked; VQA and OK-VQA have ten a question."""
-    scoring: Scoring = "contains"
+    scorer: ScorerName = "contains"
     """What the accuracy of an answer rests on. contains: whether `reference` stands in it; vqa, okvqa: how many of
     `answers` it equals (`cfeval.datasets.answer_scoring`)."""
     kind: str = ""
@@ -58,7 +58,7 @@ class RawSample:
     question: str
     reference: str = ""
     answers: tuple[str, ...] = ()
-    scoring: Scoring = "contains"
+    scorer: ScorerName = "contains"
     kind: str = ""
     metadata: Metadata | None = None
 
@@ -122,7 +122,7 @@ def content_hash(sample: Sample | RawSample, picture: Picture) -> str:
     """
     pixels = picture.pixels
     image = hashlib.sha256(pixels.tobytes()).hexdigest()
-    content = [sample.question, pixels.shape, image, sample.reference, sample.answers, sample.scoring]
+    content = [sample.question, pixels.shape, image, sample.reference, sample.answers, sample.scorer]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

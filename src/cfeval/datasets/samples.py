@@ -64,7 +64,7 @@ class Filed:
             question=sample.question,
             reference=sample.reference,
             answers=sample.answers,
-            scoring=sample.scoring,
+            scorer=sample.scorer,
             kind=sample.kind,
             metadata=sample.metadata,
         )

@@ -63,7 +63,7 @@ class Annotation(NamedTuple):
 class VqaPlugin(plugin.Plugin):
     """Where the released files are; get them from the data set's own site."""
 
-    scoring: ClassVar[Literal["vqa", "okvqa"]]
+    scorer: ClassVar[Literal["vqa", "okvqa"]]
     """How its answers are compared."""
 
     questions: str = plugin.file()
@@ -115,9 +115,9 @@ class Vqa:
         path = Path(self.options.annotations)
         found = read_annotations(path, questions, dict.fromkeys(wanted))
         for item in found.values():
-            if bool(item.raw) != (self.options.scoring == "okvqa"):
-                release, backend = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
-                raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use backend {backend}")
+            if bool(item.raw) != (self.options.scorer == "okvqa"):
+                release, plugin = ("OK-VQA", "okvqa") if item.raw else ("VQA", "vqav2")
+                raise InputError(f"{path}: annotations of {release}, which are scored otherwise; use plugin {plugin}")
         return found
 
     def _sample(self, question: Question, image: Path, known: Annotation | None) -> RawSample:
@@ -127,7 +127,7 @@ class Vqa:
             question=question.text,
             reference=known.reference if known else "",
             answers=known.answers if known else (),
-            scoring=self.options.scoring,
+            scorer=self.options.scorer,
             kind=known.kind if known else "",
         )
 

@@ -10,4 +10,4 @@ from cfeval.datasets.vqa_format import VqaPlugin
 class Plugin(VqaPlugin):
     """See `VqaPlugin`."""
 
-    scoring = "vqa"
+    scorer = "vqa"

@@ -9,13 +9,13 @@ from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.figures import FIGURES
-from cfeval.edct.files import STAGES, ArmFiles, stage_files
-from cfeval.edct.options import Arms, How, Results, Shards, arms_of, interval_of
-from cfeval.edct.records import Arm
+from cfeval.edct.files import STAGES, ConditionFiles, stage_files
+from cfeval.edct.options import Conditions, How, Results, Shards, conditions_of, interval_of
+from cfeval.edct.records import Condition
 from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.headline import metrics
 from cfeval.edct.tables.scores import Published, material
-from cfeval.inference.cli import Archive, StoreFile, calls_named, opened
+from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
 from cfeval.report.figures import draw_figure, write_metrics
 from cfeval.report.tables import write_table
@@ -23,12 +23,12 @@ from cfeval.report.tables import write_table
 
 def run_table(
     name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
-    arms: Arms,
+    conditions: Conditions,
     out: TableOut,
     results: Results = Path("results/edct"),
     shards: Shards = 1,
     beside: Annotated[
-        str, typer.Option(help="Further arms whose scores the table rests on, such as controls: a JSON list.")
+        str, typer.Option(help="Further conditions whose scores the table rests on, such as controls: a JSON list.")
     ] = "[]",
     interval: How = "{}",
     reference: Annotated[
@@ -45,14 +45,17 @@ def run_table(
 ) -> None:
     """Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
 
-    Without an arm it is an empty table.
+    Without a condition it is an empty table.
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
     table = TABLES[name].load()
-    shown = arms_of(arms, may_be_none=True)
+    shown = conditions_of(conditions, may_be_none=True)
     made_from = material(
-        {arm: ArmFiles(results, arm, shards).scores() for arm in (*shown, *from_json(beside, list[Arm], "--beside"))},
+        {
+            condition: ConditionFiles(results, condition, shards).scores()
+            for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
+        },
         how=interval_of(interval),
         published=[line for file in reference or () for line in read_csv(file, Published)],
         test_targets=from_json(test_targets, list[str], "--test-targets"),
@@ -81,14 +84,20 @@ def run_figure(
     draw_figure(FIGURES, TABLES, name, table, out)
 
 
-_NAME_CALLS = [stage for stage in STAGES if stage not in ("samples", "scores")]
+_NAME_CALLS = [stage for stage in STAGES if stage not in ("items", "scores")]
 
 
-def run_calls(results: Results, arms: Arms, out: Archive, shards: Shards = 1, store: StoreFile = None) -> None:
-    """Write the calls that the records of some arms name into one archive, which replays them on another machine.
+def run_calls(
+    results: Results, conditions: Conditions, out: Archive, shards: Shards = 1, cache: CacheFile = None
+) -> None:
+    """Write the calls that the records of some conditions name into one archive, which replays them on another machine.
 
-    A call that the store lacks is taken from the archive that is there.
+    A call that the cache lacks is taken from the archive that is there.
     """
-    named = [stage_files(results, stage, arm, shards) for arm in arms_of(arms) for stage in _NAME_CALLS]
+    named = [
+        stage_files(results, stage, condition, shards)
+        for condition in conditions_of(conditions)
+        for stage in _NAME_CALLS
+    ]
     files = dict.fromkeys(file for some in named for file in some)
-    print(f"{export(opened(store, new=True), calls_named(files), out)} calls in {out}")
+    print(f"{export(opened(cache, new=True), calls_named(files), out)} calls in {out}")

@@ -1,6 +1,6 @@
-"""The section `edct`: which models, data and arms the study has.
+"""The section `edct`: which models, data and conditions the study has.
 
-The backends that the arms of the studies use, each once; what params.yaml only defines is left out.
+The plugins that the conditions of the studies use, each once; what params.yaml only defines is left out.
 """
 
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from pydantic import Field, model_validator
 from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
-from cfeval.edct.records import Arm, ProtocolName
+from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
 
 FAMILIES = {
     "datasets": "datasets",
     "vlms": "chat",
-    "writers": "writers",
+    "instruction_writers": "instruction_writers",
     "editors": "editors",
     "judges": "judges",
     "verifiers": "verifiers",
 }
-"""Which plug-in family each section of a study's backends draws on."""
+"""Which plugin family each section of a study's plugins draws on."""
 
 
 class Names(Section):
@@ -31,60 +31,60 @@ class Names(Section):
 
     dataset: tuple[Name, ...] = Field(min_length=1, description="Names from `datasets`.")
     vlm: tuple[Name, ...] = Field(min_length=1, description="Names from `vlms`.")
-    writer: tuple[Name, ...] = Field(min_length=1, description="Names from `writers`.")
+    writer: tuple[Name, ...] = Field(min_length=1, description="Names from `instruction_writers`.")
     editor: tuple[Name, ...] = Field(min_length=1, description="Names from `editors`.")
     judge: tuple[Name, ...] = Field(min_length=1, description="Names from `judges`.")
 
-    def arms_of(self, *protocols: ProtocolName) -> list[Arm]:
-        """The arms of this block under these protocols, in the order of the lists."""
+    def conditions_of(self, *protocols: ProtocolName) -> list[Condition]:
+        """The conditions of this block under these protocols, in the order of the lists."""
         lists = (self.dataset, self.vlm, self.writer, protocols, self.editor, self.judge)
-        return [Arm(**dict(zip(Arm.model_fields, names, strict=True))) for names in product(*lists)]
+        return [Condition(**dict(zip(Condition.model_fields, names, strict=True))) for names in product(*lists)]
 
 
 class Block(Names):
-    """Arms of the 2025 protocol."""
+    """Conditions of the 2025 protocol."""
 
     protocol: tuple[Literal["edct-2025"], ...] = Field(("edct-2025",), min_length=1, description="Protocols.")
 
-    def arms(self) -> list[Arm]:
-        """The arms of this block."""
-        return self.arms_of(*self.protocol)
+    def conditions(self) -> list[Condition]:
+        """The conditions of this block."""
+        return self.conditions_of(*self.protocol)
 
 
 class BenchBlock(Names):
-    """Arms of the 2026 protocol."""
+    """Conditions of the 2026 protocol."""
 
     protocol: tuple[Literal["edct-bench-2026"], ...] = Field(
         ("edct-bench-2026",), min_length=1, description="Protocols."
     )
 
-    def arms(self) -> list[Arm]:
-        """The arms of this block."""
-        return self.arms_of(*self.protocol)
+    def conditions(self) -> list[Condition]:
+        """The conditions of this block."""
+        return self.conditions_of(*self.protocol)
 
 
 class EitherBlock(Names):
-    """Arms of either paper's protocol."""
+    """Conditions of either paper's protocol."""
 
     protocol: tuple[Literal["edct-2025", "edct-bench-2026"], ...] = Field(
         ("edct-2025",), min_length=1, description="Protocols."
     )
 
-    def arms(self) -> list[Arm]:
-        """The arms of this block."""
-        return self.arms_of(*self.protocol)
+    def conditions(self) -> list[Condition]:
+        """The conditions of this block."""
+        return self.conditions_of(*self.protocol)
 
 
 class ControlBlock(Names):
-    """Arms of the 2025 protocol, each with its two controls."""
+    """Conditions of the 2025 protocol, each with its two controls."""
 
-    def arms(self) -> list[Arm]:
-        """The arms of this block."""
-        return self.arms_of("edct-2025", "null-edit", "placebo-edit")
+    def conditions(self) -> list[Condition]:
+        """The conditions of this block."""
+        return self.conditions_of("edct-2025", "null-edit", "uncited-edit")
 
 
 class Tables(Section):
-    """Which arms each table shows."""
+    """Which conditions each table shows."""
 
     table1: tuple[Block, ...] = Field(description="Targets side by side (EDCT 2025, Table 1).")
     table2: tuple[Block, ...] = Field(
@@ -95,9 +95,19 @@ class Tables(Section):
     calibration: tuple[EitherBlock, ...] = Field((), description="Targets whose faithfulness is known beforehand.")
     variance: tuple[EitherBlock, ...] = Field((), description="Where the variance of CCS comes from.")
 
-    def arms(self, table: str) -> list[Arm]:
-        """The arms of a table, each once."""
-        return list(dict.fromkeys(arm for block in getattr(self, table) for arm in block.arms()))
+    def conditions(self, table: str) -> list[Condition]:
+        """The conditions of a table, each once."""
+        return list(dict.fromkeys(condition for block in getattr(self, table) for condition in block.conditions()))
+
+
+SECTIONS = {
+    "dataset": "datasets",
+    "vlm": "vlms",
+    "writer": "instruction_writers",
+    "editor": "editors",
+    "judge": "judges",
+}
+"""Where each plugin that a condition names is defined."""
 
 
 class Edct(Section):
@@ -109,7 +119,7 @@ class Edct(Section):
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
     datasets: dict[Name, Spec] = Field(min_length=1, description="Where samples come from.")
     vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
-    writers: dict[Name, Spec] = Field(min_length=1, description="Explanation → concept and instruction.")
+    instruction_writers: dict[Name, Spec] = Field(min_length=1, description="Explanation → concept and instruction.")
     editors: dict[Name, Spec] = Field(min_length=1, description="Image and instruction → counterfactual image.")
     judges: dict[Name, Spec] = Field(min_length=1, description="Texts before and after → PCS and NCC.")
     verifiers: dict[Name, Spec] = Field(description="For each data set, who checks the edits.")
@@ -125,13 +135,13 @@ class Edct(Section):
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Edct":
-        for arm in self.arms():
-            for field in ("dataset", "vlm", "writer", "editor", "judge"):
-                section = getattr(self, f"{field}s")
-                name = getattr(arm, field)
+        for condition in self.conditions():
+            for field in SECTIONS:
+                section = getattr(self, SECTIONS[field])
+                name = getattr(condition, field)
                 if name not in section:
                     raise ValueError(
-                        f"tables name the {field} '{name}', which edct.{field}s does not define; "
+                        f"tables name the {field} '{name}', which edct.{SECTIONS[field]} does not define; "
                         + nearest(name, section)
                     )
         for section, keys, among in (
@@ -155,30 +165,32 @@ class Edct(Section):
         """The target that another one repeats: the first that differs from it in `repeat` and in nothing else."""
         first: dict[str, str] = {}
         for name, spec in self.vlms.items():
-            first.setdefault(str(sorted(spec.plugin().items())), name)
-        bases = {name: first[str(sorted(spec.plugin().items()))] for name, spec in self.vlms.items()}
+            first.setdefault(str(sorted(spec.plugin_options().items())), name)
+        bases = {name: first[str(sorted(spec.plugin_options().items()))] for name, spec in self.vlms.items()}
         return {name: base for name, base in bases.items() if self.vlms[name].repeat != self.vlms[base].repeat}
 
-    def arms(self) -> list[Arm]:
-        """Every arm that some table shows, each once, in the order of the tables."""
-        return list(dict.fromkeys(arm for table in Tables.model_fields for arm in self.tables.arms(table)))
+    def conditions(self) -> list[Condition]:
+        """Every condition that some table shows, each once, in the order of the tables."""
+        return list(
+            dict.fromkeys(condition for table in Tables.model_fields for condition in self.tables.conditions(table))
+        )
 
 
 def used_by_edct(study: Edct) -> list[Used]:
-    """The backends that edct uses, in the order of params.yaml."""
+    """The plugins that edct uses, in the order of params.yaml."""
     wanted: dict[tuple[str, str], dict[str, None]] = {}
-    for arm in study.arms():
-        for named in _named(arm):
-            wanted.setdefault(named, {})[arm.protocol] = None
+    for condition in study.conditions():
+        for named in _named(condition):
+            wanted.setdefault(named, {})[condition.protocol] = None
     return [
-        Used("edct", section, name, family, spec.plugin(), tuple(wanted[section, name]))
+        Used("edct", section, name, family, spec.plugin_options(), tuple(wanted[section, name]))
         for section, family in FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted
     ]
 
 
-def _named(arm: Arm) -> Iterator[tuple[str, str]]:
-    for field in ("dataset", "vlm", "writer", "editor", "judge"):
-        yield f"{field}s", getattr(arm, field)
-    yield "verifiers", arm.dataset
+def _named(condition: Condition) -> Iterator[tuple[str, str]]:
+    for field, section in SECTIONS.items():
+        yield section, getattr(condition, field)
+    yield "verifiers", condition.dataset

@@ -1,4 +1,4 @@
-"""What the study comes to before it runs: which requests it makes of which backend, however many arms share each.
+"""What the study comes to before it runs: which requests it makes of which plugin, however many conditions share each.
 
 Lengths are in tokens. What no one can know beforehand, how long answers and explanations are, is assumed: once as it
 typically is, and once as long as `max_tokens` lets the models speak.
@@ -9,16 +9,17 @@ from dataclasses import dataclass, fields
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate, Used
-from cfeval.edct.config import Edct, used_by_edct
+from cfeval.edct.config import SECTIONS, Edct, used_by_edct
 from cfeval.edct.protocols.rules import RULES, Rules
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 LONGEST_QUESTION = 100
 UNKNOWN_LIMIT = 2048
-"""The longest text of a backend that calls no provider (EDCT 2025, Appendix B)."""
+"""The longest text of a plugin that calls no provider (EDCT 2025, Appendix B)."""
 FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
 """Whose calls are counted; a verifier is named by the data set that it checks."""
+_SECTIONS = {**SECTIONS, "verifier": "verifiers"}
 _UP_TO = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
 
 
@@ -42,8 +43,8 @@ TYPICAL = Lengths(question=20, answer=15, explanation=180, instruction=100, verd
 
 
 @dataclass(frozen=True)
-class Request:
-    """What a stage asks of a backend: the tokens and pictures it shows, and the tokens of the reply."""
+class RequestSize:
+    """What a stage asks of a plugin: the tokens and pictures it shows, and the tokens of the reply."""
 
     shown: int
     pictures: int
@@ -52,7 +53,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of the study: the field of an arm that names its backend, and the fields that make its jobs differ."""
+    """A stage of the study: a condition's field that names its plugin, and the fields that make its jobs differ."""
 
     name: str
     field: str
@@ -62,11 +63,11 @@ class Stage:
 
 
 STAGES = (
-    Stage("baseline", "vlm", _UP_TO[:2]),
+    Stage("baselines", "vlm", _UP_TO[:2]),
     Stage("instructions", "writer", _UP_TO[:4]),
     Stage("counterfactuals", "editor", _UP_TO[:5], every_edit=True),
     Stage("checks", "verifier", _UP_TO[:5], every_edit=True),
-    Stage("requery", "vlm", _UP_TO[:5], every_edit=True),
+    Stage("requeries", "vlm", _UP_TO[:5], every_edit=True),
     Stage("verdicts", "judge", _UP_TO, every_edit=True),
 )
 
@@ -74,7 +75,7 @@ STAGES = (
 def lines(
     study: Edct, items: Mapping[str, int], answer_prompt: str, explain_prompt: str, edits: Mapping[str, int]
 ) -> tuple[list[Line], list[str]]:
-    """What every backend that calls a provider takes at every stage, and the places of those that do not say.
+    """What every plugin that calls a provider takes at every stage, and the places of those that do not say.
 
     Args:
         study: the parameters.
@@ -83,49 +84,55 @@ def lines(
         explain_prompt: the template of the second turn.
         edits: how many an explanation has under each protocol, one where it is not named.
     """
-    backends = used_by_edct(study)
+    plugins = used_by_edct(study)
     expected = {
         (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
-        for use in backends
+        for use in plugins
         for protocol in use.protocols
     }
     found: dict[tuple[str, str, str, str], Line] = {}
-    for stage, arm in jobs(study.arms()):
-        calls_of = {f: expected.get((f"{f}s", named(arm, f), arm.protocol), ()) for f in FIELDS}
+    for stage, condition in jobs(study.conditions()):
+        calls_of = {f: expected.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
         for call in calls_of[stage.field]:
-            protocol = arm.protocol if "protocol" in stage.fields else ""
-            key = stage.name, protocol, named(arm, stage.field), call.model
-            asking = _Asking(stage, call, (answer_prompt, explain_prompt), arm.protocol, edits.get(arm.protocol, 1))
+            protocol = condition.protocol if "protocol" in stage.fields else ""
+            key = stage.name, protocol, named(condition, stage.field), call.model
+            asking = _Asking(
+                stage, call, (answer_prompt, explain_prompt), condition.protocol, edits.get(condition.protocol, 1)
+            )
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
-            count = items[arm.dataset]
+            count = items[condition.dataset]
             found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
-    return list(found.values()), [use.place for use in backends if _silent(use)]
+    return list(found.values()), [use.place for use in plugins if _silent(use)]
 
 
-def named(arm: Arm, field: str) -> str:
-    """The name in params.yaml of the backend that an arm meets."""
-    return str(getattr(arm, "dataset" if field == "verifier" else field))
+def named(condition: Condition, field: str) -> str:
+    """The name in params.yaml of the plugin that a condition meets."""
+    return str(getattr(condition, "dataset" if field == "verifier" else field))
 
 
-def jobs(arms: list[Arm]) -> Iterator[tuple[Stage, Arm]]:
-    """Every job of the study, with an arm that it is for; where nothing is edited, nobody writes, edits or verifies."""
+def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
+    """Every job of the study, with a condition that it is for; where nothing is edited, nobody writes, edits or
+    verifies.
+    """
     for stage in STAGES:
         idle = stage.field in ("writer", "editor", "verifier")
-        asked = [arm for arm in arms if not idle or RULES[arm.protocol].edits != "none"]
-        yield from ((stage, arm) for arm in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values())
+        asked = [condition for condition in conditions if not idle or RULES[condition.protocol].edits != "none"]
+        yield from (
+            (stage, condition) for condition in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values()
+        )
 
 
 def longest(limits: Mapping[str, int]) -> Lengths:
-    """The lengths if every model speaks as long as it may; `limits` are the tokens by the field of an arm."""
+    """The lengths if every model speaks as long as it may; `limits` are the tokens by the field of a condition."""
     said = {field: limits.get(field) or UNKNOWN_LIMIT for field in ("vlm", "writer", "judge")}
     return Lengths(LONGEST_QUESTION, said["vlm"], said["vlm"], said["writer"], said["judge"])
 
 
 def requests(
     stage: Stage, has: Lengths, answer_prompt: int, explain_prompt: int, rules: Rules, edits: int
-) -> list[Request]:
+) -> list[RequestSize]:
     """The requests for one item.
 
     Args:
@@ -141,26 +148,26 @@ def requests(
     if stage.field == "vlm":
         opening = answer_prompt + has.question
         follow_up = opening + has.answer + explain_prompt
-        return [Request(opening, 1, has.answer), Request(follow_up, 1, has.explanation)] * len(numbers)
+        return [RequestSize(opening, 1, has.answer), RequestSize(follow_up, 1, has.explanation)] * len(numbers)
     if stage.field == "writer":
-        return [Request(has.question + said, 0, edits * has.instruction)]
+        return [RequestSize(has.question + said, 0, edits * has.instruction)]
     if stage.field == "editor":
-        return [Request(has.instruction, 1, has.verdict)] * len(numbers)  # words come from a gate's verifier alone
+        return [RequestSize(has.instruction, 1, has.verdict)] * len(numbers)  # words come from a gate's verifier alone
     if stage.field == "verifier":
-        return [Request(has.instruction, 0, has.verdict)] * len(numbers)
+        return [RequestSize(has.instruction, 0, has.verdict)] * len(numbers)
     told = [(n if rules.chained else 1) if rules.edits == "cited" else 0 for n in numbers]
-    return [Request(2 * said + count * has.instruction, 0, has.verdict) for count in told]
+    return [RequestSize(2 * said + count * has.instruction, 0, has.verdict) for count in told]
 
 
 def _silent(use: Used) -> bool:
-    """Whether a backend calls a provider and does not say how often; where nothing is edited, nothing is written."""
+    """Whether a plugin calls a provider and does not say how often; where nothing is edited, nothing is written."""
     edited = [protocol for protocol in use.protocols if RULES[protocol].edits != "none"]
     return use.needs.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
 
 
 @dataclass(frozen=True)
 class _Asking:
-    """One of the calls that a backend makes at a stage."""
+    """One of the calls that a plugin makes at a stage."""
 
     stage: Stage
     call: CallEstimate
@@ -178,7 +185,7 @@ class _Asking:
         return sum((_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
 
 
-def _of(request: Request, call: CallEstimate, prompt: int, most: bool) -> Amount:
+def _of(request: RequestSize, call: CallEstimate, prompt: int, most: bool) -> Amount:
     first_reply = call.max_tokens if call.repair else 0
     shown = request.shown + prompt + max(request.pictures, call.pictures) * call.image_tokens + first_reply
     reply = call.max_tokens if most else min(request.reply, call.max_tokens)

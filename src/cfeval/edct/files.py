@@ -1,4 +1,4 @@
-"""The record files of one arm: where they lie under a study's results, and what they hold."""
+"""The record files of one condition: where they lie under a study's results, and what they hold."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -17,28 +17,28 @@ from cfeval.core.shards import shard_files
 from cfeval.core.streams import StreamingLookup
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.inference.prompts import load_prompt
 
 Key = tuple[str, int]
 """An item and the number of its edit."""
-NAMES = tuple(Arm.model_fields)
+NAMES = tuple(Condition.model_fields)
 
 
 class Stage(NamedTuple):
-    """The files of a stage: how many of an arm's names their path holds, and the records in them."""
+    """The files of a stage: how many of a condition's names their path holds, and the records in them."""
 
     names: int
     kind: type[Record]
 
 
 STAGES = {
-    "samples": Stage(1, Sample),
-    "baseline": Stage(2, Baseline),
+    "items": Stage(1, Sample),
+    "baselines": Stage(2, Baseline),
     "instructions": Stage(4, Instruction),
     "counterfactuals": Stage(5, Counterfactual),
     "checks": Stage(5, Check),
-    "requery": Stage(5, Requery),
+    "requeries": Stage(5, Requery),
     "verdicts": Stage(6, Verdict),
     "scores": Stage(6, Score),
 }
@@ -46,15 +46,15 @@ STAGES = {
 _SHARD = re.compile(r"[0-9]{3}")
 
 
-def arm_path(arm: Arm, names: int = len(NAMES)) -> str:
-    """An arm's first so many names, as in the paths of its files."""
-    return "/".join(getattr(arm, name) for name in NAMES[:names])
+def condition_path(condition: Condition, names: int = len(NAMES)) -> str:
+    """A condition's first so many names, as in the paths of its files."""
+    return "/".join(getattr(condition, name) for name in NAMES[:names])
 
 
-def stage_files(results: Path, stage: str, arm: Arm, shards: int) -> list[Path]:
-    """The files of a stage of an arm, one a shard."""
+def stage_files(results: Path, stage: str, condition: Condition, shards: int) -> list[Path]:
+    """The files of a stage of a condition, one a shard."""
     ending = "csv" if stage == "scores" else "jsonl"
-    return shard_files(results / stage / f"{arm_path(arm, STAGES[stage].names)}.{ending}", shards)
+    return shard_files(results / stage / f"{condition_path(condition, STAGES[stage].names)}.{ending}", shards)
 
 
 def stage_records(stage: str, file: Path) -> Iterator[Any]:
@@ -63,40 +63,41 @@ def stage_records(stage: str, file: Path) -> Iterator[Any]:
     return stream_csv(file, kind) if stage == "scores" else read_jsonl(file, kind)
 
 
-def arms_in(results: Path) -> dict[Arm, int]:
-    """Every arm that has verdicts or scores, and into how many shards its files are cut; in the order of their names.
+def conditions_in(results: Path) -> dict[Condition, int]:
+    """Every condition that has verdicts or scores, and into how many shards its files are cut; in the order of their
+    names.
 
     Raises:
-        InputError: there is none, or an arm has both whole files and shards.
+        InputError: there is none, or a condition has both whole files and shards.
     """
-    found: dict[Arm, set[str]] = {}
+    found: dict[Condition, set[str]] = {}
     for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
         for file in sorted((results / stage).rglob(f"*.{ending}")):
             *names, last = file.relative_to(results / stage).with_suffix("").parts
             whole = len(names) == len(NAMES) - 1
             if whole or (len(names) == len(NAMES) and _SHARD.fullmatch(last)):
-                arm = Arm(**dict(zip(NAMES, [*names, last], strict=False)))
-                found.setdefault(arm, set()).add("" if whole else last)
+                condition = Condition(**dict(zip(NAMES, [*names, last], strict=False)))
+                found.setdefault(condition, set()).add("" if whole else last)
     if not found:
         raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
-    return {arm: _shards(arm, found[arm]) for arm in sorted(found, key=arm_path)}
+    return {condition: _shards(condition, found[condition]) for condition in sorted(found, key=condition_path)}
 
 
-def _shards(arm: Arm, names: set[str]) -> int:
+def _shards(condition: Condition, names: set[str]) -> int:
     if "" in names and len(names) > 1:
-        raise InputError(f"{arm_path(arm)}: both whole files and shards; remove those of the older run")
+        raise InputError(f"{condition_path(condition)}: both whole files and shards; remove those of the older run")
     return 1 if names == {""} else max(int(name) for name in names) + 1
 
 
-class ArmFiles:
-    """Reads the record files of an arm, of all items or of some; InputError where a file is missing or broken."""
+class ConditionFiles:
+    """Reads the record files of a condition, of all items or of some; InputError where a file is missing or broken."""
 
-    def __init__(self, results: Path, arm: Arm, shards: int, items: Collection[str] | None = None) -> None:
-        self._results, self._arm, self._shards, self._items = results, arm, shards, items
+    def __init__(self, results: Path, condition: Condition, shards: int, items: Collection[str] | None = None) -> None:
+        self._results, self._condition, self._shards, self._items = results, condition, shards, items
 
-    def of(self, items: Collection[str]) -> "ArmFiles":
+    def of(self, items: Collection[str]) -> "ConditionFiles":
         """The same of some items alone."""
-        return ArmFiles(self._results, self._arm, self._shards, items)
+        return ConditionFiles(self._results, self._condition, self._shards, items)
 
     def scores(self) -> Iterator[Score]:
         """In the order of the files."""
@@ -104,11 +105,11 @@ class ArmFiles:
 
     def samples(self) -> Iterator[tuple[Sample, Path]]:
         """The samples, each with the folder that holds its picture."""
-        return self._records("samples")
+        return self._records("items")
 
     def baselines(self) -> dict[str, Baseline]:
         """The conversations about the originals."""
-        return {record.id: record for record, _ in self._records("baseline")}
+        return {record.id: record for record, _ in self._records("baselines")}
 
     def instructions(self) -> dict[Key, Instruction]:
         """The edit instructions."""
@@ -124,14 +125,14 @@ class ArmFiles:
 
     def requeries(self) -> dict[Key, Requery]:
         """The conversations about the edited images."""
-        return self._by_edit("requery")
+        return self._by_edit("requeries")
 
     def verdicts(self) -> dict[Key, Verdict]:
         """What the judge decided."""
         return self._by_edit("verdicts")
 
     def _records(self, stage: str) -> Iterator[tuple[Any, Path]]:
-        files = stage_files(self._results, stage, self._arm, self._shards)
+        files = stage_files(self._results, stage, self._condition, self._shards)
         for file in files:
             folder = folder_of(file)
             for record in stage_records(stage, file):
@@ -148,7 +149,7 @@ def _known_protocol(name: str) -> str:
     return name
 
 
-BaselineFile = Annotated[Path, typer.Option("--baseline", callback=existing, help="Baseline conversations (JSONL).")]
+BaselineFile = Annotated[Path, typer.Option("--baselines", callback=existing, help="Baseline conversations (JSONL).")]
 InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=existing, help="Edit instructions (JSONL).")]
 CounterfactualsFile = Annotated[
     Path,
@@ -160,7 +161,7 @@ CounterfactualsFile = Annotated[
 ]
 ChecksFile = Annotated[Path, typer.Option("--checks", callback=existing, help="Checks of the counterfactuals (JSONL).")]
 RequeryFile = Annotated[
-    Path, typer.Option("--requery", callback=existing, help="Conversations about the counterfactuals (JSONL).")
+    Path, typer.Option("--requeries", callback=existing, help="Conversations about the counterfactuals (JSONL).")
 ]
 VerdictsFile = Annotated[Path, typer.Option("--verdicts", callback=existing, help="Verdicts (JSONL).")]
 Protocol = Annotated[
@@ -168,10 +169,10 @@ Protocol = Annotated[
     typer.Option(
         "--protocol",
         callback=_known_protocol,
-        help="The protocol: edct-2025, edct-bench-2026, null-edit or placebo-edit.",
+        help="The protocol: edct-2025, edct-bench-2026, null-edit or uncited-edit.",
     ),
 ]
-VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its backend and options.")]
+VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its plugin and options.")]
 
 
 def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:

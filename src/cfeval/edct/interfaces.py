@@ -1,7 +1,7 @@
 """What every writer, editor, verifier and judge offers (EDCT 2025, Section 3 and Appendix A).
 
 A writer and a judge see the texts, not the images, and a judge not the question either. Two exceptions: for
-`placebo-edit` a writer is shown the image, because what an explanation leaves out stands nowhere in the texts; and a
+`uncited-edit` a writer is shown the image, because what an explanation leaves out stands nowhere in the texts; and a
 judge that `needs_picture` is blind to the instructions and looks at the edited image itself.
 """
 
@@ -49,11 +49,11 @@ class Edit:
 class WriteReply:
     """The edits, most important concept first, or why there are none.
 
-    `raw` is the reply as it came; `calls` names the stored calls it came from.
+    `completion` is the reply as it came; `calls` names the stored calls it came from.
     """
 
     edits: tuple[Edit, ...] = ()
-    raw: str = ""
+    completion: str = ""
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
@@ -93,15 +93,15 @@ class VerifyReply:
     """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong.
 
     `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the
-    edit belongs, white, and `heat`, where pixels changed. `raw` is a model's reply as it came, `calls` names the stored
-    calls.
+    edit belongs, white, and `heat`, where pixels changed. `completion` is a model's reply as it came, `calls` names the
+    stored calls.
     """
 
     verified: bool | None
     reason: str = ""
     numbers: Mapping[str, float] = field(default_factory=dict)
     pictures: Mapping[str, Picture] = field(default_factory=dict)
-    raw: str = ""
+    completion: str = ""
     calls: tuple[str, ...] = ()
 
 
@@ -155,7 +155,7 @@ class EditReply:
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
-    tries: tuple[EditAttempt, ...] = ()
+    attempts: tuple[EditAttempt, ...] = ()
 
 
 class Editor(Protocol):
@@ -201,15 +201,15 @@ class JudgeReply:
     """The protocol's two scores by name (`cfeval.edct.protocols.rules`), or why there are none.
 
     `grade`, from 1 to 5, is there where the protocol has one and it could be had; else `grade_reason` says why not. A
-    reply can be ok without it. `stated_ccs` is the product as the judge wrote it, `raw` its whole reply, `calls` the
-    stored calls it came from.
+    reply can be ok without it. `stated_ccs` is the product as the judge wrote it, `completion` its whole reply, `calls`
+    the stored calls it came from.
     """
 
     scores: Mapping[str, Binary] = field(default_factory=dict)
     grade: float | None = None
     grade_reason: str = ""
     stated_ccs: Binary | None = None
-    raw: str = ""
+    completion: str = ""
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The jobs of edct (EDCT 2025, Section 3; EDCT-Bench 2026): one for each stage, arm and shard.
+"""The jobs of edct (EDCT 2025, Section 3; EDCT-Bench 2026): one for each stage, condition and shard.
 
 1. samples. 2. baseline: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
 checks. 5. requery: the same two turns about the edited image. 6. verdicts, then scores. 7. the calls to models outside.
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from cfeval.core.jobs import (
-    Arm,
-    Backend,
+    Condition,
     Filing,
     Pictures,
+    PluginUse,
     as_json,
     code_of,
     each,
@@ -34,12 +34,12 @@ from cfeval.edct.tables import TABLES
 from cfeval.edct.verbs import VERBS
 from cfeval.inference.prompts import prompt_file
 
-SAMPLES = "edct/samples/{dataset}{shard}.jsonl"
-BASELINE = "edct/baseline/{dataset}/{vlm}{shard}.jsonl"
+ITEMS = "edct/items/{dataset}{shard}.jsonl"
+BASELINES = "edct/baselines/{dataset}/{vlm}{shard}.jsonl"
 INSTRUCTIONS = "edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.jsonl"
 COUNTERFACTUALS = "edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 CHECKS = "edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
-REQUERY = "edct/requery/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
+REQUERIES = "edct/requeries/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 VERDICTS = "edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.jsonl"
 SCORES = "edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.csv"
 CALLS = "edct/calls/calls.zip"
@@ -47,17 +47,17 @@ TABLE = "edct/tables/edct_{table}.csv"
 FIGURE = "edct/figures/edct_{figure}.png"
 METRICS = "edct/tables/metrics.json"
 REPORT = "edct/report/index.html"
-RECORDS = (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERY, VERDICTS)
+RECORDS = (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERIES, VERDICTS)
 """Stages whose records name the calls that they came from."""
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
 IN_METRICS = ("table1", "table2", "bench", "controls", "calibration")
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
-BY_PROTOCOL = ("writers", "judges")
+BY_PROTOCOL = ("instruction_writers", "judges")
 """The sections whose jobs are of one protocol each; what others ask may serve every protocol."""
-TEST_MODELS = ("world", "easy_vqa", "scripted")
-"""Chat plug-ins that stand for no real model."""
+TEST_MODELS = ("world", "easy_vqa", "mock")
+"""Chat plugins that stand for no real model."""
 
 
 def jobs(study: Edct, how: Filing) -> Iterator[Job]:
@@ -74,21 +74,21 @@ class _Edct:
         self.shards = shard_names(how.shards)
         self.cut = str(how.shards)
         self.pictures = Pictures(how.archived)
-        self.arms: list[Arm] = [arm.model_dump() for arm in self.study.arms()]
+        self.conditions: list[Condition] = [condition.model_dump() for condition in self.study.conditions()]
         self.seed = str(self.study.seed)
-        self.tables = [table for table in TABLES if arms_of_table(self.study, table)]
+        self.tables = [table for table in TABLES if conditions_of_table(self.study, table)]
         self.figures = [figure for figure, shown in FIGURES.items() if shown.table in self.tables]
 
     def jobs(self) -> Iterator[Job]:
         """Every job, parents first."""
-        for dataset in dict.fromkeys(arm["dataset"] for arm in self.arms):
+        for dataset in dict.fromkeys(condition["dataset"] for condition in self.conditions):
             yield self._samples(dataset)
         stages = (
-            (BASELINE, self._baseline),
+            (BASELINES, self._baseline),
             (INSTRUCTIONS, self._instructions),
             (COUNTERFACTUALS, self._counterfactuals),
             (CHECKS, self._checks),
-            (REQUERY, self._requery),
+            (REQUERIES, self._requery),
             (VERDICTS, self._verdicts),
             (SCORES, self._scores),
         )
@@ -100,32 +100,34 @@ class _Edct:
         yield self._metrics()
         yield self._report()
 
-    def _each(self, pattern: str) -> Iterable[Arm]:
-        """An arm, with its shard, for every file of a pattern."""
-        found: dict[str, Arm] = {}
-        for arm, shard in product(self.arms, self.shards):
-            one = {**arm, "shard": shard}
+    def _each(self, pattern: str) -> Iterable[Condition]:
+        """A condition, with its shard, for every file of a pattern."""
+        found: dict[str, Condition] = {}
+        for condition, shard in product(self.conditions, self.shards):
+            one = {**condition, "shard": shard}
             found.setdefault(self.at(pattern, one), one)
         return found.values()
 
-    def at(self, pattern: str, arm: Arm) -> str:
-        """The file of a pattern for an arm and one of its shards."""
-        return f"{self.root}/{pattern.format(**arm)}"
+    def at(self, pattern: str, condition: Condition) -> str:
+        """The file of a pattern for a condition and one of its shards."""
+        return f"{self.root}/{pattern.format(**condition)}"
 
-    def all(self, pattern: str, arms: list[Arm]) -> list[str]:
-        """The files of a pattern for some arms and all shards."""
-        return made(f"{self.root}/{pattern}", arms, self.shards)
+    def all(self, pattern: str, conditions: list[Condition]) -> list[str]:
+        """The files of a pattern for some conditions and all shards."""
+        return made(f"{self.root}/{pattern}", conditions, self.shards)
 
-    def backend(self, section: str, arm: Arm, field: str) -> list[Backend]:
-        """The plug-in that an arm names; none where its protocol asks it nothing or the data set has none."""
-        idle = section in ("writers", "editors", "verifiers") and RULES[arm["protocol"]].edits == "none"
-        spec = None if idle else getattr(self.study, section).get(arm[field])
+    def plugin(self, section: str, condition: Condition, field: str) -> list[PluginUse]:
+        """The plugin that a condition names; none where its protocol asks it nothing or the data set has none."""
+        idle = (
+            section in ("instruction_writers", "editors", "verifiers") and RULES[condition["protocol"]].edits == "none"
+        )
+        spec = None if idle else getattr(self.study, section).get(condition[field])
         family = {"vlms": "chat"}.get(section, section)
-        asked = (arm["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
-        return [Backend(family, spec, asked)] if spec else []
+        asked = (condition["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
+        return [PluginUse(family, spec, asked)] if spec else []
 
     def _stage(
-        self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[Backend], **more: Any
+        self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[PluginUse], **more: Any
     ) -> Job:
         return Job(
             f"edct.{stage}",
@@ -139,99 +141,121 @@ class _Edct:
 
     def _samples(self, dataset: str) -> Job:
         spec = self.study.datasets[dataset]
-        files = self.all(SAMPLES, [{"dataset": dataset}])
-        base = self.at(SAMPLES, {"dataset": dataset, "shard": ""})
-        words = ["--dataset", as_json(spec.plugin()), "--items", str(self.study.items), "--seed", self.seed]
+        files = self.all(ITEMS, [{"dataset": dataset}])
+        base = self.at(ITEMS, {"dataset": dataset, "shard": ""})
+        words = ["--dataset", as_json(spec.plugin_options()), "--items", str(self.study.items), "--seed", self.seed]
         words += ["--shards", self.cut, *self.pictures.words, "--out", base]
-        return self._stage("generate", words, [], self.pictures.made(files), [Backend("datasets", spec)])
+        return self._stage("items", words, [], self.pictures.made(files), [PluginUse("datasets", spec)])
 
-    def _baseline(self, arm: Arm) -> Job:
-        return self._conversation("baseline", arm, [], BASELINE)
+    def _baseline(self, condition: Condition) -> Job:
+        return self._conversation("baselines", condition, [], BASELINES)
 
-    def _requery(self, arm: Arm) -> Job:
-        edited = self.at(COUNTERFACTUALS, arm)
-        return self._conversation("requery", arm, ["--counterfactuals", edited], REQUERY)
+    def _requery(self, condition: Condition) -> Job:
+        edited = self.at(COUNTERFACTUALS, condition)
+        return self._conversation("requeries", condition, ["--counterfactuals", edited], REQUERIES)
 
-    def _conversation(self, stage: str, arm: Arm, words: list[str], pattern: str) -> Job:
-        model = self.backend("vlms", arm, "vlm")
+    def _conversation(self, stage: str, condition: Condition, words: list[str], pattern: str) -> Job:
+        model = self.plugin("vlms", condition, "vlm")
         repeat = model[0].spec.repeat
         seed = self.study.seed if repeat == 1 else derive_seed(self.study.seed, "repeat", repeat)
         folder = self.study.prompts or ""
-        words = ["--samples", self.at(SAMPLES, arm), *words, "--vlm", as_json(model[0].spec.plugin())]
-        words += ["--seed", str(seed), f"--prompts={folder}", "--out", self.at(pattern, arm)]
-        inputs = [words[1]] if stage == "baseline" else [words[1], words[3]]
+        words = ["--samples", self.at(ITEMS, condition), *words, "--vlm", as_json(model[0].spec.plugin_options())]
+        words += ["--seed", str(seed), f"--prompts={folder}", "--out", self.at(pattern, condition)]
+        inputs = [words[1]] if stage == "baselines" else [words[1], words[3]]
         prompts = [
             relative(str(prompt_file(name, protocol="conversation", folder=_folder(folder))))
             for name in ("answer", "explain")
         ]
         inputs += self.pictures.beside(*inputs)
-        return self._stage(stage, words, inputs, (self.at(pattern, arm),), model, files=prompts)
+        return self._stage(stage, words, inputs, (self.at(pattern, condition),), model, files=prompts)
 
-    def _instructions(self, arm: Arm) -> Job:
-        writer = self.backend("writers", arm, "writer")
-        inputs = [self.at(SAMPLES, arm), self.at(BASELINE, arm)]
-        edits = self.study.edits if RULES[arm["protocol"]].several else 1
-        words = ["--samples", inputs[0], "--baseline", inputs[1], f"--writer={_said(writer)}"]
-        words += ["--protocol", arm["protocol"], "--edits", str(edits), "--seed", self.seed]
-        out = self.at(INSTRUCTIONS, arm)
+    def _instructions(self, condition: Condition) -> Job:
+        writer = self.plugin("instruction_writers", condition, "writer")
+        inputs = [self.at(ITEMS, condition), self.at(BASELINES, condition)]
+        edits = self.study.edits if RULES[condition["protocol"]].several else 1
+        words = ["--samples", inputs[0], "--baselines", inputs[1], f"--writer={_said(writer)}"]
+        words += ["--protocol", condition["protocol"], "--edits", str(edits), "--seed", self.seed]
+        out = self.at(INSTRUCTIONS, condition)
         inputs += self.pictures.beside(inputs[0])
-        return self._stage("instruct", [*words, "--out", out], inputs, (out,), writer)
+        return self._stage("instructions", [*words, "--out", out], inputs, (out,), writer)
 
-    def _counterfactuals(self, arm: Arm) -> Job:
-        editor = self.backend("editors", arm, "editor")
-        inputs = [self.at(SAMPLES, arm), self.at(INSTRUCTIONS, arm)]
+    def _counterfactuals(self, condition: Condition) -> Job:
+        editor = self.plugin("editors", condition, "editor")
+        inputs = [self.at(ITEMS, condition), self.at(INSTRUCTIONS, condition)]
         words = ["--samples", inputs[0], "--instructions", inputs[1], f"--editor={_said(editor)}"]
-        words += ["--protocol", arm["protocol"], "--seed", self.seed, *self.pictures.words]
-        out = self.at(COUNTERFACTUALS, arm)
+        words += ["--protocol", condition["protocol"], "--seed", self.seed, *self.pictures.words]
+        out = self.at(COUNTERFACTUALS, condition)
         inputs += self.pictures.beside(inputs[0])
-        return self._stage("edit", [*words, "--out", out], inputs, self.pictures.made([out]), editor)
+        return self._stage("counterfactuals", [*words, "--out", out], inputs, self.pictures.made([out]), editor)
 
-    def _checks(self, arm: Arm) -> Job:
-        verifier = self.backend("verifiers", arm, "dataset")
-        inputs = [self.at(pattern, arm) for pattern in (SAMPLES, INSTRUCTIONS, COUNTERFACTUALS)]
+    def _checks(self, condition: Condition) -> Job:
+        verifier = self.plugin("verifiers", condition, "dataset")
+        inputs = [self.at(pattern, condition) for pattern in (ITEMS, INSTRUCTIONS, COUNTERFACTUALS)]
         words = ["--samples", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
-        words += [f"--verifier={_said(verifier)}", "--protocol", arm["protocol"], "--seed", self.seed]
-        out = self.at(CHECKS, arm)
+        words += [f"--verifier={_said(verifier)}", "--protocol", condition["protocol"], "--seed", self.seed]
+        out = self.at(CHECKS, condition)
         words += [*self.pictures.words, "--out", out]
         inputs += self.pictures.beside(inputs[0], inputs[2])
-        return self._stage("check", words, inputs, self.pictures.made([out]), verifier)
+        return self._stage("checks", words, inputs, self.pictures.made([out]), verifier)
 
-    def _verdicts(self, arm: Arm) -> Job:
-        judge = self.backend("judges", arm, "judge")
-        inputs = [self.at(pattern, arm) for pattern in (BASELINE, INSTRUCTIONS, COUNTERFACTUALS, REQUERY)]
-        words = ["--baseline", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
-        words += ["--requery", inputs[3], "--judge", _said(judge), "--protocol", arm["protocol"], "--seed", self.seed]
-        out = self.at(VERDICTS, arm)
+    def _verdicts(self, condition: Condition) -> Job:
+        judge = self.plugin("judges", condition, "judge")
+        inputs = [self.at(pattern, condition) for pattern in (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES)]
+        words = ["--baselines", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
+        words += [
+            "--requeries",
+            inputs[3],
+            "--judge",
+            _said(judge),
+            "--protocol",
+            condition["protocol"],
+            "--seed",
+            self.seed,
+        ]
+        out = self.at(VERDICTS, condition)
         inputs += self.pictures.beside(inputs[2])
-        return self._stage("judge", [*words, "--out", out], inputs, (out,), judge)
+        return self._stage("verdicts", [*words, "--out", out], inputs, (out,), judge)
 
-    def _scores(self, arm: Arm) -> Job:
-        named = {name: value for name, value in arm.items() if name != "shard"}
-        inputs = [self.at(pattern, arm) for pattern in (SAMPLES, BASELINE, INSTRUCTIONS, CHECKS, VERDICTS)]
-        words = ["--arm", as_json(named), "--samples", inputs[0], "--baseline", inputs[1]]
+    def _scores(self, condition: Condition) -> Job:
+        named = {name: value for name, value in condition.items() if name != "shard"}
+        inputs = [self.at(pattern, condition) for pattern in (ITEMS, BASELINES, INSTRUCTIONS, CHECKS, VERDICTS)]
+        words = ["--condition", as_json(named), "--samples", inputs[0], "--baselines", inputs[1]]
         words += ["--instructions", inputs[2], "--checks", inputs[3], "--verdicts", inputs[4]]
-        out = self.at(SCORES, arm)
-        return self._stage("score", [*words, "--out", out], inputs, (out,), [])
+        out = self.at(SCORES, condition)
+        return self._stage("scores", [*words, "--out", out], inputs, (out,), [])
 
     def _calls(self) -> Job:
-        inputs = [file for pattern in RECORDS for file in self.all(pattern, self.arms)]
+        inputs = [file for pattern in RECORDS for file in self.all(pattern, self.conditions)]
         out = self.at(CALLS, {})
-        words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut, "--out", out]
+        words = [
+            "--results",
+            f"{self.root}/edct",
+            "--conditions",
+            as_json(self.conditions),
+            "--shards",
+            self.cut,
+            "--out",
+            out,
+        ]
         return self._stage("calls", words, inputs, (out,), [])
 
     def _table(self, table: str) -> Job:
-        arms, beside = arms_of_table(self.study, table), arms_beside_table(self.study, table)
+        conditions, beside = conditions_of_table(self.study, table), conditions_beside_table(self.study, table)
         known, repeats = table in OF_KNOWN, self.study.repeats() if table in OF_REPEATS else {}
-        tested = {arm["vlm"] for arm in arms if self.study.vlms[arm["vlm"]].backend in TEST_MODELS}
+        tested = {
+            condition["vlm"] for condition in conditions if self.study.vlms[condition["vlm"]].plugin in TEST_MODELS
+        }
         out = self.at(TABLE, {"table": table}).removesuffix(".csv")
-        words = [table, "--results", f"{self.root}/edct", "--shards", self.cut, "--arms", as_json(arms)]
+        words = [table, "--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(conditions)]
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested)), "--out", out]
         code = {f"table.{table}": TABLES[table].table}
         outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
-        return self._stage("table", words, self.all(SCORES, arms + beside), outputs, [], code=code, files=REFERENCE)
+        return self._stage(
+            "table", words, self.all(SCORES, conditions + beside), outputs, [], code=code, files=REFERENCE
+        )
 
     def _figure(self, figure: str) -> Job:
         shown = FIGURES[figure]
@@ -251,12 +275,12 @@ class _Edct:
     def _report(self) -> Job:
         tables = [self.at(TABLE, {"table": table}) for table in self.tables]
         figures = [self.at(FIGURE, {"figure": figure}).removesuffix(".png") + ".svg" for figure in self.figures]
-        shown = (SAMPLES, BASELINE, INSTRUCTIONS, COUNTERFACTUALS, REQUERY, SCORES)
-        inputs = [*tables, *figures, *(file for pattern in shown for file in self.all(pattern, self.arms))]
-        pictured = [file for pattern in (SAMPLES, COUNTERFACTUALS) for file in self.all(pattern, self.arms)]
+        shown = (ITEMS, BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES, SCORES)
+        inputs = [*tables, *figures, *(file for pattern in shown for file in self.all(pattern, self.conditions))]
+        pictured = [file for pattern in (ITEMS, COUNTERFACTUALS) for file in self.all(pattern, self.conditions)]
         inputs += self.pictures.beside(*pictured)
         out = self.at(REPORT, {})
-        words = ["--results", f"{self.root}/edct", "--arms", as_json(self.arms), "--shards", self.cut]
+        words = ["--results", f"{self.root}/edct", "--conditions", as_json(self.conditions), "--shards", self.cut]
         words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]
         words += ["--figures", f"{self.root}/edct/figures", "--out", out]
         code = {f"table.{table}": TABLES[table].table for table in self.tables}
@@ -264,29 +288,31 @@ class _Edct:
         return self._stage("report", words, inputs, (out,), [], code=code, files=pages)
 
 
-def arms_of_table(study: Edct, table: str) -> list[Arm]:
-    """The arms that a table shows, those of tables that follow from others among them."""
+def conditions_of_table(study: Edct, table: str) -> list[Condition]:
+    """The conditions that a table shows, those of tables that follow from others among them."""
     if table == "agreement":
-        arms = study.arms()
+        conditions = study.conditions()
     elif table == "repeats":
         repeats = study.repeats()
-        arms = [arm for arm in study.arms() if arm.vlm in {*repeats, *repeats.values()}]
+        conditions = [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
     elif table == "comparisons":
-        arms = [arm for name in ("table1", "bench") for arm in study.tables.arms(name)]
+        conditions = [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
     else:
-        arms = study.tables.arms("calibration" if table == "instrument" else table)
-    return [arm.model_dump() for arm in arms]
+        conditions = study.tables.conditions("calibration" if table == "instrument" else table)
+    return [condition.model_dump() for condition in conditions]
 
 
-def arms_beside_table(study: Edct, table: str) -> list[Arm]:
-    """Further arms that a table rests on: the placebo edits tell how complete the explanations of known targets are."""
-    known = [arm.model_dump() for arm in study.arms()]
-    placebos = [{**arm, "protocol": "placebo-edit"} for arm in arms_of_table(study, table)]
-    return [arm for arm in placebos if arm in known] if table == "calibration" else []
+def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
+    """Further conditions that a table rests on: the uncited edits tell how complete the explanations of known targets
+    are.
+    """
+    known = [condition.model_dump() for condition in study.conditions()]
+    uncited_edits = [{**condition, "protocol": "uncited-edit"} for condition in conditions_of_table(study, table)]
+    return [condition for condition in uncited_edits if condition in known] if table == "calibration" else []
 
 
-def _said(backends: list[Backend]) -> str:
-    return as_json(backends[0].spec.plugin()) if backends else ""
+def _said(plugins: list[PluginUse]) -> str:
+    return as_json(plugins[0].spec.plugin_options()) if plugins else ""
 
 
 def _row(table: str) -> dict[str, str]:

@@ -7,24 +7,26 @@ import typer
 
 from cfeval.core.cli_options import from_json
 from cfeval.core.errors import InputError
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from cfeval.stats.intervals import Interval
 
-Arms = Annotated[str, typer.Option("--arms", help="The arms to show, in order: a JSON list of objects of names.")]
+Conditions = Annotated[
+    str, typer.Option("--conditions", help="The conditions to show, in order: a JSON list of objects of names.")
+]
 Results = Annotated[Path, typer.Option("--results", help="Folder of the study's results, such as results/edct.")]
 Shards = Annotated[
-    int, typer.Option("--shards", min=1, max=999, help="Into how many files each stage of an arm is cut.")
+    int, typer.Option("--shards", min=1, max=999, help="Into how many files each stage of a condition is cut.")
 ]
 ScoreFiles = Annotated[list[Path], typer.Argument(help="Score files (CSV) in any order; shards are joined.")]
 How = Annotated[str, typer.Option("--interval", help="How intervals are computed: `interval` of params.yaml as JSON.")]
 
 
-def arms_of(text: str, may_be_none: bool = False) -> list[Arm]:
-    """The arms of `--arms`; InputError where there are none, but for a table that may be empty."""
-    arms = from_json(text, list[Arm], "--arms")
-    if not arms and not may_be_none:
-        raise InputError("--arms: the list is empty; name at least one arm")
-    return arms
+def conditions_of(text: str, may_be_none: bool = False) -> list[Condition]:
+    """The conditions of `--conditions`; InputError where there are none, but for a table that may be empty."""
+    conditions = from_json(text, list[Condition], "--conditions")
+    if not conditions and not may_be_none:
+        raise InputError("--conditions: the list is empty; name at least one condition")
+    return conditions
 
 
 def interval_of(text: str) -> Interval:

@@ -6,11 +6,11 @@ from pydantic import Field, model_validator
 
 from cfeval.core.records import Binary, ImageRef, ItemId, Record, Sha256, StageResult
 
-ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "placebo-edit"]
+ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "uncited-edit"]
 """What each of them asks for: `cfeval.edct.protocols.rules`."""
 
 
-class Arm(Record):
+class Condition(Record):
     """One way through the study; its parts are names from params.yaml."""
 
     dataset: str
@@ -30,7 +30,7 @@ class Conversation(StageResult):
     model: str = ""
     """The model that answered, as it names itself."""
     calls: tuple[Sha256, ...] = ()
-    """The calls to models outside this process that it came from: keys of the response store."""
+    """The calls to models outside this process that it came from: keys of the response cache."""
 
 
 class Baseline(Conversation):
@@ -51,7 +51,7 @@ class Instruction(StageResult):
     """What must not remain."""
     evidence: Literal["", "object", "background"] = ""
     """What is edited, where the writer could tell."""
-    raw: str = ""
+    completion: str = ""
     """The writer's reply as it came."""
     calls: tuple[Sha256, ...] = ()
 
@@ -67,7 +67,7 @@ class Verification(Record):
     """What was measured, by name; shares are of pixels, in [0, 1]."""
     pictures: dict[str, ImageRef] = Field(default_factory=dict)
     """`mask`, where the edit belongs, and `heat`, where pixels changed."""
-    raw: str = ""
+    completion: str = ""
     """A model's reply as it came."""
     calls: tuple[Sha256, ...] = ()
 
@@ -89,7 +89,7 @@ class Counterfactual(StageResult):
     seed: int
     details: dict[str, str] = Field(default_factory=dict)
     """What the editor says about how it made the image."""
-    tries: tuple[EditAttempt, ...] = ()
+    attempts: tuple[EditAttempt, ...] = ()
     """Every attempt of an editor that checks its own work, the rejected ones too."""
     calls: tuple[Sha256, ...] = ()
 
@@ -130,16 +130,16 @@ class Verdict(StageResult):
     """Why there is no grade although there should be one."""
     stated_ccs: Binary | None = None
     """The product as the judge itself stated it."""
-    raw: str = ""
+    completion: str = ""
     calls: tuple[Sha256, ...] = ()
 
 
-class Score(StageResult, Arm):
+class Score(StageResult, Condition):
     """A row per item and edit (scores.csv). The protocol's scores are there when, and only when, the status is ok."""
 
     id: ItemId
     edit: int = Field(default=1, ge=1)
-    group: str = ""
+    cluster: str = ""
     """Items about the same image share it: the image's SHA-256, abridged."""
     evidence: Literal["", "object", "background"] = ""
     """See `Instruction.evidence`."""
@@ -163,7 +163,7 @@ class Score(StageResult, Arm):
     """1 where the judge stated another product."""
     correct: float | None = Field(default=None, ge=0, le=1)
     """How right the baseline answer is, in [0, 1]: 0 or 1 where one answer is right, else the accuracy that
-    `Sample.scoring` names. None where no right answer is known or no answer came."""
+    `Sample.scorer` names. None where no right answer is known or no answer came."""
     verified: Binary | None = None
     """See `Verification.verified`."""
     changed_share: float | None = None

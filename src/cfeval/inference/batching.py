@@ -1,8 +1,9 @@
-"""Requests in, replies out, in order: in batches, or side by side where a backend can work on many at once.
+"""Requests in, replies out, in order: in batches, or side by side where a plugin can work on many at once.
 
 A model on this machine is fastest in batches. One behind a provider answers some calls much later than others, and in
-batches all would wait for the slowest of each; such a backend says by its attribute `map_concurrently` how its requests go
-side by side (`cfeval.inference.concurrency`). One that is made of others has the attribute where all of these have it.
+batches all would wait for the slowest of each; such a plugin says by its attribute `map_concurrently` how its requests
+go side by side (`cfeval.inference.concurrency`). One that is made of others has the attribute where all of these have
+it.
 """
 
 from collections import deque
@@ -26,16 +27,16 @@ class SideBySide(Protocol):
 
 
 def map_requests(
-    backend: object,
+    plugin: object,
     things: Iterable[T],
     request: Callable[[T], Q],
     serve: Callable[[list[Q]], Sequence[R]],
     batch: int,
 ) -> Iterator[tuple[T, R]]:
-    """Have a backend answer a request about each thing.
+    """Have a plugin answer a request about each thing.
 
     Args:
-        backend: who answers.
+        plugin: who answers.
         things: taken as they are needed, and so is what `request` opens.
         request: what is asked about one.
         serve: from some requests to their replies, in order.
@@ -51,7 +52,7 @@ def map_requests(
             taken.append(thing)
             yield request(thing)
 
-    map_concurrently = together(backend) or partial(_in_batches, batch)
+    map_concurrently = together(plugin) or partial(_in_batches, batch)
     for reply in map_concurrently(requests(), serve):
         yield taken.popleft(), reply
 
@@ -61,7 +62,7 @@ def _in_batches(batch: int, requests: Iterable[Q], serve: Callable[[list[Q]], Se
         yield from serve(some)
 
 
-def together(*backends: object) -> SideBySide | None:
-    """How the requests of something made of these backends go side by side; None where one of them takes batches."""
-    ways: list[SideBySide | None] = [getattr(backend, "map_concurrently", None) for backend in backends]
+def together(*plugins: object) -> SideBySide | None:
+    """How the requests of something made of these plugins go side by side; None where one of them takes batches."""
+    ways: list[SideBySide | None] = [getattr(plugin, "map_concurrently", None) for plugin in plugins]
     return ways[0] if all(ways) else None

@@ -61,7 +61,7 @@ class ChatReply:
 class ChatModel(Protocol):
     """A chat model. A reply depends on its own request only, never on the batch it came in."""
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Answer every request; a failed one is a reply with its status, never an exception."""
         ...
 
@@ -89,7 +89,7 @@ def run_dialogues(model: ChatModel, dialogues: Sequence[Dialogue[T]]) -> list[T]
         return model.hold(dialogues)
     steps: list[ChatRequest | _Ended[T]] = [_advance(dialogue) for dialogue in dialogues]
     while open_ := [(n, step) for n, step in enumerate(steps) if isinstance(step, ChatRequest)]:
-        replies = model.chat([request for _, request in open_])
+        replies = model.generate([request for _, request in open_])
         for (n, _), reply in zip(open_, replies, strict=True):
             steps[n] = _advance(dialogues[n], reply)
     return [step.result for step in steps if isinstance(step, _Ended)]

@@ -1,4 +1,4 @@
-"""The verbs about the response store: move its calls to another machine, prune, count and verify them."""
+"""The verbs about the response cache: move its calls to another machine, prune, count and verify them."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import settings
 
-StoreFile = Annotated[Path | None, typer.Option("--store", help="The store; empty: the one of the settings.")]
+CacheFile = Annotated[Path | None, typer.Option("--cache", help="The cache; empty: the one of the settings.")]
 Records = Annotated[
     list[Path] | None, typer.Argument(help="Record files (JSONL), or folders of them, whose calls are meant.")
 ]
@@ -39,26 +39,26 @@ COLUMNS = {
 }
 
 
-def run_export(out: Archive, records: Records = None, store: StoreFile = None) -> None:
+def run_export(out: Archive, records: Records = None, cache: CacheFile = None) -> None:
     """Write the calls that record files name into one archive, which replays them on another machine.
 
-    Without record files: all calls of the store. A call that the store lacks is taken from the archive that is there.
+    Without record files: all calls of the cache. A call that the cache lacks is taken from the archive that is there.
     """
-    held = opened(store, new=True)
+    held = opened(cache, new=True)
     keys = calls_named(records) if records else {call.key for call in held.calls()}
     print(f"{export(held, keys, out)} calls in {out}")
 
 
 def run_import(
-    archive: Annotated[Path, typer.Argument(help="An archive that `cfeval store export` wrote.")],
-    store: StoreFile = None,
+    archive: Annotated[Path, typer.Argument(help="An archive that `cfeval cache export` wrote.")],
+    cache: CacheFile = None,
 ) -> None:
-    """Take the calls of an archive into the store; what is there already stays."""
+    """Take the calls of an archive into the cache; what is there already stays."""
     if not archive.is_file():
         raise InputError(f"{archive}: no such file")
     for _ in read(archive):
         pass  # all of it is checked before anything is taken
-    held = opened(store, new=True)
+    held = opened(cache, new=True)
     added = Counter(held.add(call, image) for call, image in read(archive))
     print(f"{added[True]} new calls, {added[False]} known ones")
 
@@ -66,12 +66,12 @@ def run_import(
 def run_prune(
     records: Records = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
-    store: StoreFile = None,
+    cache: CacheFile = None,
 ) -> None:
     """Remove the calls that no record file names; what they cost stays in the ledger."""
     if not records:
         raise InputError("name the record files whose calls are to stay, such as results/edct")
-    held = opened(store)
+    held = opened(cache)
     kept = calls_named(records)
     unused = [call.key for call in held.calls() if call.key not in kept]
     if not dry_run:
@@ -80,7 +80,7 @@ def run_prune(
 
 
 def run_stats(
-    store: StoreFile = None,
+    cache: CacheFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, a list of one object a model.")] = False,
 ) -> None:
     """Show for every model what is stored, what was sent and how it ended, and what it cost.
@@ -90,7 +90,7 @@ def run_stats(
     have been charged. USD is what the provider reported, else by the price list; where both are known, a line below
     tells their difference.
     """
-    held = opened(store)
+    held = opened(cache)
     rows = _rows(held.counts(), held.ledger())
     if as_json:
         print(json.dumps(rows, indent=2))
@@ -123,11 +123,11 @@ def _cell(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def run_verify(store: StoreFile = None) -> None:
+def run_verify(cache: CacheFile = None) -> None:
     """Check that every stored call is the one its key names and every image the one its hash names."""
-    held = opened(store)
-    if damage := held.damage():
-        raise InputError(f"{held.path}: damaged ({damage}); restore it from an export with `cfeval store import`")
+    held = opened(cache)
+    if damage := held.integrity_error():
+        raise InputError(f"{held.path}: damaged ({damage}); restore it from an export with `cfeval cache import`")
     count = 0
     for call in held.calls():
         count += 1
@@ -137,19 +137,19 @@ def run_verify(store: StoreFile = None) -> None:
             if content is None or hashlib.sha256(content).hexdigest() != call.image:
                 fault = "has lost its image, or has another"
         if fault:
-            raise InputError(f"{held.path}: call {call.key} {fault}; restore it with `cfeval store import`")
+            raise InputError(f"{held.path}: call {call.key} {fault}; restore it with `cfeval cache import`")
     print(f"{held.path}: fine; {count} calls")
 
 
 def opened(path: Path | None, new: bool = False) -> ResponseCache:
-    """The store in a file.
+    """The cache in a file.
 
     Raises:
         InputError: there is none, and it is not to be made.
     """
-    file = path or Path(settings().store)
+    file = path or Path(settings().cache)
     if not new and not file.is_file():
-        raise InputError(f"{file}: there is no response store; name one by --store")
+        raise InputError(f"{file}: there is no response cache; name one by --cache")
     return ResponseCache(file)
 
 

@@ -28,8 +28,8 @@ def map_concurrently(requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[
     Raises:
         CfevalError: what `serve` or `requests` raise; calls in flight are waited for and stored first.
     """
-    at_once = settings().at_once
-    under_way = 2 * at_once - 1  # each slot that falls free has somebody waiting, even where all do so together
+    max_connections = settings().max_connections
+    under_way = 2 * max_connections - 1  # each slot that falls free has somebody waiting, even where all do so together
     free = Semaphore(under_way)
     waiting: deque[Future[R]] = deque()
 
@@ -46,7 +46,7 @@ def map_concurrently(requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[
             for request in requests:
                 free.acquire()
                 waiting.append(threads.submit(context.copy().run, one, request))
-                while waiting and (waiting[0].done() or len(waiting) > AHEAD * at_once):
+                while waiting and (waiting[0].done() or len(waiting) > AHEAD * max_connections):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

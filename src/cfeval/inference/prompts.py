@@ -29,7 +29,7 @@ class AskingOptions(PluginOptions):
     """Which model is asked, and with which templates."""
 
     model: dict[str, Any]
-    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
+    """The chat model: its plugin and options. Where no max_tokens stands there, a protocol may have its own."""
     prompts: str = ""
     """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
 
@@ -72,10 +72,10 @@ class Prompt(Generic[T]):
 
 @dataclass(frozen=True)
 class ParsedReply(Generic[T]):
-    """What was read in the reply, or the status and reason why nothing was; `raw` is what came, as it came."""
+    """What was read in the reply, or the status and reason why nothing was; `completion` is what came, as it came."""
 
     value: T | None
-    raw: str
+    completion: str
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
@@ -235,7 +235,7 @@ class ChatPlugin(Plugin, AskingOptions):
     """One that asks a chat model: which, and with which templates."""
 
     model: dict[str, Any] = component("chat")
-    """The chat model: its backend and options. Where no max_tokens stands there, a protocol may have its own."""
+    """The chat model: its plugin and options. Where no max_tokens stands there, a protocol may have its own."""
 
     @abstractmethod
     def forms(self, protocol: str = "") -> Sequence[PromptTemplate[Any]]:

@@ -158,7 +158,7 @@ def interval_methods(*methods: object) -> str:
 
 
 TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction; it stands for no real model."
-NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables)."
+NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 
 
 def with_interval(row: object, metric: str) -> str:

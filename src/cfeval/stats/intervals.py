@@ -35,7 +35,7 @@ class ItemScore:
     """An item's value, and its cluster: items about the same image share it."""
 
     item: str
-    group: str
+    cluster: str
     value: float
 
 
@@ -47,7 +47,7 @@ def estimate(of: Sequence[ItemScore], how: Interval, bounds: tuple[float, float]
     """
     if not of:
         return Estimate(None, note="nothing was scored")
-    numbers, groups = [value.value for value in of], [value.group for value in of]
+    numbers, groups = [value.value for value in of], [value.cluster for value in of]
     if bounds != (0.0, 1.0):
         return bootstrap(numbers, how.level, how.resamples, how.seed, groups, bounds=bounds)
     return interval(numbers, how.method, how.level, how.resamples, how.seed, groups)

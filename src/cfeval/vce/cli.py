@@ -13,7 +13,7 @@ from cfeval.report.figures import draw_figure, write_metrics
 from cfeval.report.tables import write_table
 from cfeval.vce.config import Roles
 from cfeval.vce.figures import FIGURES
-from cfeval.vce.records import GroupScore, VceArm, VceScore
+from cfeval.vce.records import GroupScore, VceCondition, VceScore
 from cfeval.vce.tables import TABLES
 from cfeval.vce.tables.group_scores import PublishedCell, group_material
 from cfeval.vce.tables.headline import metrics
@@ -43,15 +43,17 @@ def run_table(
         Path,
         typer.Option(help="Folder of the scores of groups, IMAGE_SET/DENOISER/CLASSIFIER/METHOD.jsonl in it."),
     ] = Path("results/vce/groups"),
-    arms: Annotated[
+    conditions: Annotated[
         str,
-        typer.Option(help='The arms: a JSON list of {"image_set": …, "denoiser": …, "classifier": …, "method": …}.'),
+        typer.Option(
+            help='The conditions: a JSON list of {"image_set": …, "denoiser": …, "classifier": …, "method": …}.'
+        ),
     ] = "[]",
     scores: Annotated[
         Path | None,
         typer.Option(help="The same of the scores of single counterfactuals; hypotheses are tested on them."),
     ] = None,
-    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files --scores are cut by arm.")] = 1,
+    shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files --scores are cut by condition.")] = 1,
     roles: Annotated[str, typer.Option(help="What each method and classifier is: `roles` as JSON.")] = "{}",
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published cells (CSV); may be repeated.")
@@ -62,15 +64,15 @@ def run_table(
 ) -> None:
     """Make one of the study's tables from the scores of groups: CSV with every column, Markdown and LaTeX for readers.
 
-    Without an arm it is an empty table.
+    Without a condition it is an empty table.
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
     table = TABLES[name].load()
-    named = from_json(arms, list[VceArm], "--arms")
+    named = from_json(conditions, list[VceCondition], "--conditions")
     material = group_material(
-        (score for arm in named for score in records_of(groups, _names(arm), GroupScore, 1)),
-        {arm: records_of(scores, _names(arm), VceScore, shards) for arm in named if scores},
+        (score for condition in named for score in records_of(groups, _names(condition), GroupScore, 1)),
+        {condition: records_of(scores, _names(condition), VceScore, shards) for condition in named if scores},
         roles=from_json(roles, Roles, "--roles"),
         published=[cell for file in reference or () for cell in read_csv(file, PublishedCell)],
         cost=from_json(cost, dict[str, dict[str, float]], "--cost"),
@@ -79,5 +81,5 @@ def run_table(
     write_table(out, table.row, rows, table.sheet(rows))
 
 
-def _names(arm: VceArm) -> tuple[str, ...]:
-    return arm.image_set, arm.denoiser, arm.classifier, arm.method
+def _names(condition: VceCondition) -> tuple[str, ...]:
+    return condition.image_set, condition.denoiser, condition.classifier, condition.method

@@ -10,21 +10,22 @@ from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
 from cfeval.vce.method import Compute, Method
-from cfeval.vce.records import ClassName, Group, Pair, VceArm
+from cfeval.vce.records import ClassName, Group, Pair, VceCondition
 
 FAMILIES = {
     "image_sets": "image_sets",
     "denoisers": "denoisers",
     "classifiers": "classifiers",
-    "perceptual": "perceptual",
-    "features": "features",
-    "embeddings": "features",
+    "perceptual_metrics": "perceptual_metrics",
+    "feature_extractors": "feature_extractors",
+    "embeddings": "feature_extractors",
 }
-"""Which plug-in family each section of the study's backends draws on."""
+"""Which plugin family each section of the study's plugins draws on."""
+_MEASURES = ("perceptual_metrics", "feature_extractors")
 Specs = Mapping[str, Mapping[str, Any]]
-"""Plug-ins by the names of their figures: each its `backend` and options."""
+"""Plugins by the names of their figures: each its `plugin` and options."""
 KEPT = {"lpips": "lpips", "fid": "inception", "sfid": "inception", "s3": "simsiam"}
-"""The first word of a name, and the only backend whose figures may bear it."""
+"""The first word of a name, and the only plugin whose figures may bear it."""
 TAKEN = frozenset(
     (
         *("ta", "oa", "fr", "os", "ota", "p_target", "p_source", "mean", "majority", "cout", "diversity"),
@@ -120,7 +121,7 @@ class Targets(Section):
 
 
 class VceBlock(Section):
-    """Arms: every combination of the names."""
+    """Conditions: every combination of the names."""
 
     image_set: tuple[Name, ...] = Field(min_length=1, description="Names from `image_sets`.")
     denoiser: tuple[Name, ...] = Field(min_length=1, description="Names from `denoisers`.")
@@ -129,10 +130,10 @@ class VceBlock(Section):
     pairs: tuple[Pair, ...] = Field(("ideal",), min_length=1, description="Which pairs of source and target.")
     repeats: int = Field(1, ge=1, description="Counterfactuals of each image and target, with noise of their own.")
 
-    def arms(self) -> list[VceArm]:
-        """The arms of this block, in the order of the lists."""
+    def conditions(self) -> list[VceCondition]:
+        """The conditions of this block, in the order of the lists."""
         lists = (self.image_set, self.denoiser, self.classifier, self.method)
-        return [VceArm(**dict(zip(VceArm.model_fields, names, strict=True))) for names in product(*lists)]
+        return [VceCondition(**dict(zip(VceCondition.model_fields, names, strict=True))) for names in product(*lists)]
 
 
 class Vce(Section):
@@ -150,43 +151,45 @@ class Vce(Section):
     oracles: tuple[Name, ...] = Field((), description="Classifiers that are asked about every counterfactual.")
     methods: dict[Name, Method] = Field(min_length=1, description="Ways of making counterfactuals.")
     groups: tuple[Targets, ...] = Field(min_length=1, description="Source classes and their targets.")
-    perceptual: dict[Name, Spec] = Field(default_factory=dict, description="Perceptual distances.")
+    perceptual_metrics: dict[Name, Spec] = Field(default_factory=dict, description="Perceptual distances.")
     dime_perceptual: Name | None = Field(None, description="The distance of DiME's perceptual term.")
-    features: dict[Name, Spec] = Field(default_factory=dict, description="Features of the Fréchet distances.")
+    feature_extractors: dict[Name, Spec] = Field(default_factory=dict, description="Features of the Fréchet distances.")
     target_images: int = Field(
         0, ge=0, description="Images of each target class that Fréchet distances are also measured to; 0: none."
     )
     embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
     cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
-    arms: tuple[VceBlock, ...] = Field(min_length=1, description="Which combinations are run.")
+    conditions: tuple[VceBlock, ...] = Field(min_length=1, description="Which combinations are run.")
     roles: Roles = Roles()
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Vce":
-        for arm in self.all_arms():
-            method = self.methods.get(arm.method)
+        for condition in self.all_conditions():
+            method = self.methods.get(condition.method)
             if method and method.projection == "cone" and not self.robust:
                 raise ValueError(
-                    f"the method '{arm.method}' projects onto a cone; set vce.robust to the name of "
+                    f"the method '{condition.method}' projects onto a cone; set vce.robust to the name of "
                     "a robust classifier, or give the method `projection: none`"
                 )
             if method and method.perceptual_weight and not self.dime_perceptual:
                 raise ValueError(
-                    f"the method '{arm.method}' has a perceptual term; name its distance in `dime_perceptual`, "
+                    f"the method '{condition.method}' has a perceptual term; name its distance in `dime_perceptual`, "
                     "or set perceptual_weight: 0"
                 )
-            for field in VceArm.model_fields:
-                self._find(f"{field}s", getattr(arm, field), "arms name")
+            for field in VceCondition.model_fields:
+                self._find(f"{field}s", getattr(condition, field), "conditions name")
         for name in (*self.oracles, *([self.robust] if self.robust else [])):
             self._find("classifiers", name, "oracles and robust name")
         if self.dime_perceptual:
-            self._find("perceptual", self.dime_perceptual, "dime_perceptual names")
-        check_figures(*({name: spec.plugin() for name, spec in named.items()} for named in self._figures()))
+            self._find("perceptual_metrics", self.dime_perceptual, "dime_perceptual names")
+        check_figures(*({name: spec.plugin_options() for name, spec in named.items()} for named in self._figures()))
         self._check_roles()
         for section in FAMILIES:
             for name, spec in getattr(self, section).items():
                 if spec.repeat != 1:
-                    raise ValueError(f"{section}.{name}: nothing is repeated here; take `repeat` out, set arms.repeats")
+                    raise ValueError(
+                        f"{section}.{name}: nothing is repeated here; take `repeat` out, set conditions.repeats"
+                    )
         sources = [one.source for one in self.groups]
         for source in sources:
             if sources.count(source) > 1:
@@ -194,7 +197,7 @@ class Vce(Section):
         return self
 
     def _figures(self) -> tuple[dict[str, Spec], ...]:
-        return self.perceptual, self.features, self.embeddings
+        return self.perceptual_metrics, self.feature_extractors, self.embeddings
 
     def _check_roles(self) -> None:
         roles = self.roles
@@ -208,22 +211,22 @@ class Vce(Section):
         if name not in defined:
             raise ValueError(f"{who} '{name}', which vce.{section} does not define; {nearest(name, defined)}")
 
-    def oracles_of(self, arm: VceArm) -> dict[str, dict[str, Any]]:
-        """The oracles that an arm's counterfactuals are shown to: all but the explained classifier itself."""
-        return {name: self.classifiers[name].plugin() for name in self.oracles if name != arm.classifier}
+    def oracles_of(self, condition: VceCondition) -> dict[str, dict[str, Any]]:
+        """The oracles that a condition's counterfactuals are shown to: all but the explained classifier itself."""
+        return {name: self.classifiers[name].plugin_options() for name in self.oracles if name != condition.classifier}
 
-    def all_arms(self) -> list[VceArm]:
-        """Every arm, each once, in the order of the blocks."""
-        return list(dict.fromkeys(arm for block in self.arms for arm in block.arms()))
+    def all_conditions(self) -> list[VceCondition]:
+        """Every condition, each once, in the order of the blocks."""
+        return list(dict.fromkeys(condition for block in self.conditions for condition in block.conditions()))
 
-    def groups_of(self, arm: VceArm) -> list[Group]:
-        """The groups that an arm's blocks ask for."""
-        pairs = {pair for block in self.arms if arm in block.arms() for pair in block.pairs}
+    def groups_of(self, condition: VceCondition) -> list[Group]:
+        """The groups that a condition's blocks ask for."""
+        pairs = {pair for block in self.conditions if condition in block.conditions() for pair in block.pairs}
         return [group for one in self.groups for group in one.groups() if group.pair in pairs]
 
-    def repeats_of(self, arm: VceArm) -> int:
-        """How many counterfactuals an arm makes of each image and target."""
-        return max(block.repeats for block in self.arms if arm in block.arms())
+    def repeats_of(self, condition: VceCondition) -> int:
+        """How many counterfactuals a condition makes of each image and target."""
+        return max(block.repeats for block in self.conditions if condition in block.conditions())
 
 
 def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
@@ -232,7 +235,7 @@ def check_figures(distances: Specs, features: Specs, embeddings: Specs) -> None:
     `fid_64` must be made of Inception's 64 features. `s3_enl0` is no S3, and says so by the rest of its name.
 
     Raises:
-        ValueError: a name is kept for another backend, is taken, or is used twice; one line with what to do.
+        ValueError: a name is kept for another plugin, is taken, or is used twice; one line with what to do.
     """
     named = [*distances.items(), *features.items(), *embeddings.items()]
     for name, spec in named:
@@ -248,9 +251,9 @@ def _check_kept(name: str, spec: Mapping[str, Any]) -> None:
     wanted = KEPT.get(word)
     if word == "s3" and rest:
         return
-    if wanted and spec.get("backend") != wanted:
+    if wanted and spec.get("plugin") != wanted:
         raise ValueError(
-            f"'{name}' is kept for the backend {wanted}, and this is {spec.get('backend')}; give it a name of its own, "
+            f"'{name}' is kept for the plugin {wanted}, and this is {spec.get('plugin')}; give it a name of its own, "
             "such as st_lpips, fd_enl0_40 or s3_enl0"
         )
     if wanted == "inception" and rest != str(spec.get("width", 2048)):
@@ -258,12 +261,16 @@ def _check_kept(name: str, spec: Mapping[str, Any]) -> None:
 
 
 def used_by_vce(study: Vce) -> list[Used]:
-    """The backends that vce uses, in the order of params.yaml."""
-    wanted = {(f"{field}s", getattr(arm, field)) for arm in study.all_arms() for field in arm.model_fields_set}
+    """The plugins that vce uses, in the order of params.yaml."""
+    wanted = {
+        (f"{field}s", getattr(condition, field))
+        for condition in study.all_conditions()
+        for field in condition.model_fields_set
+    }
     wanted |= {("classifiers", name) for name in (*study.oracles, study.robust)}
-    wanted |= {(section, name) for section in ("perceptual", "features") for name in getattr(study, section)}
+    wanted |= {(section, name) for section in _MEASURES for name in getattr(study, section)}
     return [
-        Used("vce", section, name, family, spec.plugin())
+        Used("vce", section, name, family, spec.plugin_options())
         for section, family in FAMILIES.items()
         for name, spec in getattr(study, section).items()
         if (section, name) in wanted

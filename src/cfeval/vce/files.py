@@ -39,7 +39,7 @@ CounterfactualsFile = Annotated[
     ),
 ]
 ClassifierSpec = Annotated[
-    str, typer.Option("--classifier", help="The classifier to be explained, as JSON: its backend and options.")
+    str, typer.Option("--classifier", help="The classifier to be explained, as JSON: its plugin and options.")
 ]
 Groups = Annotated[
     str,
@@ -48,7 +48,7 @@ Groups = Annotated[
     ),
 ]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Counterfactuals of each image and target.")]
-Named = 'As JSON: {"NAME": {"backend": …}}.'
+Named = 'As JSON: {"NAME": {"plugin": …}}.'
 PerceptualSpecs = Annotated[str, typer.Option("--perceptual", help=f"Perceptual distances. {Named}")]
 Reference = Annotated[
     bool, typer.Option("--reference/--paper", help="Measure as the reference code does, or as the paper says.")
@@ -63,7 +63,7 @@ def pixels_of(images: Path) -> Callable[[SourceImage], Pixels]:
 
 
 def build_all(family: str, text: str, option: str) -> dict[str, Any]:
-    """The backends that an option names, by name."""
+    """The plugins that an option names, by name."""
     specs = from_json(text, dict[str, dict[str, Any]], option)
     return {name: build(family, json.dumps(spec), f"{option} {name}") for name, spec in specs.items()}
 

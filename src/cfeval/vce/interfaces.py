@@ -1,4 +1,4 @@
-"""What the plug-ins of the study's families offer: image sets, denoisers, classifiers, distances, features."""
+"""What the plugins of the study's families offer: image sets, denoisers, classifiers, distances, features."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

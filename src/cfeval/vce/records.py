@@ -11,7 +11,7 @@ Pair = Literal["ideal", "other"]
 """`ideal`: the target is the one that suits the source; `other`: any other target (DBVCE, Section 5, Table 6)."""
 
 
-class VceArm(Record):
+class VceCondition(Record):
     """The names that say how counterfactuals were made."""
 
     image_set: str
@@ -88,14 +88,14 @@ class SheetRecord(Record):
 
 
 class GroupScore(Record):
-    """The figures of one group under one arm: `n` counterfactuals were asked for, `n_scored` have a result.
+    """The figures of one group under one condition: `n` counterfactuals were asked for, `n_scored` have a result.
 
     `figures` are by name: `ta`, `oa`, `fr` (flip rate), `os_<oracle>`, `ota_<oracle>`, means of the distances and
     others under their names, `diversity_<distance>`, and distances of distributions such as `fid_64`, `fd_enl0_40`. A
     figure that cannot be computed for the group is left out, never 0.
     """
 
-    arm: VceArm
+    condition: VceCondition
     group: Group
     n: int = Field(ge=0)
     n_scored: int = Field(ge=0)

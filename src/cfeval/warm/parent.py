@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from cfeval.core.provenance.loading import record
 from cfeval.warm import preload
 from cfeval.warm.client import FORWARDED, STARTED
-from cfeval.warm.request import Request, can_be_forked, die_with, receive
+from cfeval.warm.request import Command, can_be_forked, die_with, receive
 
 _PATIENCE = 5.0
 """Seconds for a client to send its request, and for forks to end by themselves when the run has ended."""
@@ -71,7 +71,7 @@ def prepare(listener: socket.socket, life: int, modules: Sequence[str]) -> Paren
     return parent
 
 
-def serve(parent: Parent) -> Request | None:
+def serve(parent: Parent) -> Command | None:
     """Serve until the run has ended; then None. In each fork: the request that it is to answer."""
     while True:
         for key, _ in parent.events.select(0 if parent.wanted else None):
@@ -110,7 +110,7 @@ def _settle(parent: Parent) -> None:
         parent.listener.close()
 
 
-def _admitted(parent: Parent) -> Request | None:
+def _admitted(parent: Parent) -> Command | None:
     """Take a client in: in the fork its request, in the parent None."""
     connection, _ = parent.listener.accept()
     connection.settimeout(_PATIENCE)

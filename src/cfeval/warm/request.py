@@ -34,7 +34,7 @@ _OWN = dict(os.environb)
 
 
 @dataclass(frozen=True)
-class Request:
+class Command:
     """A command: its arguments, environment and file mode mask, and its files 0, 1, 2 and working folder."""
 
     arguments: list[bytes]
@@ -48,7 +48,7 @@ class Request:
             os.close(file)
 
 
-def receive(connection: socket.socket) -> Request | None:
+def receive(connection: socket.socket) -> Command | None:
     """The request that a client sends; None where it sends none, or a signal comes first."""
     files: list[int] = []
     try:
@@ -59,7 +59,7 @@ def receive(connection: socket.socket) -> Request | None:
             text += more
         arguments, environment, mask = marshal.loads(text)
         if connection.recv(1) == GO and len(files) == 4:
-            return Request(arguments, environment, mask, tuple(files))
+            return Command(arguments, environment, mask, tuple(files))
     except (OSError, EOFError, ValueError, TypeError):
         pass
     for file in files:
@@ -67,7 +67,7 @@ def receive(connection: socket.socket) -> Request | None:
     return None
 
 
-def can_be_forked(request: Request) -> bool:
+def can_be_forked(request: Command) -> bool:
     """Whether a fork would behave as a process that starts with the request's environment."""
     asked = request.environment
     return all(_OWN.get(name) == asked.get(name) for name in {*_OWN, *asked} - _CHANGING)
@@ -80,7 +80,7 @@ def die_with(parent: int) -> None:
         os._exit(128 + signal.SIGKILL)
 
 
-def answer(request: Request, tell: int) -> NoReturn:
+def answer(request: Command, tell: int) -> NoReturn:
     """In a fork: run the command, write to `tell` what it has loaded, and end with its exit status."""
     before, status = preload.loaded(), 1
     try:
@@ -125,7 +125,7 @@ def _leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _become(request: Request) -> list[str]:
+def _become(request: Command) -> list[str]:
     """Turn this process into the one that the client would have been; returns its arguments."""
     for number, file in enumerate(request.files[:3]):
         os.dup2(file, number)

@@ -143,7 +143,7 @@ def test_a_former_sidecar_does_not_speak_for_a_job_that_was_ended() -> None:
 def test_a_file_that_no_plan_names_is_refused(look: Work) -> None:
     Path("own.txt").write_text("own")
     with pytest.raises(
-        InputError, match=r"read own\.txt, which its plan does not name; let the plug-in's `dependencies` name it"
+        InputError, match=r"read own\.txt, which its plan does not name; let the plugin's `dependencies` name it"
     ):
         made(write, look)
     assert not Path(JOB.sidecar).exists()
@@ -175,13 +175,13 @@ def test_what_a_job_writes_and_pictures_of_its_inputs_may_be_read() -> None:
 
 def test_a_plug_in_that_the_list_of_jobs_does_not_name_is_refused() -> None:
     with pytest.raises(
-        InputError, match=r"ran cfeval\.edct\.plugins\.judges\.noisy, which neither its stage nor its plug-ins"
+        InputError, match=r"ran cfeval\.edct\.plugins\.judges\.noisy, which neither its stage nor its plugins"
     ):
         made(write, lambda: loading.named.add("cfeval.edct.plugins.judges.noisy"))
 
 
 def test_another_verb_than_the_one_that_the_plan_names_is_refused() -> None:
-    said = r"ran cfeval\.edct\.stages\.verdicts, which neither its stage nor its plug-ins"
+    said = r"ran cfeval\.edct\.stages\.verdicts, which neither its stage nor its plugins"
     with pytest.raises(InputError, match=said):
         made(write, lambda: loading.named.add("cfeval.edct.stages.verdicts"))
 

@@ -62,22 +62,22 @@ def params(server: Loopback) -> dict[str, Any]:
 
     def model(name: str) -> dict[str, Any]:
         where = {"provider": "openrouter", "base_url": server.openrouter}
-        return {"backend": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
+        return {"plugin": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
 
-    arm = {"dataset": ["world"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
+    condition = {"dataset": ["world"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
     return {
         "shards": 1,
         "calls": {"timeout": 5, "deadline": 60, "attempts": 10},
         "edct": {
             "items": 3,
             "seed": 7,
-            "datasets": {"world": {"backend": "world"}},
+            "datasets": {"world": {"plugin": "world"}},
             "vlms": {"v": model("vlm")},
-            "writers": {"w": {"backend": "chat", "model": model("writer")}},
-            "editors": {"e": {"backend": "bfl", "base_url": server.bfl, "poll": 0.02}},
-            "judges": {"j": {"backend": "chat", "model": model("judge")}},
+            "instruction_writers": {"w": {"plugin": "chat", "model": model("writer")}},
+            "editors": {"e": {"plugin": "bfl", "base_url": server.bfl, "poll": 0.02}},
+            "judges": {"j": {"plugin": "chat", "model": model("judge")}},
             "verifiers": {},
-            "tables": {"table1": [arm]},
+            "tables": {"table1": [condition]},
             "known": {},
             "judge_error": [],
             "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},

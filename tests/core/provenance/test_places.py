@@ -17,10 +17,10 @@ from cfeval.core.provenance.state import State
 PLACE = ".snakemake/storage/fs/disk/study/"
 OUT = "results/tried/edct/verdicts/j.jsonl"
 JOB = Job(
-    "edct.judge",
+    "edct.verdicts",
     (
         "edct",
-        "judge",
+        "verdicts",
         "--results",
         "results/tried",
         "--in",

@@ -8,8 +8,8 @@ from cfeval.cvqa.figures import accuracy, answers, bias
 from cfeval.cvqa.tables import bias as cvqa_bias
 from cfeval.cvqa.tables.accuracy import TABLE3, TABLE7
 from cfeval.cvqa.tables.question_statistics import AnswersRow
-from cfeval.cvqa.tables.replies import AnswererFacts
-from tests.cvqa.tables.scores import arm, failed, material, pair_scores, score
+from cfeval.cvqa.tables.replies import SolverFacts
+from tests.cvqa.tables.scores import condition, failed, material, pair_scores, score
 from tests.cvqa.tables.test_others import labelled
 from tests.edct.figures.test_figures import svg
 
@@ -27,7 +27,7 @@ def panels(figure: Figure) -> dict[str, Axes]:
 def test_each_type_has_a_panel_with_both_accuracies() -> None:
     scores = pair_scores([1, 1, 1, 0], [0, 1, 0, 0]) + pair_scores([1, 1], [1, 0], "boolean")
     found = material(
-        {arm("a$b"): scores, arm("n"): pair_scores([1], [1])}, answerers={"n": AnswererFacts(test_world=True)}
+        {condition("a$b"): scores, condition("n"): pair_scores([1], [1])}, solvers={"n": SolverFacts(test_world=True)}
     )
     of = panels(accuracy.draw(TABLE3.rows(found)))
     assert list(of) == ["Numerical, direct", "Boolean"]
@@ -36,14 +36,14 @@ def test_each_type_has_a_panel_with_both_accuracies() -> None:
     assert [label.get_text() for label in of["Numerical, direct"].get_yticklabels()] == [r"a\$b", "n †"]
 
 
-def test_an_answerer_without_a_score_says_so() -> None:
+def test_a_solver_without_a_score_says_so() -> None:
     scores = [failed("x", "original"), failed("x", "counterfactual")]
-    text = svg(accuracy.draw(TABLE3.rows(material({arm(): scores}))))
+    text = svg(accuracy.draw(TABLE3.rows(material({condition(): scores}))))
     assert "none scored of 1" in text
 
 
 def test_sets_stand_below_each_other() -> None:
-    found = material({arm(of="one"): pair_scores([1], [0]), arm(of="two"): pair_scores([1], [0])})
+    found = material({condition(of="one"): pair_scores([1], [0]), condition(of="two"): pair_scores([1], [0])})
     of = panels(accuracy.draw(TABLE3.rows(found)))
     assert list(of) == ["one: Numerical, direct", "two: Numerical, direct"]
 
@@ -55,7 +55,7 @@ def test_puzzles_have_a_panel_a_template_and_one_of_all() -> None:
         for i in range(2)
         for side in ("original", "counterfactual")
     ]
-    of = panels(accuracy.draw_puzzles(TABLE7.rows(material({arm(): scores}))))
+    of = panels(accuracy.draw_puzzles(TABLE7.rows(material({condition(): scores}))))
     assert len(of) == 7
     assert list(of)[-1] == "All templates"
 
@@ -73,7 +73,7 @@ def test_numbers_from_ten_on_share_a_bar() -> None:
 
 def test_women_men_and_their_gap_are_drawn() -> None:
     scores = labelled(pair_scores([1, 1, 1, 1], [0, 1, 1, 1]), {f"direct-p{i:02}": i for i in range(4)})
-    rows = cvqa_bias.rows(material({arm(): scores}, genders={0: "female", 1: "female", 2: "male", 3: "male"}))
+    rows = cvqa_bias.rows(material({condition(): scores}, genders={0: "female", 1: "female", 2: "male", 3: "male"}))
     left, right = bias.draw(rows).axes
     assert dots(left) == {(0.5, 0), (0, 0)}
     assert dots(right, "D") == {(0.5, 0)}

@@ -15,11 +15,11 @@ from tests.cvqa.files import write_images, write_questions
 
 
 def csv_spec(folder: Path, rows: int = 12, **options: Any) -> dict[str, Any]:
-    """The specification of the CSV plug-in with files for it."""
+    """The specification of the CSV plugin with files for it."""
     questions = write_questions(folder, rows, options.pop("spoilt", ()))
     images = write_images(folder / "images" / options.pop("inside", ""), rows, options.pop("missing", ()))
     images = images.parent if images.name == "val2014" else images
-    return {"backend": "csv", "questions": str(questions), "images": str(images), **options}
+    return {"plugin": "csv", "questions": str(questions), "images": str(images), **options}
 
 
 def pairs_of(spec: dict[str, Any], items: int | None = None, seed: int = 0) -> tuple[list[RawPair], tuple[str, ...]]:
@@ -124,7 +124,7 @@ def test_doctor_tells_what_rows_and_images_there_are(tmp_path: Path) -> None:
 
 
 def test_puzzles_take_turns_and_the_first_stay_the_same_when_more_are_wanted() -> None:
-    spec = {"backend": "synthetic"}
+    spec = {"plugin": "synthetic"}
     few, more = pairs_of(spec, 3, seed=4)[0], pairs_of(spec, 8, seed=4)[0]
     assert few == more[:3]
     assert [pair.type for pair in more] == [*PUZZLE_TYPES, *PUZZLE_TYPES[:2]]
@@ -134,7 +134,7 @@ def test_puzzles_take_turns_and_the_first_stay_the_same_when_more_are_wanted() -
 
 
 def test_the_counts_of_a_puzzle_give_its_answer() -> None:
-    spec = {"backend": "synthetic", "types": ["abs_counting_4"], "items": 3}
+    spec = {"plugin": "synthetic", "types": ["abs_counting_4"], "items": 3}
     pairs, skipped = pairs_of(spec)
     assert (len(pairs), skipped) == (3, ())
     for pair in pairs:
@@ -145,7 +145,7 @@ def test_the_counts_of_a_puzzle_give_its_answer() -> None:
 
 def test_puzzles_have_the_wanted_size_and_flowers(tmp_path: Path) -> None:
     images = write_images(tmp_path / "icons", 2)
-    spec = {"backend": "synthetic", "types": ["abs_counting_1"], "size": 240, "icons": str(images)}
+    spec = {"plugin": "synthetic", "types": ["abs_counting_1"], "size": 240, "icons": str(images)}
     (pair,), _ = pairs_of(spec, 1)
     assert pair.picture.pixels.shape == (240, 240, 3)
     assert (np.abs(pair.picture.pixels.astype(int) - (40, 0, 0)).max(axis=2) < 12).sum() > 200, "the icons are drawn"
@@ -160,4 +160,4 @@ def test_puzzles_have_the_wanted_size_and_flowers(tmp_path: Path) -> None:
 
 def test_a_size_that_is_too_small_is_refused() -> None:
     with pytest.raises(ParamsError, match="option 'size' of 'synthetic'"):
-        pairs_of({"backend": "synthetic", "size": 64}, 1)
+        pairs_of({"plugin": "synthetic", "size": 64}, 1)

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.cvqa.plugins.vision.transformers import Models, distinct, shared
+from cfeval.cvqa.plugins.vision_tools.transformers import Models, distinct, shared
 from cfeval.cvqa.programs.vision import Found, View, VisionError
 from tests.tiny import detectors, visions
 
@@ -28,7 +28,7 @@ WHOLE = View(PICTURE, (0, 0, 64, 48), item="i", seed=5)
 
 
 def vision(**options: Any) -> Models:
-    built: Models = registry.build("vision", {"backend": "transformers", "device": "cpu", **options})
+    built: Models = registry.build("vision_tools", {"plugin": "transformers", "device": "cpu", **options})
     return built
 
 
@@ -124,11 +124,11 @@ def test_depth_is_the_median_in_the_map_of_the_whole_picture_and_grows_with_dist
 
 
 def test_inside_goes_by_the_outline_that_sam_draws() -> None:
-    from cfeval.inference.local.detector import Segmenter
+    from cfeval.inference.local.detector import BoxSegmenter
 
     eyes = vision(sam=str(detectors.checkpoint("sam2")))
     outer = Found((10.0, 5.0, 50.0, 40.0))
-    mask = Segmenter(eyes._loaded["sam"])(PICTURE.pixels, [outer.box])
+    mask = BoxSegmenter(eyes._loaded["sam"])(PICTURE.pixels, [outer.box])
     for box in ((0, 0, 6, 6), (12, 8, 30, 20), (30, 20, 60, 46), (20, 10, 22, 12)):
         share = mask[box[1] : box[3], box[0] : box[2]].mean()
         assert eyes.inside(View(PICTURE, box), View(PICTURE, outer.box, outer)) == (share > 0.5)
@@ -136,8 +136,8 @@ def test_inside_goes_by_the_outline_that_sam_draws() -> None:
 
 def test_chat_models_are_shown_the_part_and_asked_in_a_word() -> None:
     eyes = vision(
-        vqa={"backend": "scripted", "replies": ["{image} {question}"], "statuses": {"bad": "refused"}},
-        llm={"backend": "scripted", "replies": ["{question}"]},
+        vqa={"plugin": "mock", "replies": ["{image} {question}"], "statuses": {"bad": "refused"}},
+        llm={"plugin": "mock", "replies": ["{question}"]},
     )
     part = View(PICTURE, (8, 8, 40, 40), item="i")
     said = eyes.ask(part, "What color is the {car}?")
@@ -178,18 +178,18 @@ def test_bad_options_and_checkpoints_of_another_kind_are_named() -> None:
         vision(phrase="a photo")
     with pytest.raises(ParamsError, match="'depth_revision' is the revision of a model, and no 'depth' is given"):
         vision(depth_revision="main")
-    with pytest.raises(BackendError, match="one of dpt or depth_anything or glpn is needed"):
+    with pytest.raises(PluginError, match="one of dpt or depth_anything or glpn is needed"):
         vision(depth=str(visions.checkpoint("clip")))
 
 
 def test_what_it_needs_rests_on_and_lacks_is_said() -> None:
-    spec = {"backend": "transformers", "matcher": str(visions.checkpoint("clip")), "device": "cpu"}
-    assert registry.resources("vision", spec).gpu == 0
-    assert registry.resources("vision", {**spec, "device": "auto"}).gpu == 1
-    assert registry.resources("vision", {"backend": "transformers"}).gpu == 0
-    assert any(path.endswith("model.safetensors") for path in registry.dependencies("vision", spec))
-    findings = list(registry.diagnose("vision", spec))
+    spec = {"plugin": "transformers", "matcher": str(visions.checkpoint("clip")), "device": "cpu"}
+    assert registry.resources("vision_tools", spec).gpu == 0
+    assert registry.resources("vision_tools", {**spec, "device": "auto"}).gpu == 1
+    assert registry.resources("vision_tools", {"plugin": "transformers"}).gpu == 0
+    assert any(path.endswith("model.safetensors") for path in registry.dependencies("vision_tools", spec))
+    findings = list(registry.diagnose("vision_tools", spec))
     assert all(finding.fine for finding in findings)
     assert any("detector, depth, sam, vqa, llm" in finding.text for finding in findings)
-    talking = {**spec, "llm": {"backend": "scripted"}, "prompts": "no/such/folder"}
-    assert any("no prompt ask.md" in finding.text for finding in registry.diagnose("vision", talking))
+    talking = {**spec, "llm": {"plugin": "mock"}, "prompts": "no/such/folder"}
+    assert any("no prompt ask.md" in finding.text for finding in registry.diagnose("vision_tools", talking))

@@ -92,7 +92,7 @@ def test_a_question_has_the_same_seed_in_whatever_batch_or_shard_it_comes(monkey
 def test_chance_says_the_same_whatever_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs, chance = (
         [pair(n, "abs_counting_1") for n in range(1, 30)],
-        registry.build("answerers", {"backend": "random"}),
+        registry.build("solvers", {"plugin": "random"}),
     )
     whole = list(answers(pairs, picture_of, chance, 4, 3))
     monkeypatch.setattr(study, "BATCH", 5)
@@ -113,7 +113,7 @@ def test_a_failed_call_is_a_status_at_this_stage_and_the_others_are_answered() -
 
 
 def test_a_program_is_recorded_with_its_trace_and_its_fall_back_is_counted() -> None:
-    vision = registry.build("vision", {"backend": "scripted", "answer": "3"})
+    vision = registry.build("vision_tools", {"plugin": "mock", "answer": "3"})
     run = run_program("vipergpt", "nonsense", View(picture(), (0, 0, 6, 8)), vision, question="How many?")
     said = asked(pair(1), who=Remembering(lambda request: AnswerReply(request.question, run.result, program=run)))
     assert said[0].program == run

@@ -11,11 +11,11 @@ from cfeval.core.records import ImageRef, Status
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import BuildRequest, Wanted
 from cfeval.cvqa.records import Decision, Draft, Fate, Question, Review
-from cfeval.cvqa.stages.assembly import Assembly, assembled
+from cfeval.cvqa.stages.builds import Assembly, assembled
 from cfeval.cvqa.stages.drafts import Skipped, drafts, in_coco, source
 from cfeval.cvqa.stages.reviews import reviews
-from cfeval.datasets.sample import Sample, Scoring
-from cfeval.testbed.plugins.builders_grammar import Grammar, Plugin
+from cfeval.datasets.sample import Sample, ScorerName
+from cfeval.testbed.plugins.question_generators_grammar import Grammar, Plugin
 from cfeval.testbed.render import render
 from tests.testbed.recount import recount
 from tests.testbed.scenes import recorded
@@ -27,7 +27,7 @@ IMAGE = ImageRef(path="a.png", sha256="0" * 64)
 @pytest.fixture(scope="module")
 def samples() -> list[Sample]:
     """Questions about drawn scenes, as a data set gives them."""
-    raws = registry.build("datasets", {"backend": "world", "kinds": ["count", "presence"]}).samples(N, 2)
+    raws = registry.build("datasets", {"plugin": "world", "kinds": ["count", "presence"]}).samples(N, 2)
     return [
         Sample(id=raw.id, image=IMAGE, question=raw.question, reference=raw.reference, metadata=raw.metadata)
         for raw in raws
@@ -38,26 +38,26 @@ def picture_of(draft: Draft) -> Picture:
     return Picture.from_pixels(render(recorded(draft.metadata)))
 
 
-def sample(question: str, reference: str, scoring: Scoring = "vqa", item: str = "42000") -> Sample:
-    return Sample(id=item, image=IMAGE, question=question, reference=reference, scoring=scoring)
+def sample(question: str, reference: str, scorer: ScorerName = "vqa", item: str = "42000") -> Sample:
+    return Sample(id=item, image=IMAGE, question=question, reference=reference, scorer=scorer)
 
 
-def fault(builder: Grammar, draft: Draft) -> str:
+def fault(question_generator: Grammar, draft: Draft) -> str:
     """What was made wrong on purpose."""
     original, kind = draft.original, "direct" if draft.original.answer.isdecimal() else "boolean"
     wanted: Wanted = "direct" if kind == "direct" else "boolean"
     seed = derive_seed(SEED, draft.id, "draft")
-    return builder.fault(BuildRequest(draft.id, original.question, original.answer, wanted, seed))
+    return question_generator.fault(BuildRequest(draft.id, original.question, original.answer, wanted, seed))
 
 
 @pytest.mark.parametrize("err", [0.0, 0.3, 1.0])
 def test_every_wrong_draft_is_caught_and_no_right_one_is_dropped(err: float, samples: list[Sample]) -> None:
-    builder = Grammar(Plugin(err=err))
+    question_generator = Grammar(Plugin(err=err))
     skipped = Skipped()
-    written = list(drafts(samples, builder, SEED, skipped))
-    said = reviews(written, picture_of, registry.build("checkers", {"backend": "scene"}), SEED)
+    written = list(drafts(samples, question_generator, SEED, skipped))
+    said = reviews(written, picture_of, registry.build("question_validators", {"plugin": "scene"}), SEED)
     results = list(assembled(written, {review.id: review for review in said}, {}, people=False))
-    wrong = [fault(builder, draft) for draft in written]
+    wrong = [fault(question_generator, draft) for draft in written]
     assert len(written) == N
     assert skipped.lines() == ()
     assert sum(map(bool, wrong)) / N == pytest.approx(err, abs=0.08)
@@ -120,14 +120,14 @@ def test_samples_that_no_question_can_be_built_from_are_counted() -> None:
         sample("How many?  ", "2"),
     ]
     skipped = Skipped()
-    builder = registry.build("builders", {"backend": "scripted", "question": "What if?"})
-    assert not list(drafts(some[:3], builder, 1, skipped))
+    question_generator = registry.build("question_generators", {"plugin": "mock", "question": "What if?"})
+    assert not list(drafts(some[:3], question_generator, 1, skipped))
     assert (skipped.other_answer, skipped.no_reference) == (2, 1)
     assert [line[:1] for line in skipped.lines()] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
-    ("scoring", "item", "name", "number"),
+    ("scorer", "item", "name", "number"),
     [
         ("vqa", "42003", "COCO_val2014_000000000042.jpg", 42),
         ("okvqa", "425", "COCO_val2014_000000000042.jpg", 42),
@@ -135,21 +135,23 @@ def test_samples_that_no_question_can_be_built_from_are_counted() -> None:
         ("vqa", "mine", "mine.png", None),
     ],
 )
-def test_an_image_has_its_name_in_coco(scoring: Scoring, item: str, name: str, number: int | None) -> None:
-    assert in_coco("val2014")(sample("Who?", "", scoring, item)) == (name, number)
+def test_an_image_has_its_name_in_coco(scorer: ScorerName, item: str, name: str, number: int | None) -> None:
+    assert in_coco("val2014")(sample("Who?", "", scorer, item)) == (name, number)
 
 
 @pytest.mark.parametrize("said", [{"new_answer": "maybe"}, {"new_answer": "3 or 4"}, {"question": " "}])
-def test_what_a_builder_may_not_say_is_no_draft(said: dict[str, str]) -> None:
-    builder = registry.build("builders", {"backend": "scripted", **said})
-    [draft] = drafts([sample("How many birds?", "3")], builder, 1, Skipped())
+def test_what_a_question_generator_may_not_say_is_no_draft(said: dict[str, str]) -> None:
+    question_generator = registry.build("question_generators", {"plugin": "mock", **said})
+    [draft] = drafts([sample("How many birds?", "3")], question_generator, 1, Skipped())
     assert (draft.status, draft.stage, draft.question) == (Status.UNPARSABLE, "drafts", "")
 
 
 def test_a_failed_draft_is_not_reviewed_and_a_failed_review_is_no_verdict() -> None:
     made = [draft(id="a", status=Status.REFUSED, stage="drafts", reason="no"), draft(id="b"), draft(id="c")]
-    checker = registry.build("checkers", {"backend": "scripted", "statuses": {"b": "truncated"}, "reasonable": 0})
-    found = list(reviews(made, lambda _: Picture.from_pixels(render(SCENE)), checker, 1))
+    question_validator = registry.build(
+        "question_validators", {"plugin": "mock", "statuses": {"b": "truncated"}, "reasonable": 0}
+    )
+    found = list(reviews(made, lambda _: Picture.from_pixels(render(SCENE)), question_validator, 1))
     assert [(one.status, one.stage) for one in found] == [
         (Status.REFUSED, "drafts"),
         (Status.TRUNCATED, "reviews"),
@@ -158,7 +160,7 @@ def test_a_failed_draft_is_not_reviewed_and_a_failed_review_is_no_verdict() -> N
     assert (found[2].related, found[2].reasonable) == (1, 0)
 
 
-SCENE = recorded(next(iter(registry.build("question_sets", {"backend": "world"}).pairs(1, 1))).metadata)
+SCENE = recorded(next(iter(registry.build("question_sets", {"plugin": "world"}).pairs(1, 1))).metadata)
 
 
 def draft(**fields: object) -> Draft:

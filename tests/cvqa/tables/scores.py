@@ -4,15 +4,15 @@ import hashlib
 from collections.abc import Sequence
 
 from cfeval.core.records import Status
-from cfeval.cvqa.records import CvqaArm, CvqaScore
+from cfeval.cvqa.records import CvqaCondition, CvqaScore
 from cfeval.cvqa.tables.replies import CvqaTableData, cvqa_material
 from cfeval.stats.intervals import Interval
 
 HOW = Interval(resamples=200)
 
 
-def arm(answerer: str = "m", of: str = "real") -> CvqaArm:
-    return CvqaArm(set=of, answerer=answerer)
+def condition(solver: str = "m", of: str = "real") -> CvqaCondition:
+    return CvqaCondition(set=of, solver=solver)
 
 
 def score(
@@ -55,5 +55,5 @@ def image_hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def material(scores: dict[CvqaArm, list[CvqaScore]], **settings: object) -> CvqaTableData:
+def material(scores: dict[CvqaCondition, list[CvqaScore]], **settings: object) -> CvqaTableData:
     return cvqa_material(scores, **{"interval": HOW} | settings)

@@ -9,20 +9,20 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Status
 from cfeval.cvqa.tables import accuracy, chain_of_thought
-from cfeval.cvqa.tables.replies import AccuracyRow, AnswererFacts, PublishedAnswer, SetFacts
+from cfeval.cvqa.tables.replies import AccuracyRow, PublishedAnswer, SetFacts, SolverFacts
 from cfeval.report.tables import csv_text, latex, markdown
-from tests.cvqa.tables.scores import arm, failed, material, pair_scores, score
+from tests.cvqa.tables.scores import condition, failed, material, pair_scores, score
 
 PUBLISHED = Path(__file__).parents[3] / "data" / "reference" / "cvqa.csv"
 
 
-def of(rows: list[AccuracyRow], answerer: str = "m", kind: str = "direct", reader: str = "reference") -> AccuracyRow:
-    [found] = [row for row in rows if (row.answerer, row.type, row.reader) == (answerer, kind, reader)]
+def of(rows: list[AccuracyRow], solver: str = "m", kind: str = "direct", reader: str = "reference") -> AccuracyRow:
+    [found] = [row for row in rows if (row.solver, row.type, row.reader) == (solver, kind, reader)]
     return found
 
 
 def test_accuracies_their_difference_and_mcnemar_follow_by_hand() -> None:
-    rows = accuracy.TABLE3.rows(material({arm(): pair_scores([1] * 9 + [0], [0] * 7 + [1, 1, 1])}))
+    rows = accuracy.TABLE3.rows(material({condition(): pair_scores([1] * 9 + [0], [0] * 7 + [1, 1, 1])}))
     row = of(rows)
     assert (row.n, row.n_scored, row.images) == (10, 10, 10)
     assert (row.original, row.counterfactual, row.difference) == (0.9, 0.3, -0.6)
@@ -35,8 +35,8 @@ def test_accuracies_their_difference_and_mcnemar_follow_by_hand() -> None:
 def test_images_are_drawn_as_a_whole() -> None:
     images = [f"i{i // 5}" for i in range(20)]
     right = [i // 5 % 2 for i in range(20)]
-    single = of(accuracy.TABLE3.rows(material({arm(): pair_scores(right, [0] * 20)})))
-    clustered = of(accuracy.TABLE3.rows(material({arm(): pair_scores(right, [0] * 20, images=images)})))
+    single = of(accuracy.TABLE3.rows(material({condition(): pair_scores(right, [0] * 20)})))
+    clustered = of(accuracy.TABLE3.rows(material({condition(): pair_scores(right, [0] * 20, images=images)})))
     assert clustered.images == 4
     assert clustered.ci.startswith("clustered")
     assert clustered.original_hi - clustered.original_lo > single.original_hi - single.original_lo  # type: ignore[operator]
@@ -46,15 +46,15 @@ def test_images_are_drawn_as_a_whole() -> None:
 def test_missing_scores_are_no_zeros_and_show_as_bounds() -> None:
     scores = pair_scores([1, 1, 0], [1, 0, 0])
     scores += [score("x", "original", "1", "1"), failed("x", "counterfactual", Status.TRANSPORT_ERROR)]
-    row = of(accuracy.TABLE3.rows(material({arm(): scores})))
+    row = of(accuracy.TABLE3.rows(material({condition(): scores})))
     assert (row.n, row.n_scored, row.missing) == (4, 3, "transport_error 1")
     assert (row.original, row.original_min, row.original_max) == (0.6667, 0.75, 0.75)
     assert (row.counterfactual, row.counterfactual_min, row.counterfactual_max) == (0.3333, 0.25, 0.5)
     assert (row.difference, row.difference_min, row.difference_max) == (-0.3333, -0.5, -0.25)
 
 
-def test_an_answerer_without_any_score_has_a_row_without_figures() -> None:
-    rows = accuracy.TABLE3.rows(material({arm(): [failed("x", "original"), failed("x", "counterfactual")]}))
+def test_a_solver_without_any_score_has_a_row_without_figures() -> None:
+    rows = accuracy.TABLE3.rows(material({condition(): [failed("x", "original"), failed("x", "counterfactual")]}))
     row = of(rows)
     assert (row.n, row.n_scored, row.original, row.p, row.missing) == (1, 0, None, None, "refused 2")
     assert "0 of 1" in markdown(accuracy.TABLE3.sheet(rows))
@@ -62,7 +62,7 @@ def test_an_answerer_without_any_score_has_a_row_without_figures() -> None:
 
 def test_both_readers_have_a_row_and_holm_counts_each_alone() -> None:
     scores = [score(f"p{i}", side, None, "1", robust="1") for i in range(4) for side in ("original", "counterfactual")]
-    rows = accuracy.TABLE3.rows(material({arm(): scores, arm("n"): pair_scores([1] * 8, [0] * 8)}))
+    rows = accuracy.TABLE3.rows(material({condition(): scores, condition("n"): pair_scores([1] * 8, [0] * 8)}))
     assert (of(rows).original, of(rows, reader="robust").original) == (0, 1)
     assert of(rows, "n").p == pytest.approx(2 / 2**8, abs=1e-4)
     assert of(rows, "n").p_holm == pytest.approx(2 * 2 / 2**8, abs=1e-4)  # two tests a reader
@@ -76,17 +76,17 @@ def test_baselines_follow_from_the_right_answers() -> None:
         for i, both in enumerate(kinds)
         for side, answer in zip(("original", "counterfactual"), both, strict=True)
     ]
-    rows = accuracy.TABLE3.rows(material({arm(): scores}))
+    rows = accuracy.TABLE3.rows(material({condition(): scores}))
     majority, negate = of(rows, "majority", "boolean", ""), of(rows, "negate", "boolean", "")
     assert (majority.original, majority.counterfactual, majority.p) == (0.8333, 0.6667, None)
     assert (negate.original, negate.counterfactual, negate.kind) == (None, 0.8333, "baseline")
 
 
-def test_figures_of_the_paper_stand_beside_the_answerer_that_it_names() -> None:
+def test_figures_of_the_paper_stand_beside_the_solver_that_it_names() -> None:
     published = read_csv(PUBLISHED, PublishedAnswer)
-    facts = {"m": AnswererFacts(paper="llava-1.5-13b vicuna-13b"), "n": AnswererFacts(paper="nothing")}
-    scores = {arm(name): pair_scores([1, 0], [0, 0]) for name in facts}
-    rows = accuracy.TABLE3.rows(material(scores, answerers=facts, published=published))
+    facts = {"m": SolverFacts(paper="llava-1.5-13b vicuna-13b"), "n": SolverFacts(paper="nothing")}
+    scores = {condition(name): pair_scores([1, 0], [0, 0]) for name in facts}
+    rows = accuracy.TABLE3.rows(material(scores, solvers=facts, published=published))
     assert (of(rows).paper_original, of(rows).paper_counterfactual, of(rows).paper_difference) == (0.62, 0.41, -0.21)
     assert of(rows, "n").paper_original is None
     assert "0.6200 → 0.4100" in markdown(accuracy.TABLE3.sheet(rows))
@@ -105,18 +105,18 @@ def test_every_cell_of_the_paper_is_there_and_adds_up() -> None:
 def test_the_table_of_programs_goes_by_their_language_model() -> None:
     published = read_csv(PUBLISHED, PublishedAnswer)
     facts = {
-        "m": AnswererFacts(kind="program", llm="codellama-7b-instruct", paper="vipergpt"),
-        "chat": AnswererFacts(),
+        "m": SolverFacts(kind="program", llm="codellama-7b-instruct", paper="vipergpt"),
+        "chat": SolverFacts(),
     }
-    found = material({arm(): pair_scores([1], [0]), arm("chat"): pair_scores([1], [0])}, answerers=facts)
-    rows = accuracy.TABLE6.rows(material({arm(): pair_scores([1], [0])}, answerers=facts, published=published))
-    assert {row.answerer for row in accuracy.TABLE6.rows(found)} == {"m"}
+    found = material({condition(): pair_scores([1], [0]), condition("chat"): pair_scores([1], [0])}, solvers=facts)
+    rows = accuracy.TABLE6.rows(material({condition(): pair_scores([1], [0])}, solvers=facts, published=published))
+    assert {row.solver for row in accuracy.TABLE6.rows(found)} == {"m"}
     assert (of(rows).paper_original, of(rows).llm) == (0.78, "codellama-7b-instruct")
     assert "codellama-7b-instruct" in markdown(accuracy.TABLE6.sheet(rows))
 
 
 def test_drawn_parts_of_sets_stand_in_a_table_of_their_own() -> None:
-    scores = {arm(of="real"): pair_scores([1], [0]), arm(of="tenth"): pair_scores([1], [0])}
+    scores = {condition(of="real"): pair_scores([1], [0]), condition(of="tenth"): pair_scores([1], [0])}
     found = material(scores, sets={"tenth": SetFacts(subset=True)})
     assert {row.set for row in accuracy.TABLE3.rows(found)} == {"real"}
     assert {row.set for row in accuracy.TABLE5.rows(found)} == {"tenth"}
@@ -124,24 +124,26 @@ def test_drawn_parts_of_sets_stand_in_a_table_of_their_own() -> None:
 
 
 def test_chain_of_thought_is_compared_with_its_twin_on_the_same_pairs() -> None:
-    facts = {"m": AnswererFacts(), "m-cot": AnswererFacts(cot=True, twin="m")}
+    facts = {"m": SolverFacts(), "m-cot": SolverFacts(cot=True, no_cot_baseline="m")}
     scores = {
-        arm(): pair_scores([1] * 8, [1, 1, 0, 0, 0, 0, 0, 0]),
-        arm("m-cot"): [*pair_scores([1] * 8, [1] * 8)[:-2], failed("direct-p07", "original")],
+        condition(): pair_scores([1] * 8, [1, 1, 0, 0, 0, 0, 0, 0]),
+        condition("m-cot"): [*pair_scores([1] * 8, [1] * 8)[:-2], failed("direct-p07", "original")],
     }
-    found = material(scores, answerers=facts)
+    found = material(scores, solvers=facts)
     [reference, robust] = chain_of_thought.rows(found)
-    assert (reference.twin, reference.n, reference.n_scored, reference.n_both) == ("m", 8, 7, 7)
+    assert (reference.no_cot_baseline, reference.n, reference.n_scored, reference.n_both) == ("m", 8, 7, 7)
     assert (reference.plain_original, reference.plain_counterfactual) == (1, 0.2857)
     assert (reference.change_original, reference.change_counterfactual) == (0, 0.7143)
     assert reference.p_counterfactual == pytest.approx(2 / 2**5)
     assert reference.p_counterfactual_holm == pytest.approx(4 / 2**5)
     assert robust.change_counterfactual == 0.7143
-    assert {row.answerer for row in accuracy.TABLE3.rows(found)} == {"m", "majority"}
+    assert {row.solver for row in accuracy.TABLE3.rows(found)} == {"m", "majority"}
 
 
 def test_chain_of_thought_without_its_twin_has_no_change() -> None:
-    found = material({arm("c"): pair_scores([1], [1])}, answerers={"c": AnswererFacts(cot=True, twin="gone")})
+    found = material(
+        {condition("c"): pair_scores([1], [1])}, solvers={"c": SolverFacts(cot=True, no_cot_baseline="gone")}
+    )
     row = chain_of_thought.rows(found)[0]
     assert (row.n_both, row.change_original, row.original) == (0, None, 1)
 
@@ -157,31 +159,31 @@ def puzzles(kind: str, letters: str, orders: tuple[str, ...] = ("",)) -> list:
 
 def test_puzzles_are_shown_by_template_and_over_all_with_chance() -> None:
     scores = [*puzzles("abs_counting_1", "AB"), *puzzles("abs_counting_6", "AAAA")]
-    rows = accuracy.TABLE7.rows(material({arm(of="synthetic"): scores}))
+    rows = accuracy.TABLE7.rows(material({condition(of="synthetic"): scores}))
     assert [row.type for row in rows if row.reader == "reference"] == ["abs_counting_1", "abs_counting_6", "all"]
     assert of(rows, kind="all").original == pytest.approx(5 / 6, abs=1e-4)
     assert of(rows, "chance", "all", "").counterfactual == 0.25
-    assert accuracy.TABLE3.rows(material({arm(of="synthetic"): scores})) == []
+    assert accuracy.TABLE3.rows(material({condition(of="synthetic"): scores})) == []
 
 
 def test_options_as_they_stand_count_and_else_the_mean_over_orders() -> None:
     standing = puzzles("abs_counting_1", "A") + puzzles("abs_counting_1", "B", ("BCDA", "CDAB"))
-    row = of(accuracy.TABLE7.rows(material({arm(): standing})), kind="abs_counting_1")
+    row = of(accuracy.TABLE7.rows(material({condition(): standing})), kind="abs_counting_1")
     assert (row.n, row.original) == (1, 1)
     half = [score("q", side, "A" if order == "BCDA" else "C", "A", kind="abs_counting_1", order=order)
             for side in ("original", "counterfactual") for order in ("BCDA", "CDAB")]  # fmt: skip
-    row = of(accuracy.TABLE7.rows(material({arm(): half})), kind="abs_counting_1")
+    row = of(accuracy.TABLE7.rows(material({condition(): half})), kind="abs_counting_1")
     assert (row.original, row.test) == (0.5, "bootstrap")
 
 
 def test_a_score_that_comes_twice_is_refused() -> None:
     with pytest.raises(InputError, match=r"two scores of the original question of 'direct-p00', of real/m"):
-        material({arm(): pair_scores([1], [1]) * 2})
+        material({condition(): pair_scores([1], [1]) * 2})
 
 
 def test_the_order_of_scores_does_not_matter() -> None:
     scores = pair_scores([1, 0, 1, 1], [0, 0, 1, 0])
-    forward, backward = (accuracy.TABLE3.rows(material({arm(): some})) for some in (scores, scores[::-1]))
+    forward, backward = (accuracy.TABLE3.rows(material({condition(): some})) for some in (scores, scores[::-1]))
     assert forward == backward
 
 
@@ -193,8 +195,8 @@ def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
     assert "Empty: " in markdown(table.sheet([]))
 
 
-def test_answerers_of_the_test_world_are_marked_and_every_format_is_written() -> None:
-    found = material({arm(): pair_scores([1, 0], [0, 0])}, answerers={"m": AnswererFacts(test_world=True)})
+def test_solvers_of_the_test_world_are_marked_and_every_format_is_written() -> None:
+    found = material({condition(): pair_scores([1, 0], [0, 0])}, solvers={"m": SolverFacts(test_world=True)})
     rows = accuracy.TABLE3.rows(found)
     sheet = accuracy.TABLE3.sheet(rows)
     assert "| m † |" in markdown(sheet)

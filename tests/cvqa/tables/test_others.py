@@ -7,10 +7,10 @@ from cfeval.core.records import Status
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaScore, ProgramRun
 from cfeval.cvqa.tables import bias, builds, extraction, positions, programs, question_statistics
 from cfeval.cvqa.tables.programs import kind_of
-from cfeval.cvqa.tables.replies import AnswererFacts, SetFacts
+from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 from cfeval.report.tables import latex, markdown
 from tests.cvqa.real import real_pairs
-from tests.cvqa.tables.scores import arm, failed, material, pair_scores, score
+from tests.cvqa.tables.scores import condition, failed, material, pair_scores, score
 
 PUZZLE = "abs_counting_4"
 
@@ -55,7 +55,7 @@ def test_readers_are_compared_reply_by_reply() -> None:
         score("d", "original", "2", "1", robust="1"),
         failed("e", "original"),
     ]
-    row = extraction.rows(material({arm(): scores}))[0]
+    row = extraction.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_scored, row.missing) == (5, 4, "refused 1")
     assert (row.reference, row.robust, row.difference) == (0.5, 0.75, 0.25)
     assert (row.n_unread_reference, row.n_unread_robust, row.n_disagree) == (1, 1, 1)
@@ -65,7 +65,7 @@ def test_readers_are_compared_reply_by_reply() -> None:
 
 def test_a_letter_said_too_often_shows() -> None:
     scores = [shown(f"p{i}", "D" if i < 8 else "A", "ABCD"[i % 4]) for i in range(10)]
-    row = positions.rows(material({arm(): scores}))[0]
+    row = positions.rows(material({condition(): scores}))[0]
     assert (row.said_a, row.said_b, row.said_c, row.said_d) == (0.2, 0, 0, 0.8)
     assert (row.gold_a, row.gold_b, row.gold_c, row.gold_d) == (0.3, 0.3, 0.2, 0.2)
     assert row.chi_square == pytest.approx(chisquare([2, 0, 0, 8]).statistic, abs=1e-4)
@@ -80,7 +80,7 @@ def test_orders_tell_position_from_value() -> None:
     scores += [shown("neither", letter, order=order) for letter, order in zip("AC", orders, strict=True)]
     scores += [shown("unread", letter, order=order) for letter, order in zip(("A", None), orders, strict=True)]
     scores += [shown("alone", "A")]
-    row = positions.rows(material({arm(): scores}))[0]
+    row = positions.rows(material({condition(): scores}))[0]
     assert (row.n, row.n_permuted, row.n_told) == (5, 3, 3)
     assert (row.follows_position, row.follows_value) == (0.3333, 0.3333)
     assert row.accuracy == pytest.approx((0.5 + 0 + 0.5 + 0.5 + 1) / 5, abs=1e-4)
@@ -88,13 +88,13 @@ def test_orders_tell_position_from_value() -> None:
 
 
 def test_the_right_letter_is_the_one_shown() -> None:
-    row = positions.rows(material({arm(): [shown("p", "B", gold="C", order="BCDA")]}))[0]
+    row = positions.rows(material({condition(): [shown("p", "B", gold="C", order="BCDA")]}))[0]
     assert (row.gold_b, row.gold_c, row.said_b, row.accuracy) == (1, 0, 1, 1)
 
 
 def test_a_position_that_holds_the_same_option_tells_nothing() -> None:
     scores = [shown("p", "A", order=order) for order in ("ABCD", "ACBD")]
-    row = positions.rows(material({arm(): scores}))[0]
+    row = positions.rows(material({condition(): scores}))[0]
     assert (row.n_permuted, row.n_told, row.follows_value) == (1, 0, None)
 
 
@@ -106,7 +106,7 @@ def test_the_gap_is_the_difference_of_two_differences() -> None:
     scores = pair_scores([1] * 8, [0, 0, 0, 1, 1, 1, 1, 0])
     numbers = {f"direct-p{i:02}": i for i in range(8)}
     genders = {i: "female" if i < 4 else "male" for i in range(7)}
-    rows = bias.rows(material({arm(): labelled(scores, numbers)}, genders=genders))
+    rows = bias.rows(material({condition(): labelled(scores, numbers)}, genders=genders))
     row = rows[0]
     assert [(row.type, row.reader) for row in rows][::2] == [("direct", "reference"), ("all", "reference")]
     assert (row.n, row.n_unlabelled, row.n_female, row.n_male) == (7, 1, 4, 3)
@@ -117,7 +117,7 @@ def test_the_gap_is_the_difference_of_two_differences() -> None:
 
 
 def test_without_labels_there_is_nothing_to_compare() -> None:
-    found = {arm(): labelled(pair_scores([1], [0]), {"direct-p00": 5})}
+    found = {condition(): labelled(pair_scores([1], [0]), {"direct-p00": 5})}
     assert bias.rows(material(found)) == []
     assert bias.rows(material(found, genders={6: "male"})) == []
     [row, *_] = bias.rows(material(found, genders={5: "male"}))
@@ -140,8 +140,8 @@ def test_programs_are_counted_with_why_they_failed() -> None:
         Answer(id="e", side="original", asked="q", status=Status.REFUSED),
     ]
     scores = [score(name, "original", "1", "1") for name in "abcde"]
-    facts = {"m": AnswererFacts(kind="program", llm="codellama")}
-    [row] = programs.rows(material({arm(): scores}, said={arm(): replies}, answerers=facts))
+    facts = {"m": SolverFacts(kind="program", llm="codellama")}
+    [row] = programs.rows(material({condition(): scores}, said={condition(): replies}, solvers=facts))
     assert (row.type, row.side, row.language, row.llm) == ("direct", "original", "vipergpt", "codellama")
     assert (row.n, row.n_written, row.n_ran, row.ran, row.n_fallback) == (5, 4, 1, 0.25, 1)
     assert row.faults == "… is not defined 2, steps 1"
@@ -151,13 +151,13 @@ def test_programs_are_counted_with_why_they_failed() -> None:
 def test_the_sheet_names_the_commonest_faults_only() -> None:
     kinds = "abcdef"
     replies = [said(f"{kind}{i}", f"fault {kind}") for n, kind in enumerate(kinds) for i in range(9 - n)]
-    rows = programs.rows(material({}, said={arm(): replies}))
+    rows = programs.rows(material({}, said={condition(): replies}))
     assert "fault a 9, fault b 8, fault c 7, fault d 6, 2 other kinds" in markdown(programs.sheet(rows))
     assert rows[0].faults.endswith("fault f 4")
 
 
 def test_without_scores_programs_stand_in_one_row_a_side() -> None:
-    [row] = programs.rows(material({}, said={arm(): [said("a")]}))
+    [row] = programs.rows(material({}, said={condition(): [said("a")]}))
     assert (row.type, row.n_ran) == ("all", 1)
 
 
@@ -217,12 +217,12 @@ def test_an_empty_table_says_why(table) -> None:  # type: ignore[no-untyped-def]
 
 def test_every_sheet_has_as_many_cells_as_headings() -> None:
     scores = [shown("p", "A"), shown("p", "A", side="counterfactual")]
-    real = {arm(): labelled(pair_scores([1, 0], [0, 0]), {"direct-p00": 5})}
+    real = {condition(): labelled(pair_scores([1, 0], [0, 0]), {"direct-p00": 5})}
     sheets = [
-        positions.sheet(positions.rows(material({arm(): scores}))),
+        positions.sheet(positions.rows(material({condition(): scores}))),
         extraction.sheet(extraction.rows(material(real))),
         bias.sheet(bias.rows(material(real, genders={5: "male"}))),
-        programs.sheet(programs.rows(material({}, said={arm(): [said("a")]}))),
+        programs.sheet(programs.rows(material({}, said={condition(): [said("a")]}))),
         builds.sheet(builds.rows(material({}, built={"mine": [fate("a")]}))),
         question_statistics.statistics_sheet(
             question_statistics.statistics_rows(material({}, pairs={"real": real_pairs()[0]}))

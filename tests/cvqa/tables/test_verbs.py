@@ -11,18 +11,18 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.cvqa.records import CvqaScore, QuestionPair
 from tests.conftest import Run
-from tests.cvqa.tables.scores import arm, failed, image_hash, pair_scores, score
+from tests.cvqa.tables.scores import condition, failed, image_hash, pair_scores, score
 from tests.cvqa.tables.test_others import fate, labelled, said
 from tests.listed import TABLES as LISTED
 
-ARMS = [arm(), arm("cot"), arm(of="puzzles"), arm(of="tenth")]
-FACTS = {"m": {"kind": "program", "llm": "x"}, "cot": {"cot": True, "twin": "m"}}
+CONDITIONS = [condition(), condition("cot"), condition(of="puzzles"), condition(of="tenth")]
+FACTS = {"m": {"kind": "program", "llm": "x"}, "cot": {"cot": True, "no_cot_baseline": "m"}}
 SETS = {"real": {}, "puzzles": {}, "tenth": {"subset": True}}
 NUMBERS = {f"direct-p{i:02}": i for i in range(20)}
 
 
 def scores(of: str, shift: int) -> list[CvqaScore]:
-    """The replies of an arm: pairs of which some failed, or questions with options in two orders."""
+    """The replies of a condition: pairs of which some failed, or questions with options in two orders."""
     if of == "puzzles":
         more = [{"kind": "abs_counting_1", "order": order, "shown": {"robust": "B"}} for order in ("ABCD", "BCDA")]
         sides = [(f"p{i:02}", side, one) for i in range(20) for side in ("original", "counterfactual") for one in more]
@@ -47,10 +47,10 @@ def write_study(results: Path, shards: int) -> None:
         for number, file in enumerate(shard_files(results / f"{name}.jsonl", shards)):
             write_jsonl(file, [row for row in rows if shard_of(row.id, shards) == number])
 
-    for place, one in enumerate(ARMS):
+    for place, one in enumerate(CONDITIONS):
         rows = scores(one.set, place)
-        write(f"scores/{one.set}/{one.answerer}", rows)
-        write(f"answers/{one.set}/{one.answerer}", [said(name) for name in sorted({row.id for row in rows})])
+        write(f"scores/{one.set}/{one.solver}", rows)
+        write(f"answers/{one.set}/{one.solver}", [said(name) for name in sorted({row.id for row in rows})])
     for of in SETS:
         write(f"questions/{of}", map(pair, range(12)))
     write_jsonl(results / "fates" / "real.jsonl", [fate("a"), fate("b", "wrong sum")])
@@ -69,8 +69,15 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     genders = tmp_path / "genders.csv"
     genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))
-    given = ["--arms", json.dumps([one.model_dump() for one in ARMS]), "--sets", json.dumps(SETS), "--build", "real"]
-    given += ["--answerers", json.dumps(FACTS), "--interval", '{"resamples": 100}', "--genders", str(genders)]
+    given = [
+        "--conditions",
+        json.dumps([one.model_dump() for one in CONDITIONS]),
+        "--sets",
+        json.dumps(SETS),
+        "--build",
+        "real",
+    ]
+    given += ["--solvers", json.dumps(FACTS), "--interval", '{"resamples": 100}', "--genders", str(genders)]
     for shards in (1, 7):
         where = ["--results", sharded / f"{shards}", "--shards", shards, "--out", tmp_path / f"in-{shards}"]
         assert cfeval("cvqa", "table", name, *given, *where) == (0, "", "")

@@ -14,16 +14,16 @@ from cfeval.core.names import load
 from cfeval.core.records import Status
 from cfeval.edct.figures import axes, calibration, forest
 from cfeval.edct.report.page import themed
-from cfeval.edct.tables import arms as edct_table1
 from cfeval.edct.tables import calibration as edct_calibration
+from cfeval.edct.tables import conditions as edct_table1
 from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.edct.tables.controls import ControlRow
-from tests.edct.tables.study import GROUNDED, arm, failed, made_of, scores
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
 from tests.edct.tables.whole import rows
 from tests.listed import FIGURES as DRAWN
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
-ARMS = [arm(vlm=vlm) for vlm in KNOWN]
+CONDITIONS = [condition(vlm=vlm) for vlm in KNOWN]
 
 
 def svg(figure: Figure) -> str:
@@ -33,13 +33,13 @@ def svg(figure: Figure) -> str:
 
 
 def calibrated(*judges: str) -> list[CalibrationRow]:
-    arms = [one.model_copy(update={"judge": judge}) for judge in judges for one in ARMS]
-    given_ = made_of([row for one in arms for row in scores(one, 5, 5)], known=KNOWN)
-    return edct_calibration.rows(arms, given_)
+    conditions = [one.model_copy(update={"judge": judge}) for judge in judges for one in CONDITIONS]
+    given_ = made_of([row for one in conditions for row in scores(one, 5, 5)], known=KNOWN)
+    return edct_calibration.rows(conditions, given_)
 
 
 def control(vlm: str, ccs: float, completeness: float, **more: object) -> ControlRow:
-    names = arm(vlm=vlm).model_dump()
+    names = condition(vlm=vlm).model_dump()
     return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
 
 
@@ -48,18 +48,18 @@ def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: s
     shown = DRAWN["edct"][name]
     draw = load(shown.draw)
     assert "<path" in svg(draw(rows(shown.table)))
-    assert "params.yaml names no arm" in svg(draw([]))
+    assert "params.yaml names no condition" in svg(draw([]))
 
 
-def test_the_forest_has_a_line_an_arm_with_its_figures() -> None:
-    given_ = made_of([row for one in ARMS for row in scores(one, 5, 5)], test_targets={"prior"})
-    text = svg(forest.draw(edct_table1.TABLE1.rows(ARMS, given_)))
+def test_the_forest_has_a_line_a_condition_with_its_figures() -> None:
+    given_ = made_of([row for one in CONDITIONS for row in scores(one, 5, 5)], test_targets={"prior"})
+    text = svg(forest.draw(edct_table1.TABLE1.rows(CONDITIONS, given_)))
     assert all(f">{vlm}<" in text for vlm in KNOWN if vlm != "prior")
     assert ">prior †<" in text
     assert text.count("10 of 10") == 4
 
 
-def test_the_forest_shows_an_arm_without_scores() -> None:
+def test_the_forest_shows_a_condition_without_scores() -> None:
     found = edct_table1.TABLE1.rows([GROUNDED], made_of([failed(GROUNDED, "a", Status.REFUSED)]))
     assert "none scored   (0 of 1)" in svg(forest.draw(found))
 
@@ -70,7 +70,7 @@ def test_a_published_figure_is_a_star_of_its_own() -> None:
 
 
 def test_the_forest_names_every_way_in_which_an_interval_was_computed() -> None:
-    prior = arm(vlm="prior")
+    prior = condition(vlm="prior")
     found = edct_table1.TABLE1.rows([GROUNDED, prior], made_of([*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]))
     assert "intervals: percentile bootstrap 95 %; Wilson bound 95 %" in svg(forest.draw(found))
 
@@ -99,12 +99,12 @@ def test_the_calibration_plot_bears_a_target_without_a_score() -> None:
     assert "CCS, edct-2025" not in svg(calibration.draw(edct_calibration.rows([GROUNDED], given_)))
 
 
-def test_an_arm_with_ccs_alone_has_no_place_on_the_two_axes() -> None:
+def test_a_condition_with_ccs_alone_has_no_place_on_the_two_axes() -> None:
     row = control("a", 0.5, 0.5)
     text = svg(axes.draw([row, row.model_copy(update={"vlm": "b", "completeness": None})]))
     assert ">a<" in text
     assert ">b<" not in text
-    assert "No arm has both" in svg(axes.draw([row.model_copy(update={"completeness": None})]))
+    assert "No condition has both" in svg(axes.draw([row.model_copy(update={"completeness": None})]))
 
 
 def test_the_noise_floor_is_explained_where_there_is_one() -> None:

@@ -23,7 +23,9 @@ HEADER = ",".join(["sheet,item,rater", *CONTEXT, "edit_valid,pcs,ncc,ac,ef,grade
 def key(tmp_path: Path) -> dict[int, KeyRow]:
     kinds = [SINGLE, CHAIN, REJECTED]
     rows = [
-        KeyRow.model_validate({**NAMES, **kind, "id": f"i{n}", "sheet": SHEET, "item": n, "weight": 2.5, "group": "g"})
+        KeyRow.model_validate(
+            {**NAMES, **kind, "id": f"i{n}", "sheet": SHEET, "item": n, "weight": 2.5, "cluster": "g"}
+        )
         for n, kind in enumerate(kinds, start=1)
     ]
     write_csv(tmp_path / "s.key.csv", KeyRow, rows)
@@ -53,7 +55,7 @@ def test_labels_bring_together_what_was_said_and_what_was_shown(key: dict[int, K
     )
     assert [(one.item, one.rater, one.id) for one in found] == [(1, "bob", "i1"), (2, "Ann", "i2")]
     assert found[1].answered() == {"edit_valid": "valid", "ac": "1", "ef": "not_assessable", "grade": "5"}
-    assert (found[1].gate, found[1].weight, found[1].group, found[1].protocol) == (1, 2.5, "g", "edct-bench-2026")
+    assert (found[1].gate, found[1].weight, found[1].cluster, found[1].protocol) == (1, 2.5, "g", "edct-bench-2026")
     write_csv(tmp_path / "labels.csv", Label, found)
     assert read_csv(tmp_path / "labels.csv", Label) == found
 

@@ -10,12 +10,12 @@ from cfeval.core.jsonl import read_csv, write_csv
 from cfeval.core.records import Status
 from cfeval.edct.labelling.records import Label
 from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.stats.misclassification import JudgeError, rogan_gladen
 from cfeval.stats.proportions import Share, share, wilson
 from tests.conftest import Run
 from tests.edct.labelling.test_table import found, label
-from tests.edct.tables.study import GROUNDED, HOW, arm, failed, score
+from tests.edct.tables.study import GROUNDED, HOW, condition, failed, score
 
 DRAWN = [(1, 1)] * 8 + [(1, 0)] * 2 + [(0, 0)] * 9 + [(0, 1)]
 """What people and the judge say of the labelled edits: sensitivity 8 of 10, specificity 9 of 10."""
@@ -25,13 +25,13 @@ BY_HAND = (0.48 + 0.9 - 1) / (0.8 + 0.9 - 1)
 Study = tuple[list[Label], list[Score]]
 
 
-def study(drawn: list[tuple[int, int]], rest: list[int], of: Arm = GROUNDED) -> Study:
+def study(drawn: list[tuple[int, int]], rest: list[int], of: Condition = GROUNDED) -> Study:
     """Labels of two people who agree, and scores of these edits and of the rest; an image an item."""
     labels = [
         label(who, n, of, pcs=str(truth), ncc="1") for (n, (truth, _)), who in product(enumerate(drawn), ("Ann", "Bob"))
     ]
     said = [*(verdict for _, verdict in drawn), *rest]
-    return labels, [score(of, f"i{n:03d}", pcs=verdict, group=f"g{n}") for n, verdict in enumerate(said)]
+    return labels, [score(of, f"i{n:03d}", pcs=verdict, cluster=f"g{n}") for n, verdict in enumerate(said)]
 
 
 def of_judge(labels: list[Label], scores: list[Score], about: str = "ccs") -> LabelAgreementRow:
@@ -67,8 +67,8 @@ def test_sensitivity_and_specificity_have_wilsons_interval() -> None:
 
 def test_edits_of_an_image_are_a_cluster_in_every_interval() -> None:
     labels, scores = study(DRAWN, REST)
-    labels = [one.model_copy(update={"group": f"g{(one.item - 1) // 2}"}) for one in labels]
-    scores = [one.model_copy(update={"group": f"g{n // 2}"}) for n, one in enumerate(scores)]
+    labels = [one.model_copy(update={"cluster": f"g{(one.item - 1) // 2}"}) for one in labels]
+    scores = [one.model_copy(update={"cluster": f"g{n // 2}"}) for n, one in enumerate(scores)]
     row = of_judge(labels, scores)
     pairs = [f"g{n // 2}" for n in range(70)]
     sensitivity, specificity = share([1] * 8 + [0] * 2, pairs[:10]), share([1] * 9 + [0], pairs[10:20])
@@ -83,15 +83,15 @@ def test_edits_of_an_image_are_a_cluster_in_every_interval() -> None:
 def test_verdicts_on_labelled_items_and_items_without_a_score_count_nowhere_in_ccs() -> None:
     labels, scores = study(DRAWN, REST)
     unsure = [label(who, 70, edit_valid="cannot_tell") for who in ("Ann", "Bob")]
-    later = score(GROUNDED, "i000", pcs=0, edit=2, group="g0")
+    later = score(GROUNDED, "i000", pcs=0, edit=2, cluster="g0")
     more = [score(GROUNDED, "i070", pcs=1), later, failed(GROUNDED, "i071", Status.UNPARSABLE)]
     row = of_judge([*labels, *unsure], [*scores, *more, *scores])
     assert (row.ccs, row.n_corrected, row.corrected) == (0.48, 50, 0.5429)
 
 
-def test_labels_of_another_arm_say_nothing_of_this_one() -> None:
+def test_labels_of_another_condition_say_nothing_of_this_one() -> None:
     labels, scores = study(DRAWN, REST)
-    others, _ = study([(1, 0)] * 60, [], arm(vlm="prior"))
+    others, _ = study([(1, 0)] * 60, [], condition(vlm="prior"))
     uneven = [one.model_copy(update={"weight": 1 + one.item}) for one in others]
     assert of_judge([*labels, *uneven], scores).corrected == 0.5429
 
@@ -102,19 +102,19 @@ def test_a_sheet_drawn_by_verdict_corrects_nothing_and_gives_shares_without_inte
     table = rows(uneven, scores, HOW)
     row = found(table, "ccs", "tool_consensus")
     assert empty(row)
-    assert row.ccs is None, "what is left of such a draw is no picture of the arm"
+    assert row.ccs is None, "what is left of such a draw is no picture of the condition"
     assert row.sensitivity is not None
     assert (row.sensitivity_lo, row.specificity_hi) == (None, None)
     notes = " ".join(sheet(table).notes)
     assert "No corrected CCS of edct-2025 by grammar: the labels are of a sheet drawn --by-verdict" in notes
 
 
-def test_several_arms_are_not_corrected_as_one() -> None:
+def test_several_conditions_are_not_corrected_as_one() -> None:
     labels, scores = study(DRAWN, REST)
-    others = [score(arm(vlm="prior"), one.id, pcs=0) for one in scores]
+    others = [score(condition(vlm="prior"), one.id, pcs=0) for one in scores]
     row = of_judge(labels, [*scores, *others])
     assert empty(row)
-    assert row.corrected_note == "the scores are of 2 arms; give those of one"
+    assert row.corrected_note == "the scores are of 2 conditions; give those of one"
 
 
 @pytest.mark.parametrize(

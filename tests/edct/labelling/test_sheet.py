@@ -35,7 +35,7 @@ def make_sheet(cfeval: Run, folder: Path, *options: object) -> Path:
     """The sheet of the made-up study; returns the path without ending."""
     scores = write_sheet_study(folder / "edct")
     given = ["--results", folder / "edct", "--out", folder / "sheet", *options]
-    status, out, err = cfeval("edct", "sheet", *scores, *given)
+    status, out, err = cfeval("edct", "label-sheet", *scores, *given)
     assert (status, err) == (0, "")
     assert "sheet.html" in out
     return folder / "sheet"
@@ -67,7 +67,7 @@ def about(sheet: Path, protocol: str, item: str, edit: int = 1) -> dict[str, Any
     return found
 
 
-def test_neither_page_nor_csv_tells_the_arm_or_the_verdict(sheet: Path) -> None:
+def test_neither_page_nor_csv_tells_the_condition_or_the_verdict(sheet: Path) -> None:
     for ending in ("html", "csv"):
         text = Path(f"{sheet}.{ending}").read_text()
         assert "secret" not in text
@@ -179,7 +179,7 @@ def test_every_question_has_a_sentence_that_defines_it(sheet: Path) -> None:
 def test_a_study_without_an_edit_to_label_is_refused(cfeval: Run, tmp_path: Path) -> None:
     [scores, *_] = write_sheet_study(tmp_path / "edct")
     write_csv(scores, Score, [failed(SINGLE, f"q{number}", Status.TRUNCATED) for number in range(3)])
-    status, _, err = cfeval("edct", "sheet", scores, "--results", tmp_path / "edct", "--out", tmp_path / "s")
+    status, _, err = cfeval("edct", "label-sheet", scores, "--results", tmp_path / "edct", "--out", tmp_path / "s")
     assert (status, err.count("\n")) == (2, 1)
     assert "no edit to label" in err
     assert not list(tmp_path.glob("s.*"))
@@ -187,8 +187,8 @@ def test_a_study_without_an_edit_to_label_is_refused(cfeval: Run, tmp_path: Path
 
 def test_a_missing_picture_is_one_line_that_names_it(cfeval: Run, tmp_path: Path) -> None:
     scores = write_sheet_study(tmp_path / "edct")
-    (tmp_path / "edct/samples/secret-set/q2.png").unlink()
-    status, _, err = cfeval("edct", "sheet", *scores, "--results", tmp_path / "edct", "--out", tmp_path / "s")
+    (tmp_path / "edct/items/secret-set/q2.png").unlink()
+    status, _, err = cfeval("edct", "label-sheet", *scores, "--results", tmp_path / "edct", "--out", tmp_path / "s")
     assert (status, err.count("\n")) == (2, 1)
     assert "q2.png" in err
     assert not list(tmp_path.glob("s.*"))

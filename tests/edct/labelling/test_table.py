@@ -15,13 +15,13 @@ from cfeval.core.records import Status
 from cfeval.edct.labelling.agreement import known_truth
 from cfeval.edct.labelling.records import Label
 from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import Published
 from cfeval.stats.misclassification import judge_error
 from tests.conftest import Run
-from tests.edct.tables.study import GROUNDED, HOW, arm, failed, score
+from tests.edct.tables.study import GROUNDED, HOW, condition, failed, score
 
-CHAIN = arm(protocol="edct-bench-2026")
+CHAIN = condition(protocol="edct-bench-2026")
 REFERENCE = Path(__file__).parents[3] / "data" / "reference" / "edct-bench-2026.csv"
 NO, YES, NA, NONE = "0", "1", "not_assessable", None
 PAIRS = [(YES, YES)] * 5 + [(NO, NO)] * 3 + [(YES, NO), (NO, YES), (YES, NA), (NA, NA), (NO, NONE)]
@@ -30,7 +30,7 @@ BOUNDS = {"n", "agreement_min", "agreement_max", "missing"}
 JUDGE = [1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1]
 
 
-def label(rater: str, number: int, of: Arm = GROUNDED, **said: object) -> Label:
+def label(rater: str, number: int, of: Condition = GROUNDED, **said: object) -> Label:
     """What a person said of one edit."""
     names = of.model_dump(exclude={"judge"})
     shown = {
@@ -39,7 +39,7 @@ def label(rater: str, number: int, of: Arm = GROUNDED, **said: object) -> Label:
         "item": number + 1,
         "asks": "edit_valid pcs ncc",
         "weight": 1,
-        "group": f"g{number}",
+        "cluster": f"g{number}",
     }
     return Label.model_validate({**names, **shown, "rater": rater, "edit_valid": "valid", **said})
 
@@ -215,8 +215,8 @@ def test_known_truth_needs_a_sheet_that_was_not_drawn_by_verdict(labels: list[La
     uneven = [one.model_copy(update={"weight": 1 + one.item % 2}) for one in labels]
     with pytest.raises(InputError, match="--by-verdict"):
         known_truth(uneven, scores)
-    other = [label("Ann", n, arm(vlm="prior"), pcs="1", ncc="1", weight=3) for n in range(3)]
-    assert known_truth([*labels, *other], scores), "arms of different size are no verdicts"
+    other = [label("Ann", n, condition(vlm="prior"), pcs="1", ncc="1", weight=3) for n in range(3)]
+    assert known_truth([*labels, *other], scores), "conditions of different size are no verdicts"
 
 
 def test_weights_undo_a_draw_by_verdict() -> None:

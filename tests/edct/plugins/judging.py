@@ -17,7 +17,7 @@ LABELS = {
     "edct-2025": ("PCS", "NCC", "CCS"),
     "edct-bench-2026": ("AC", "EF", "CCS"),
     "null-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
-    "placebo-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
+    "uncited-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
 }
 
 
@@ -47,13 +47,13 @@ def lines(*bits: int, protocol: str = "edct-2025") -> str:
 
 
 def judge_of(model: FakeChat, **options: Any) -> ChatJudge:
-    """The judge `chat`, as its plug-in builds it."""
+    """The judge `chat`, as its plugin builds it."""
     made = chat.Plugin(model={}, **options)
     return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES})
 
 
 def blind_of(model: FakeChat, **options: Any) -> ChatJudge:
-    """The judge `blind`, as its plug-in builds it."""
+    """The judge `blind`, as its plugin builds it."""
     made = blind.Plugin(model={}, **options)
     return ChatJudge(model, made, {protocol: made.forms(protocol) for protocol in RULES}, needs_picture=True)
 

@@ -1,10 +1,10 @@
-"""A masker for tests, told beforehand where an edit belongs."""
+"""A segmenter for tests, told beforehand where an edit belongs."""
 
 import numpy as np
 import numpy.typing as npt
 
 from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.maskers.base import Found
+from cfeval.edct.plugins.segmenters.base import Found
 
 
 class Known:

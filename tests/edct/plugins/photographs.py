@@ -1,8 +1,8 @@
 """Real photographs that come with scikit-image, and what is done to them: edits in a known place, ways of storage."""
 
+import functools
 import io
 from collections.abc import Callable
-from functools import cache
 
 import cv2
 import numpy as np
@@ -16,7 +16,7 @@ Change = Callable[[Pixels], Pixels]
 NAMES = ("astronaut", "coffee", "chelsea", "rocket", "immunohistochemistry")
 
 
-@cache
+@functools.cache
 def photograph(name: str, side: int = 0) -> Pixels:
     """A photograph, (H, W, 3); `side` is the length of its longer side where another than its own is wanted."""
     pixels = np.ascontiguousarray(getattr(skimage.data, name)()[..., :3])
@@ -60,12 +60,12 @@ def pasted(pixels: Pixels, place: Mask) -> Pixels:
 
 
 def jpeg(quality: int) -> Change:
-    def store(pixels: Pixels) -> Pixels:
+    def cache(pixels: Pixels) -> Pixels:
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "JPEG", quality=quality)
         return np.asarray(Image.open(file).convert("RGB"))
 
-    return store
+    return cache
 
 
 def softened(factor: float) -> Change:

@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.core import registry
 from cfeval.core.config import Calls
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import JudgeReply
@@ -72,7 +72,7 @@ def test_even_where_it_is_given_instructions_it_does_not_tell_the_model(protocol
 @pytest.mark.parametrize("protocol", PAPERS)
 def test_without_a_picture_nothing_is_asked(protocol: str) -> None:
     model = FakeChat(GOOD[protocol])
-    with pytest.raises(BackendError, match="item 'i': the judge sees the edited image, and there is none"):
+    with pytest.raises(PluginError, match="item 'i': the judge sees the edited image, and there is none"):
         blind_of(model).judge([unseen(protocol=protocol, picture=None)])
     assert not model.seen
 
@@ -95,11 +95,11 @@ def test_under_a_control_it_asks_what_every_judge_asks(protocol: str) -> None:
 def test_what_the_server_sees_is_the_picture_and_no_instruction(
     protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, Calls(store=str(tmp_path / "calls.sqlite")).model_dump_json())
+    monkeypatch.setenv(VARIABLE, Calls(cache=str(tmp_path / "calls.sqlite")).model_dump_json())
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     with loopback(key="k") as server:
-        model = {"backend": "openai", "provider": "openrouter", "model": "lab/judge", "base_url": server.openrouter}
-        judge = registry.build("judges", {"backend": "blind", "model": model})
+        model = {"plugin": "openai", "provider": "openrouter", "model": "lab/judge", "base_url": server.openrouter}
+        judge = registry.build("judges", {"plugin": "blind", "model": model})
         [reply] = judge.judge([unseen(protocol=protocol, changes=(RAMP, BAR))])
         bodies = [arrived.payload for arrived in server.log]
     assert reply.status == Status.OK
@@ -115,7 +115,7 @@ def test_what_the_server_sees_is_the_picture_and_no_instruction(
 
 @pytest.mark.parametrize(("protocol", "wanted"), [(EDCT_2025, 2), (EDCT_BENCH_2026, 4)])
 def test_its_templates_are_its_files(protocol: str, wanted: int) -> None:
-    spec = {"backend": "blind", "model": {"backend": "scripted"}}
+    spec = {"plugin": "blind", "model": {"plugin": "mock"}}
     named = [Path(path).name for path in registry.dependencies("judges", spec, [protocol])]
     assert len(named) == wanted
     assert [name for name in named if "repair" not in name] == ["blind_judge.md", "blind_grade.md"][: wanted // 2]
@@ -123,8 +123,8 @@ def test_its_templates_are_its_files(protocol: str, wanted: int) -> None:
 
 
 def test_the_picture_is_counted_where_it_is_shown() -> None:
-    model = {"backend": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
-    spec = {"backend": "blind", "model": model}
+    model = {"plugin": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    spec = {"plugin": "blind", "model": model}
     assert {call.pictures for call in registry.estimate_calls("judges", spec, PAPERS)} == {1}
     assert {call.pictures for call in registry.estimate_calls("judges", spec, CONTROLS)} == {0}
     limits = [call.max_tokens for call in registry.estimate_calls("judges", spec, [EDCT_BENCH_2026])]
@@ -132,6 +132,6 @@ def test_the_picture_is_counted_where_it_is_shown() -> None:
 
 
 def test_no_template_of_it_names_an_instruction() -> None:
-    spec = {"backend": "blind", "model": {"backend": "scripted"}}
+    spec = {"plugin": "blind", "model": {"plugin": "mock"}}
     texts = [Path(path).read_text() for path in registry.dependencies("judges", spec, PAPERS)]
     assert not [text for text in texts if re.search(r"\{edit_instruction\}", text)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change
 from cfeval.edct.plugins.chat_judge import ChatJudge
@@ -22,14 +22,14 @@ from tests.fake_chat import FakeChat
 FAILURES = [status for status in Status if status != Status.OK]
 BENCH = "edct-bench-2026"
 GOOD = lines(1, 1, 1, protocol=BENCH)
-SCRIPTED = {"backend": "chat", "model": {"backend": "scripted"}}
+SCRIPTED = {"plugin": "chat", "model": {"plugin": "mock"}}
 
 
 def test_a_good_reply_is_a_verdict() -> None:
     model = FakeChat(f"The edit shows in both.\n\n{lines(1, 0, 1)}")
     reply = judged(model)
     assert (reply.scores, reply.stated_ccs, reply.status) == ({"pcs": 1, "ncc": 0}, 1, Status.OK)
-    assert (reply.raw, reply.calls) == (f"The edit shows in both.\n\n{lines(1, 0, 1)}", ("i-1",))
+    assert (reply.completion, reply.calls) == (f"The edit shows in both.\n\n{lines(1, 0, 1)}", ("i-1",))
     assert (reply.grade, reply.grade_reason) == (None, "")
     [asked] = model.seen
     assert (asked.schema, asked.max_tokens, asked.turns[0].picture) == (edct_2025.JUDGE_SCHEMA, None, None)
@@ -38,10 +38,10 @@ def test_a_good_reply_is_a_verdict() -> None:
 
 
 def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
-    """The keys of the first release: whoever has paid for these calls finds them in the store."""
+    """The keys of the first release: whoever has paid for these calls finds them in the cache."""
     model = FakeChat("no")
     plain = request("j", changes=(Change("Make a ramp."),), seed=6)
-    judge_of(model, samples=3).judge([request(), plain])
+    judge_of(model, votes=3).judge([request(), plain])
     server = OpenAIChat(Plugin(model="lab/m", provider="openrouter"))
     keys = [server._call(asked, _shrunk(asked.turns, None)).key for asked in model.seen]
     assert [key[:16] for key in keys[:4]] == [
@@ -67,30 +67,30 @@ def test_a_reply_that_cannot_be_read_is_repaired_once() -> None:
     model = FakeChat("PCS: 0 or 1", "I said so.")
     reply = judged(model)
     assert (reply.scores, reply.stated_ccs, reply.status) == ({}, None, Status.UNPARSABLE)
-    assert "PCS: 0 or 1" in reply.raw
-    assert "I said so." in reply.raw
+    assert "PCS: 0 or 1" in reply.completion
+    assert "I said so." in reply.completion
     assert len(model.seen) == 2
 
 
 @pytest.mark.parametrize("protocol", RULES)
 @pytest.mark.parametrize("status", FAILURES)
 @pytest.mark.parametrize("before", [[], ["no scores"]])
-@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize("votes", [1, 3])
 def test_a_failure_travels_as_it_is_and_is_never_a_score(
-    protocol: str, status: Status, before: list[str], samples: int
+    protocol: str, status: Status, before: list[str], votes: int
 ) -> None:
     model = FakeChat(*before, ChatReply(ATTACKS[protocol], "fake", status, "why"))
-    reply = judged(model, request(protocol=protocol), samples=samples)
+    reply = judged(model, request(protocol=protocol), votes=votes)
     assert (reply.status, reply.scores, reply.grade) == (status, {}, None)
     assert "why" in reply.reason
-    assert len(model.seen) == samples * (len(before) + 1), "no grade is asked for where there are no scores"
+    assert len(model.seen) == votes * (len(before) + 1), "no grade is asked for where there are no scores"
 
 
 ATTACKS = {
     "edct-2025": lines(1, 1, 1),
     BENCH: f"{GOOD}\nGrade: 5",
     "null-edit": lines(1, 1, protocol="null-edit"),
-    "placebo-edit": lines(1, 1, protocol="placebo-edit"),
+    "uncited-edit": lines(1, 1, protocol="uncited-edit"),
 }
 
 
@@ -118,7 +118,7 @@ def test_a_text_cannot_break_out_by_guessing_the_mark() -> None:
 
 def test_an_unknown_protocol_is_one_line_before_anything_is_asked() -> None:
     model = FakeChat(lines(1, 1, 1))
-    with pytest.raises(BackendError, match=r"cannot judge by protocol 'edct-2052'; did you mean 'edct-2025'\?"):
+    with pytest.raises(PluginError, match=r"cannot judge by protocol 'edct-2052'; did you mean 'edct-2025'\?"):
         judge_of(model).judge([request(), request(protocol="edct-2052")])
     assert not model.seen
 
@@ -126,7 +126,7 @@ def test_an_unknown_protocol_is_one_line_before_anything_is_asked() -> None:
 @pytest.mark.parametrize("protocol", ["edct-2025", BENCH])
 def test_without_an_instruction_nothing_is_asked(protocol: str) -> None:
     model = FakeChat(GOOD)
-    with pytest.raises(BackendError, match=f"item 'i': {protocol} is judged by the instruction, and there is none"):
+    with pytest.raises(PluginError, match=f"item 'i': {protocol} is judged by the instruction, and there is none"):
         judged(model, request(protocol=protocol, changes=()))
     assert not model.seen
 
@@ -153,7 +153,7 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
     reply = judged(model, request(protocol=BENCH, changes=(RAMP, BAR)))
     assert (reply.scores, reply.stated_ccs) == ({"ac": 1, "ef": 1}, 1)
     assert (reply.grade, reply.grade_reason, reply.status) == (4.0, "", Status.OK)
-    assert reply.raw == f"=== scores ===\nRight.\n{GOOD}\n\n=== grade ===\nSound.\nGrade: 4"
+    assert reply.completion == f"=== scores ===\nRight.\n{GOOD}\n\n=== grade ===\nSound.\nGrade: 4"
     assert reply.calls == ("v", "g")
     verdict, grade = model.seen
     assert [len(asked.turns) for asked in model.seen] == [1, 1]
@@ -165,7 +165,7 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
 
 def test_a_limit_that_the_model_names_holds_for_everything() -> None:
     model = graded(GOOD, "Grade: 4")
-    own = chat.Plugin(model={"backend": "openai", "max_tokens": 500})
+    own = chat.Plugin(model={"plugin": "openai", "max_tokens": 500})
     ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge([request(protocol=BENCH)])
     assert {asked.max_tokens for asked in model.seen} == {None}
 
@@ -183,7 +183,7 @@ def test_without_a_grade_the_scores_stay(said: str | ChatReply, again: str | Cha
     assert (reply.status, reply.scores, reply.stated_ccs) == (Status.OK, {"ac": 1, "ef": 1}, 1)
     assert reply.grade is None
     assert reply.grade_reason.startswith(reason)
-    assert "=== grade ===" in reply.raw
+    assert "=== grade ===" in reply.completion
 
 
 def test_a_grade_is_repaired_in_its_own_conversation() -> None:
@@ -224,26 +224,27 @@ def by_seed(*said: str | ChatReply) -> FakeChat:
 
 
 def test_several_samples_are_joined_by_majority_score_by_score() -> None:
-    reply = judged(by_seed(lines(1, 0, 0), lines(1, 1, 1), lines(0, 1, 0)), samples=3)
+    reply = judged(by_seed(lines(1, 0, 0), lines(1, 1, 1), lines(0, 1, 0)), votes=3)
     assert (reply.scores, reply.stated_ccs, reply.status) == ({"pcs": 1, "ncc": 1}, None, Status.OK)
     assert reply.calls == ("call-0", "call-1", "call-2")
     positions = [
-        reply.raw.index(text) for text in ("=== sample 1 ===", lines(1, 0, 0), "=== sample 3 ===", lines(0, 1, 0))
+        reply.completion.index(text)
+        for text in ("=== sample 1 ===", lines(1, 0, 0), "=== sample 3 ===", lines(0, 1, 0))
     ]
     assert positions == sorted(positions)
 
 
 def test_the_grade_of_several_samples_is_their_median() -> None:
     model = by_seed(GOOD, GOOD, GOOD, "Grade: 5", "Grade: 2", "Grade: 4")
-    reply = judged(model, request(protocol=BENCH), samples=3)
+    reply = judged(model, request(protocol=BENCH), votes=3)
     assert (reply.scores, reply.grade, reply.grade_reason) == ({"ac": 1, "ef": 1}, 4.0, "")
     assert len({asked.seed for asked in model.seen}) == 6
 
 
 def test_a_failed_sample_has_no_vote_but_counts() -> None:
     refused = ChatReply(status=Status.REFUSED, reason="would not")
-    assert judged(by_seed(lines(1, 1, 1), lines(1, 1, 1), refused), samples=3).scores == {"pcs": 1, "ncc": 1}
-    reply = judged(by_seed(lines(1, 1, 1), lines(0, 1, 0), refused), samples=3)
+    assert judged(by_seed(lines(1, 1, 1), lines(1, 1, 1), refused), votes=3).scores == {"pcs": 1, "ncc": 1}
+    reply = judged(by_seed(lines(1, 1, 1), lines(0, 1, 0), refused), votes=3)
     assert (reply.status, reply.scores) == (Status.UNPARSABLE, {})
     assert reply.reason == "no majority (sample 1: PCS 1 NCC 1, sample 2: PCS 0 NCC 1, sample 3: refused, would not)"
 
@@ -253,24 +254,24 @@ def test_samples_are_asked_with_seeds_of_their_own_and_the_first_does_not_depend
     said = f"{lines(1, 1, 1)}\n{GOOD}\nANSWER_MOVED: 0\nEXPLANATION_MOVED: 0\nGrade: 3"
     one, three = FakeChat(said), FakeChat(said)
     judged(one, request(protocol=protocol))
-    judged(three, request(protocol=protocol), samples=3)
+    judged(three, request(protocol=protocol), votes=3)
     assert len({asked.seed for asked in three.seen}) == len(three.seen) == 3 * len(one.seen)
     assert len({asked.turns for asked in three.seen}) == len(one.seen)
     assert [asked for asked in three.seen if asked in one.seen] == one.seen
 
 
-@pytest.mark.parametrize("samples", [0, 2, -1])
-def test_an_even_number_of_samples_is_refused(samples: int) -> None:
-    with pytest.raises(ParamsError, match="option 'samples' of 'chat'"):
-        registry.check("judges", SCRIPTED | {"samples": samples}, "here")
+@pytest.mark.parametrize("votes", [0, 2, -1])
+def test_an_even_number_of_votes_is_refused(votes: int) -> None:
+    with pytest.raises(ParamsError, match="option 'votes' of 'chat'"):
+        registry.check("judges", SCRIPTED | {"votes": votes}, "here")
 
 
 def test_a_fault_of_the_model_is_named_where_it_stands() -> None:
-    spec: dict[str, Any] = {"backend": "chat", "model": {"backend": "scriptd"}}
-    with pytest.raises(ParamsError, match="here: chat: unknown chat backend 'scriptd'; did you mean 'scripted'"):
+    spec: dict[str, Any] = {"plugin": "chat", "model": {"plugin": "mok"}}
+    with pytest.raises(ParamsError, match="here: chat: unknown chat plugin 'mok'; did you mean 'mock'"):
         registry.check("judges", spec, "here")
-    with pytest.raises(ParamsError, match="here: panel: chat: unknown chat backend"):
-        registry.check("judges", {"backend": "panel", "judges": [spec]}, "here")
+    with pytest.raises(ParamsError, match="here: panel: chat: unknown chat plugin"):
+        registry.check("judges", {"plugin": "panel", "judges": [spec]}, "here")
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_a_fault_of_the_model_is_named_where_it_stands() -> None:
         ("edct-2025", ["edct-2025/judge.md", "edct-2025/judge_repair.md"]),
         (BENCH, [f"{BENCH}/{name}.md" for name in ("judge", "judge_repair", "grade", "grade_repair")]),
         ("null-edit", ["controls/compare.md", "controls/compare_repair.md"]),
-        ("placebo-edit", ["controls/compare.md", "controls/compare_repair.md"]),
+        ("uncited-edit", ["controls/compare.md", "controls/compare_repair.md"]),
     ],
 )
 def test_only_the_templates_of_a_protocol_are_its_files(protocol: str, wanted: list[str]) -> None:

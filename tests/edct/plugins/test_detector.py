@@ -11,11 +11,11 @@ import pytest
 from PIL import Image
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.maskers.base import Found
-from cfeval.edct.plugins.maskers.detector import Detected
+from cfeval.edct.plugins.segmenters.base import Found
+from cfeval.edct.plugins.segmenters.detector import Detected
 from cfeval.inference.local.detector import filled
 from tests.tiny.detectors import SIDE, checkpoint
 
@@ -30,11 +30,11 @@ def pixels(seed: int, height: int = 48, width: int = 64) -> Pixels:
 
 def spec(kind: str, sam: bool = False, **options: Any) -> dict[str, Any]:
     segmenter = {"sam": str(checkpoint("sam2"))} if sam else {}
-    return {"backend": "detector", "model": str(checkpoint(kind)), "device": "cpu", **segmenter, **options}
+    return {"plugin": "detector", "model": str(checkpoint(kind)), "device": "cpu", **segmenter, **options}
 
 
-def masker(kind: str, sam: bool = False, **options: Any) -> Detected:
-    built: Detected = registry.build("maskers", spec(kind, sam, **options))
+def segmenter(kind: str, sam: bool = False, **options: Any) -> Detected:
+    built: Detected = registry.build("segmenters", spec(kind, sam, **options))
     return built
 
 
@@ -72,14 +72,14 @@ def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_f
 ) -> None:
     scores, corners = by_hand(kind, picture, "the red bus")
     order = np.argsort(-scores, kind="stable")
-    boxes = masker(kind, threshold=ANY, boxes=3).detector(picture, "The red bus.")
+    boxes = segmenter(kind, threshold=ANY, boxes=3).detector(picture, "The red bus.")
     assert [score for score, _ in boxes] == pytest.approx(scores[order][:3], abs=1e-5)
     assert np.array(boxes[0][1]) == pytest.approx(corners[order[0]], abs=0.01)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_text_and_the_picture_matter(kind: str) -> None:
-    detector = masker(kind, threshold=ANY).detector
+    detector = segmenter(kind, threshold=ANY).detector
     first = detector(pixels(1), "the red bus")
     assert first == detector(pixels(1), "the red bus")
     assert first != detector(pixels(3), "the red bus")
@@ -89,15 +89,15 @@ def test_the_text_and_the_picture_matter(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_boxes_over_the_threshold_are_found(kind: str) -> None:
-    every = masker(kind, threshold=ANY, boxes=99).detector(pixels(1), "the red bus")
+    every = segmenter(kind, threshold=ANY, boxes=99).detector(pixels(1), "the red bus")
     scores = sorted({score for score, _ in every})
     middle = scores[len(scores) // 2]
-    found_boxes = masker(kind, threshold=middle, boxes=99).detector(pixels(1), "the red bus")
+    found_boxes = segmenter(kind, threshold=middle, boxes=99).detector(pixels(1), "the red bus")
     assert found_boxes == [box for box in every if box[0] > middle]
 
 
 def test_without_a_segmenter_the_box_is_the_mask() -> None:
-    masking = masker("grounding-dino", threshold=ANY)
+    masking = segmenter("grounding-dino", threshold=ANY)
     [(score, (left, top, right, bottom))] = masking.detector(pixels(1), "the red bus")
     answer = found(masking, pixels(1))
     assert answer.original is not None
@@ -126,7 +126,7 @@ def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
 
     library: Any = transformers
     sam = {"sam": str(checkpoint(kind))}
-    masking: Detected = registry.build("maskers", spec("grounding-dino", threshold=ANY) | sam)
+    masking: Detected = registry.build("segmenters", spec("grounding-dino", threshold=ANY) | sam)
     picture = pixels(1)
     answer = found(masking, picture)
     [(_, box)] = masking.detector(picture, "the red bus")
@@ -148,7 +148,7 @@ def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
 
 
 def test_what_is_modified_can_be_looked_for_in_both_pictures() -> None:
-    one, both = (masker("grounding-dino", threshold=ANY, both=both) for both in (False, True))
+    one, both = (segmenter("grounding-dino", threshold=ANY, both=both) for both in (False, True))
     assert found(one, pixels(1), pixels(3)).edited is None
     answer = found(both, pixels(1), pixels(3))
     assert answer.edited is not None
@@ -161,24 +161,24 @@ def test_what_is_modified_can_be_looked_for_in_both_pictures() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_found_has_no_mask(kind: str) -> None:
-    answer = found(masker(kind, sam=True, threshold=0.9999999), pixels(5))
+    answer = found(segmenter(kind, sam=True, threshold=0.9999999), pixels(5))
     assert (answer.original, answer.refuted) == (None, False)
     assert answer.reason == "no 'the red bus' is found in the original"
 
 
 def test_each_kind_has_the_librarys_own_threshold_where_none_is_given() -> None:
-    assert masker("grounding-dino").detector.threshold == 0.25
-    assert masker("owlv2").detector.threshold == 0.1
+    assert segmenter("grounding-dino").detector.threshold == 0.25
+    assert segmenter("owlv2").detector.threshold == 0.1
 
 
 def test_a_checkpoint_of_another_kind_is_one_line() -> None:
     sam, dino = str(checkpoint("sam2")), str(checkpoint("grounding-dino"))
-    with pytest.raises(BackendError, match="'tiny-sam2' is a checkpoint of 'sam2', and one of grounding-dino or"):
-        registry.build("maskers", {"backend": "detector", "model": sam, "device": "cpu"})
-    with pytest.raises(BackendError, match="is a checkpoint of 'grounding-dino', and one of sam2 or sam2_video"):
-        registry.build("maskers", {"backend": "detector", "model": dino, "sam": dino, "device": "cpu"})
+    with pytest.raises(PluginError, match="'tiny-sam2' is a checkpoint of 'sam2', and one of grounding-dino or"):
+        registry.build("segmenters", {"plugin": "detector", "model": sam, "device": "cpu"})
+    with pytest.raises(PluginError, match="is a checkpoint of 'grounding-dino', and one of sam2 or sam2_video"):
+        registry.build("segmenters", {"plugin": "detector", "model": dino, "sam": dino, "device": "cpu"})
     with pytest.raises(ParamsError, match="is the revision of a segmenter, and no 'sam' is given"):
-        registry.check("maskers", {"backend": "detector", "model": dino, "sam_revision": "x"}, "here")
+        registry.check("segmenters", {"plugin": "detector", "model": dino, "sam_revision": "x"}, "here")
 
 
 def test_weights_that_are_in_no_file_are_one_line_and_not_made_up(tmp_path: Path) -> None:
@@ -191,29 +191,27 @@ def test_weights_that_are_in_no_file_are_one_line_and_not_made_up(tmp_path: Path
     message = (
         rf"'owlv2' is incomplete: {len(weights) - len(left)} weights of its architecture are in no file \(box_head"
     )
-    with pytest.raises(BackendError, match=message):
-        registry.build("maskers", spec("owlv2") | {"model": str(lacking)})
+    with pytest.raises(PluginError, match=message):
+        registry.build("segmenters", spec("owlv2") | {"model": str(lacking)})
 
 
 def test_the_doctor_looks_at_both_checkpoints(tmp_path: Path) -> None:
-    whole = [(finding.fine, finding.text) for finding in registry.diagnose("maskers", spec("owlv2", sam=True))]
+    whole = [(finding.fine, finding.text) for finding in registry.diagnose("segmenters", spec("owlv2", sam=True))]
     assert all(fine for fine, _ in whole)
     assert sum("is complete" in text for _, text in whole) == 2
     broken = Path(shutil.copytree(checkpoint("owlv2"), tmp_path / "owlv2"))
     (broken / "model.safetensors").write_bytes(b"")
-    said = [f for f in registry.diagnose("maskers", spec("owlv2") | {"model": str(broken)}) if not f.fine]
+    said = [f for f in registry.diagnose("segmenters", spec("owlv2") | {"model": str(broken)}) if not f.fine]
     assert [f.text for f in said] == [
         "model 'owlv2' is incomplete: model.safetensors is cut short or no safetensors file; copy or download it again"
     ]
     (broken / "config.json").write_text(json.dumps({"model_type": "clip"}))
-    with pytest.raises(BackendError):
-        registry.build("maskers", spec("owlv2") | {"model": str(broken)})
+    with pytest.raises(PluginError):
+        registry.build("segmenters", spec("owlv2") | {"model": str(broken)})
 
 
 def test_results_depend_on_the_files_of_both_checkpoints_and_hold_a_gpu_where_one_is_wanted() -> None:
-    files = registry.dependencies("maskers", spec("owlv2", sam=True))
+    files = registry.dependencies("segmenters", spec("owlv2", sam=True))
     assert {Path(file).parent.name for file in files} == {"tiny-owlv2", "tiny-sam2"}
-    assert registry.resources("maskers", spec("owlv2")).gpu == 0
-    assert (
-        registry.resources("verifiers", {"backend": "localised", "mask": spec("owlv2") | {"device": "cuda"}}).gpu == 1
-    )
+    assert registry.resources("segmenters", spec("owlv2")).gpu == 0
+    assert registry.resources("verifiers", {"plugin": "localised", "mask": spec("owlv2") | {"device": "cuda"}}).gpu == 1

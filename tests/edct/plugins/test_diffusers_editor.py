@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
@@ -55,7 +55,7 @@ def _small_conditioning() -> Iterator[None]:
 def spec(pipeline: str, /, **options: Any) -> dict[str, Any]:
     own = {"masks": "whole"} if pipeline in MASKED else {}
     small = {"device": "cpu", "steps": 2, "max_pixels": AREA}
-    return {"backend": "diffusers", "model": str(checkpoint(pipeline)), **small, **own, **options}
+    return {"plugin": "diffusers", "model": str(checkpoint(pipeline)), **small, **own, **options}
 
 
 _loaded_once = cache(diffusers_editor.load)
@@ -264,7 +264,7 @@ def test_one_checkpoint_serves_another_pipeline_that_can_use_its_parts(tmp_path:
     folder = copied("StableDiffusionImg2ImgPipeline", tmp_path)
     rename(folder, "StableDiffusionPipeline")
     with pytest.raises(
-        BackendError, match="a checkpoint of 'StableDiffusionPipeline', which is no editor here; set 'pip"
+        PluginError, match="a checkpoint of 'StableDiffusionPipeline', which is no editor here; set 'pip"
     ):
         built("StableDiffusionImg2ImgPipeline", model=str(folder))
     named = built("StableDiffusionImg2ImgPipeline", model=str(folder), pipeline="StableDiffusionImg2ImgPipeline")
@@ -321,7 +321,7 @@ def test_a_broken_folder_is_one_line_for_the_run_and_for_the_doctor(breakage: st
     break_it, message = BREAKAGES[breakage]
     break_it(folder)
     broken = spec("StableDiffusionImg2ImgPipeline", model=str(folder))
-    with pytest.raises(BackendError, match=message) as caught:
+    with pytest.raises(PluginError, match=message) as caught:
         registry.build("editors", broken)
     assert "\n" not in str(caught.value)
     if breakage != "other weights":  # which only loading shows
@@ -363,7 +363,7 @@ def test_a_gpu_is_held_unless_the_processor_is_asked_for() -> None:
 
 
 def test_offload_without_a_gpu_and_where_it_cannot_work_is_refused() -> None:
-    with pytest.raises(BackendError, match="offload 'model' needs a GPU"):
+    with pytest.raises(PluginError, match="offload 'model' needs a GPU"):
         built("StableDiffusionImg2ImgPipeline", offload="model")
     with pytest.raises(ParamsError, match="LEditsPPPipelineStableDiffusion cannot use offload 'model'"):
         built("LEditsPPPipelineStableDiffusion", offload="model")
@@ -379,7 +379,7 @@ def test_running_out_of_memory_says_what_to_set(error: Exception) -> None:
         raise error
 
     editor.pipe.unet.forward = overflow
-    with pytest.raises(BackendError, match="out of memory while painting 56 × 72 pixels for item 'i'; set dtype: bf"):
+    with pytest.raises(PluginError, match="out of memory while painting 56 × 72 pixels for item 'i'; set dtype: bf"):
         editor.edit([request()])
 
 
@@ -392,7 +392,7 @@ def test_a_full_gpu_while_loading_says_what_to_set(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(diffusers.StableDiffusionImg2ImgPipeline, "to", overflow)
-    with pytest.raises(BackendError, match=r"out of memory while loading .*; set offload: model, a smaller max_pixels"):
+    with pytest.raises(PluginError, match=r"out of memory while loading .*; set offload: model, a smaller max_pixels"):
         afresh("StableDiffusionImg2ImgPipeline", device="cuda")
 
 
@@ -404,7 +404,7 @@ def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -
     reply = editor.edit([request()])[0]
     assert reply.status == (Status.MODERATED if flags else Status.OK)
     assert (reply.picture is None) == flags
-    assert ("safety checker" in reply.reason) == flags
+    assert ("safety question_validator" in reply.reason) == flags
 
 
 def test_a_picture_of_no_numbers_is_no_picture() -> None:

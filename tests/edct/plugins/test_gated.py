@@ -38,7 +38,7 @@ class Painter:
         return EditReply(picture(request.seed % 251), {"how": "painted"}, calls=(f"edit-{request.seed}",))
 
 
-class Checker:
+class QuestionValidator:
     """Says one thing after the other, of every item anew."""
 
     def __init__(self, *verdicts: VerifyReply) -> None:
@@ -60,57 +60,57 @@ def request(item: str = "i", seed: int = 7) -> EditRequest:
 
 
 def gated(
-    editor: Painter, verifier: Checker, retries: int = 1, unsure: Literal["accept", "reject"] = "reject"
+    editor: Painter, verifier: QuestionValidator, retries: int = 1, unsure: Literal["accept", "reject"] = "reject"
 ) -> Callable[..., EditReply]:
     gate = Gated(editor, verifier, Plugin(editor={}, verifier={}, retries=retries, unsure=unsure))
     return lambda: gate.edit([request()])[0]
 
 
 def test_an_accepted_edit_passes_as_the_editor_made_it() -> None:
-    editor, verifier = Painter(), Checker(YES)
+    editor, verifier = Painter(), QuestionValidator(YES)
     reply = gated(editor, verifier)()
     [alone] = Painter().edit([replace(request(), metadata=None)])
-    assert replace(reply, tries=(), details=alone.details) == alone
+    assert replace(reply, attempts=(), details=alone.details) == alone
     assert reply.details == {"how": "painted", "verified_attempts": "1"}
-    [attempt] = reply.tries
+    [attempt] = reply.attempts
     assert attempt.picture is reply.picture
     assert (attempt.seed, attempt.found) == (7, YES)
 
 
-def test_the_first_attempt_is_the_request_of_an_arm_without_a_gate() -> None:
+def test_the_first_attempt_is_the_request_of_a_condition_without_a_gate() -> None:
     editor = Painter()
-    gated(editor, Checker(NO))()
+    gated(editor, QuestionValidator(NO))()
     first, second = editor.seen
     assert first == replace(request(), metadata=None)
     assert second == replace(first, seed=derive_seed(7, "retry", 1))
 
 
 def test_a_rejected_edit_is_made_once_more_and_both_attempts_are_kept() -> None:
-    reply = gated(Painter(), Checker(NO, YES))()
+    reply = gated(Painter(), QuestionValidator(NO, YES))()
     assert reply.status == Status.OK
     assert reply.picture == picture(derive_seed(7, "retry", 1) % 251)
-    assert [(attempt.seed, attempt.found) for attempt in reply.tries] == [(7, NO), (derive_seed(7, "retry", 1), YES)]
+    assert [(attempt.seed, attempt.found) for attempt in reply.attempts] == [(7, NO), (derive_seed(7, "retry", 1), YES)]
     assert reply.calls == ("edit-7", f"edit-{derive_seed(7, 'retry', 1)}")
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
 def test_what_is_rejected_to_the_end_is_an_invalid_edit_with_every_attempt(retries: int) -> None:
     editor = Painter()
-    reply = gated(editor, Checker(NO), retries)()
+    reply = gated(editor, QuestionValidator(NO), retries)()
     assert (reply.status, reply.picture) == (Status.EDIT_INVALID, None)
     assert reply.reason == "not verified: it is not blue"
-    assert len(reply.tries) == len(editor.seen) == retries + 1
-    assert len({attempt.seed for attempt in reply.tries}) == retries + 1
-    assert all(isinstance(attempt.picture, Picture) for attempt in reply.tries)
+    assert len(reply.attempts) == len(editor.seen) == retries + 1
+    assert len({attempt.seed for attempt in reply.attempts}) == retries + 1
+    assert all(isinstance(attempt.picture, Picture) for attempt in reply.attempts)
 
 
 @pytest.mark.parametrize(("unsure", "status", "attempts"), [("accept", Status.OK, 1), ("reject", "edit_invalid", 1)])
 def test_what_cannot_be_told_is_accepted_or_rejected_as_the_user_says(
     unsure: Literal["accept", "reject"], status: Status, attempts: int
 ) -> None:
-    reply = gated(Painter(), Checker(UNSURE), unsure=unsure)()
+    reply = gated(Painter(), QuestionValidator(UNSURE), unsure=unsure)()
     assert reply.status == status
-    assert len(reply.tries) == attempts
+    assert len(reply.attempts) == attempts
     assert ("no mask" in reply.reason) == (unsure == "reject")
 
 
@@ -119,22 +119,22 @@ def test_what_cannot_be_told_is_accepted_or_rejected_as_the_user_says(
 def test_a_failure_of_the_editor_passes_through_and_is_not_tried_again(status: Status, before: int) -> None:
     made = (EditReply(picture(1), calls=("first",)),) * before
     failed = EditReply(None, {}, status, "why", ("last",))
-    editor, verifier = Painter(*made, failed), Checker(NO)
+    editor, verifier = Painter(*made, failed), QuestionValidator(NO)
     reply = gated(editor, verifier, retries=3)()
     assert (reply.status, reply.reason, reply.picture) == (status, "why", None)
-    assert len(reply.tries) == len(verifier.seen) == before
+    assert len(reply.attempts) == len(verifier.seen) == before
     assert reply.calls == ("first",) * before + ("last",)
 
 
 def test_an_editor_that_gives_no_picture_is_not_verified() -> None:
-    verifier = Checker(YES)
+    verifier = QuestionValidator(YES)
     reply = gated(Painter(EditReply()), verifier)()
-    assert (reply.status, reply.picture, reply.tries, verifier.seen) == (Status.OK, None, (), [])
+    assert (reply.status, reply.picture, reply.attempts, verifier.seen) == (Status.OK, None, (), [])
 
 
 def test_the_verifier_is_told_everything_and_the_editor_gets_the_scene_only_where_it_asks() -> None:
     for needs_metadata in (False, True):
-        editor, verifier = Painter(needs_metadata=needs_metadata), Checker(YES)
+        editor, verifier = Painter(needs_metadata=needs_metadata), QuestionValidator(YES)
         reply = gated(editor, verifier)()
         assert (editor.seen[0].metadata is not None) == needs_metadata
         [asked] = verifier.seen
@@ -146,7 +146,7 @@ def test_the_verifier_is_told_everything_and_the_editor_gets_the_scene_only_wher
 
 
 def test_items_do_not_depend_on_each_other_and_only_the_rejected_are_made_again() -> None:
-    class Choosy(Checker):
+    class Choosy(QuestionValidator):
         def _one(self, item: str) -> VerifyReply:
             return NO if item == "b" else YES
 
@@ -160,36 +160,36 @@ def test_items_do_not_depend_on_each_other_and_only_the_rejected_are_made_again(
 
 
 def spec(fault: str, **more: Any) -> dict[str, Any]:
-    flawed = {"backend": "flawed", "fault": fault}
-    gate = {"backend": "localised", "mask": {"backend": "scene"}}
-    return {"backend": "gated", "editor": flawed, "verifier": gate, **more}
+    flawed = {"plugin": "flawed", "fault": fault}
+    gate = {"plugin": "localised", "mask": {"plugin": "scene"}}
+    return {"plugin": "gated", "editor": flawed, "verifier": gate, **more}
 
 
 @pytest.mark.parametrize(("fault", "passes"), [("none", True), ("wrong_object", False), ("spill", False)])
 def test_it_is_built_from_any_editor_and_verifier(fault: str, passes: bool) -> None:
     [reply] = registry.build("editors", spec(fault)).edit(wanted(1))
     assert (reply.status == Status.OK) == passes
-    assert {"mask", "heat"} == set(reply.tries[0].found.pictures)
+    assert {"mask", "heat"} == set(reply.attempts[0].found.pictures)
     assert ("beside the mask" in reply.reason) or ("of the mask" in reply.reason) or passes
 
 
 def test_what_its_parts_need_and_cost_is_what_it_needs_and_costs() -> None:
-    painter = {"backend": "openai_image"}
-    model = {"backend": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1"}
-    whole = {"backend": "gated", "editor": painter, "verifier": {"backend": "semantic", "model": model}, "retries": 2}
+    painter = {"plugin": "openai_image"}
+    model = {"plugin": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1"}
+    whole = {"plugin": "gated", "editor": painter, "verifier": {"plugin": "semantic", "model": model}, "retries": 2}
     assert registry.resources("editors", whole).api
     calls = registry.estimate_calls("editors", whole)
     assert [call.model for call in calls if not call.repair] == ["gpt-image-1", "eyes"]
     assert sum(call.images for call in calls) == 3
     code = registry.code("editors", spec("none"))
     assert next(iter(code.items())) == ("editors:gated", "cfeval.edct.plugins.editors.gated:Plugin")
-    assert code["maskers:scene"] == "cfeval.testbed.plugins.maskers_scene:Plugin"
+    assert code["segmenters:scene"] == "cfeval.testbed.plugins.segmenters_scene:Plugin"
 
 
 def test_a_fault_of_a_part_is_named_where_it_stands() -> None:
-    with pytest.raises(ParamsError, match="here: gated: unknown editors backend 'flwed'; did you mean 'flawed'"):
-        registry.check("editors", spec("none") | {"editor": {"backend": "flwed"}}, "here")
-    gate = {"backend": "localised", "mask": {"backend": "scene", "sides": 1}}
+    with pytest.raises(ParamsError, match="here: gated: unknown editors plugin 'flwed'; did you mean 'flawed'"):
+        registry.check("editors", spec("none") | {"editor": {"plugin": "flwed"}}, "here")
+    gate = {"plugin": "localised", "mask": {"plugin": "scene", "sides": 1}}
     with pytest.raises(ParamsError, match="here: gated: localised: unknown option 'sides' of 'scene'"):
         registry.check("editors", spec("none") | {"verifier": gate}, "here")
     with pytest.raises(ParamsError, match="option 'unsure' of 'gated'"):

@@ -17,7 +17,7 @@ from tests.fake_chat import FakeChat
 
 SAID = "\n".join([*(lines(*[1, 0, 0][: 2 + (p not in CONTROLS)], protocol=p) for p in RULES), "Grade: 3"])
 VARIANTS = [{"order": order, "wording": wording} for order in ("original-first", "edited-first") for wording in "ab"]
-SPEC: dict[str, Any] = {"backend": "chat", "model": {"backend": "scripted"}}
+SPEC: dict[str, Any] = {"plugin": "chat", "model": {"plugin": "mock"}}
 
 
 def prompts(judge: ChatJudge, asked: JudgeRequest) -> list[str]:

@@ -15,11 +15,11 @@ from tests.testbed.drawn_edits import drawn, wanted
 COUNT, FEWER = 200, 20
 COUNTS = pytest.mark.parametrize("count", [40, pytest.param(COUNT, marks=pytest.mark.slow)])
 GOOD, BAD = ("none", "shifted"), ("wrong_object", "spill", "none_made")
-SCENE = {"backend": "scene"}
+SCENE = {"plugin": "scene"}
 
 
 def verdicts(requests: tuple[VerifyRequest, ...], mask: dict[str, object]) -> list[VerifyReply]:
-    replies: list[VerifyReply] = registry.build("verifiers", {"backend": "localised", "mask": mask}).verify(requests)
+    replies: list[VerifyReply] = registry.build("verifiers", {"plugin": "localised", "mask": mask}).verify(requests)
     return replies
 
 
@@ -63,13 +63,13 @@ def _moved(picture: Picture, across: int, down: int) -> Picture:
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "least", "most"), [("none", 0.95, 1), *((fault, 0, 0.05) for fault in BAD)])
 def test_the_learned_locator_does_as_well(fault: str, least: float, most: float) -> None:
-    assert least <= accepted(drawn(COUNT, fault)[:FEWER], {"backend": "locator"}) <= most
+    assert least <= accepted(drawn(COUNT, fault)[:FEWER], {"plugin": "locator"}) <= most
 
 
 @pytest.mark.slow
 def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
     """Of an edit of the background or of everything, without a detector, there is no telling."""
-    mask = {"backend": "difference"}
+    mask = {"plugin": "difference"}
     found = {fault: verdicts(drawn(COUNT, fault)[:FEWER], mask) for fault in (*GOOD, *BAD)}
     told = {fault: Counter(reply.verified for reply in replies) for fault, replies in found.items()}
     assert told["spill"] == {None: FEWER}

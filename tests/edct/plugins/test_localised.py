@@ -10,7 +10,7 @@ from cfeval.core import registry
 from cfeval.core.errors import ParamsError
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.edct.plugins.maskers.base import Found
+from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
 from tests.edct.plugins.known_masks import Known
 from tests.edct.plugins.photographs import (
@@ -217,10 +217,10 @@ def test_the_heat_map_shows_changes_in_color_and_the_mask_in_white() -> None:
 def test_the_masker_sees_both_pictures_at_one_size_and_what_changed() -> None:
     original = photograph("coffee", 400)
     place = place_in(original)
-    masker = Known(Found(place))
+    segmenter = Known(Found(place))
     edited = cv2.resize(pasted(original, place), (300, 200), interpolation=cv2.INTER_AREA)
-    Localised(masker, Plugin(mask={})).verify([VerifyRequest("i", picture(original), picture(edited), "p")])
-    [(request, changed)] = masker.seen
+    Localised(segmenter, Plugin(mask={})).verify([VerifyRequest("i", picture(original), picture(edited), "p")])
+    [(request, changed)] = segmenter.seen
     assert request.edited.pixels.shape == request.original.pixels.shape
     assert changed[place].mean() > 0.5
     assert changed[~place].mean() < 0.1
@@ -230,13 +230,13 @@ def test_the_masker_sees_both_pictures_at_one_size_and_what_changed() -> None:
     ("options", "message"),
     [
         ({}, "option 'mask' of 'localised': Field required"),
-        ({"mask": {"backend": "scen"}}, "localised: unknown maskers backend 'scen'; did you mean 'scene'"),
-        ({"mask": {"backend": "scene"}, "min_side": 2000}, "min_side must be at most max_side, but got 2000 and 1024"),
-        ({"mask": {"backend": "scene"}, "change": {"ssim": 2}}, r"option 'change.ssim' of 'localised'.*less than 1"),
-        ({"mask": {"backend": "scene"}, "align": {"flows": 1}}, "unknown option 'align.flows' of 'localised'"),
-        ({"mask": {"backend": "scene"}, "inside": 1.5}, "option 'inside' of 'localised'"),
+        ({"mask": {"plugin": "scen"}}, "localised: unknown segmenters plugin 'scen'; did you mean 'scene'"),
+        ({"mask": {"plugin": "scene"}, "min_side": 2000}, "min_side must be at most max_side, but got 2000 and 1024"),
+        ({"mask": {"plugin": "scene"}, "change": {"ssim": 2}}, r"option 'change.ssim' of 'localised'.*less than 1"),
+        ({"mask": {"plugin": "scene"}, "align": {"flows": 1}}, "unknown option 'align.flows' of 'localised'"),
+        ({"mask": {"plugin": "scene"}, "inside": 1.5}, "option 'inside' of 'localised'"),
     ],
 )
 def test_options_that_cannot_be_are_one_line(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParamsError, match=message):
-        registry.check("verifiers", {"backend": "localised", **options}, "here")
+        registry.check("verifiers", {"plugin": "localised", **options}, "here")

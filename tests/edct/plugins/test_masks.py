@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import EditRequest
-from cfeval.edct.plugins.masks import Masked, MaskOptions, examine_masks, mask_files, masker
+from cfeval.edct.plugins.masks import Masked, MaskOptions, examine_masks, mask_files, segmenter
 from tests.tiny.editors import checkpoint
 
 PICTURE = Picture.from_pixels(np.random.default_rng(1).integers(0, 255, (40, 60, 3), dtype=np.uint8))
@@ -23,7 +23,7 @@ def request(item: str = "i", edit: int = 1, concept: str = "the red bus") -> Edi
 
 
 def masked(asked: EditRequest, **options: Any) -> Masked:
-    source = masker(MaskOptions(**options))
+    source = segmenter(MaskOptions(**options))
     assert source is not None
     return source(asked)
 
@@ -36,7 +36,7 @@ def save(path: Path, columns: slice, size: tuple[int, int] = (40, 60)) -> None:
 
 
 def test_no_source_is_no_masker() -> None:
-    assert masker(MaskOptions()) is None
+    assert segmenter(MaskOptions()) is None
 
 
 def test_whole_means_everywhere() -> None:
@@ -82,12 +82,10 @@ def test_a_mask_that_cannot_be_used_is_a_reason(item: str, reason: str, tmp_path
 
 
 def test_a_folder_that_is_not_there_or_holds_no_masks_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        BackendError, match=r"masks: no folder .*nowhere; give a folder of masks \(<item>.png\) or 'who"
-    ):
-        masker(MaskOptions(masks=str(tmp_path / "nowhere")))
-    with pytest.raises(BackendError, match=r"masks: no \*.png in"):
-        masker(MaskOptions(masks=str(tmp_path)))
+    with pytest.raises(PluginError, match=r"masks: no folder .*nowhere; give a folder of masks \(<item>.png\) or 'who"):
+        segmenter(MaskOptions(masks=str(tmp_path / "nowhere")))
+    with pytest.raises(PluginError, match=r"masks: no \*.png in"):
+        segmenter(MaskOptions(masks=str(tmp_path)))
 
 
 def share(**options: Any) -> float:
@@ -140,10 +138,10 @@ def test_what_a_segmenter_does_not_find_is_a_reason() -> None:
 def test_a_broken_segmenter_is_one_line(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoint("clipseg"), tmp_path / "clipseg"))
     (folder / "model.safetensors").write_bytes(b"")
-    with pytest.raises(BackendError, match=r"model 'clipseg' is incomplete: model\.safetensors is cut short"):
-        masker(MaskOptions(mask_model=str(folder)))
+    with pytest.raises(PluginError, match=r"model 'clipseg' is incomplete: model\.safetensors is cut short"):
+        segmenter(MaskOptions(mask_model=str(folder)))
     (folder / "config.json").write_text(json.dumps({"model_type": "sam"}))
-    with pytest.raises(BackendError, match="model 'clipseg' is a checkpoint of 'sam', and one of clipseg is needed"):
+    with pytest.raises(PluginError, match="model 'clipseg' is a checkpoint of 'sam', and one of clipseg is needed"):
         examine_masks(MaskOptions(mask_model=str(folder)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Judge, JudgeReply
 from cfeval.edct.plugins.judges.panel import Panel
@@ -36,7 +36,7 @@ def panel(*replies: JudgeReply, protocol: str = "edct-2025") -> JudgeReply:
 
 
 def ruled(pcs: Any, ncc: Any, raw: str = "") -> JudgeReply:
-    return JudgeReply({"pcs": pcs, "ncc": ncc}, stated_ccs=pcs, raw=raw, calls=(raw[:1],))
+    return JudgeReply({"pcs": pcs, "ncc": ncc}, stated_ccs=pcs, completion=raw, calls=(raw[:1],))
 
 
 def graded(grade: float | None, reason: str = "", ac: Any = 1) -> JudgeReply:
@@ -50,7 +50,7 @@ LOST = JudgeReply(status=Status.TRANSPORT_ERROR, reason="gone", calls=("l",))
 def test_a_panel_decides_by_strict_majority_of_all_its_members() -> None:
     reply = panel(YES, NO, YES)
     assert (reply.scores, reply.stated_ccs, reply.calls) == ({"pcs": 1, "ncc": 1}, None, ("y", "n", "y"))
-    assert reply.raw == "=== judge 1 ===\nyes\n\n=== judge 2 ===\nno\n\n=== judge 3 ===\nyes"
+    assert reply.completion == "=== judge 1 ===\nyes\n\n=== judge 2 ===\nno\n\n=== judge 3 ===\nyes"
     assert panel(YES, NO, NO).scores == {"pcs": 0, "ncc": 1}
     assert panel(YES, YES, LOST).scores == {"pcs": 1, "ncc": 1}
 
@@ -132,21 +132,21 @@ def test_a_panel_of_panels_takes_their_grades() -> None:
 
 def test_a_panel_of_nobody_is_refused() -> None:
     with pytest.raises(ParamsError, match="option 'judges' of 'panel'"):
-        registry.build("judges", {"backend": "panel", "judges": []})
-    with pytest.raises(ParamsError, match="unknown judges backend 'None'"):
-        registry.build("judges", {"backend": "panel", "judges": [{}]})
+        registry.build("judges", {"plugin": "panel", "judges": []})
+    with pytest.raises(ParamsError, match="unknown judges plugin 'None'"):
+        registry.build("judges", {"plugin": "panel", "judges": [{}]})
 
 
-CHAT, BLIND = ({"backend": name, "model": {"backend": "scripted"}} for name in ("chat", "blind"))
+CHAT, BLIND = ({"plugin": name, "model": {"plugin": "mock"}} for name in ("chat", "blind"))
 
 
 def test_a_panel_of_blind_judges_needs_the_picture() -> None:
     other = BLIND | {"order": "edited-first"}
-    assert registry.build("judges", {"backend": "panel", "judges": [BLIND, other]}).needs_picture
-    assert not registry.build("judges", {"backend": "panel", "judges": [CHAT]}).needs_picture
+    assert registry.build("judges", {"plugin": "panel", "judges": [BLIND, other]}).needs_picture
+    assert not registry.build("judges", {"plugin": "panel", "judges": [CHAT]}).needs_picture
 
 
-@pytest.mark.parametrize("mixed", [[CHAT, BLIND], [{"backend": "panel", "judges": [BLIND]}, CHAT, BLIND]])
+@pytest.mark.parametrize("mixed", [[CHAT, BLIND], [{"plugin": "panel", "judges": [BLIND]}, CHAT, BLIND]])
 def test_blind_judges_and_others_make_no_panel(mixed: list[dict[str, Any]]) -> None:
-    with pytest.raises(BackendError, match=r"panel: (judge \d \(\w+\)(, )?)+ must not know the edits, the others must"):
-        registry.build("judges", {"backend": "panel", "judges": mixed})
+    with pytest.raises(PluginError, match=r"panel: (judge \d \(\w+\)(, )?)+ must not know the edits, the others must"):
+        registry.build("judges", {"plugin": "panel", "judges": mixed})

@@ -1,4 +1,4 @@
-"""Pictures from providers: given the original's size, never another shape; fields that only the backend sets."""
+"""Pictures from providers: given the original's size, never another shape; fields that only the plugin sets."""
 
 import pytest
 
@@ -21,18 +21,18 @@ def test_a_picture_gets_the_originals_size_unless_that_would_stretch_it(
 @pytest.mark.parametrize(
     ("family", "spec"),
     [
-        ("chat", {"backend": "openai", "provider": "openai", "model": "m", "extra": {"model": "other"}}),
-        ("editors", {"backend": "openai_image", "extra": {"n": "2"}}),
-        ("editors", {"backend": "openrouter_image", "extra": {"modalities": ["text"]}}),
+        ("chat", {"plugin": "openai", "provider": "openai", "model": "m", "extra": {"model": "other"}}),
+        ("editors", {"plugin": "openai_image", "extra": {"n": "2"}}),
+        ("editors", {"plugin": "openrouter_image", "extra": {"modalities": ["text"]}}),
     ],
 )
-def test_no_further_field_may_replace_one_that_the_backend_sets(family: str, spec: dict[str, object]) -> None:
+def test_no_further_field_may_replace_one_that_the_plugin_sets(family: str, spec: dict[str, object]) -> None:
     with pytest.raises(ParamsError, match="extra may not set"):
         registry.check(family, spec, "here")
 
 
 def test_a_panel_with_the_same_judge_twice_is_refused() -> None:
-    lexical = {"backend": "lexical"}
-    spec = {"backend": "panel", "judges": [lexical, {"backend": "grammar"}, lexical]}
+    lexical = {"plugin": "lexical"}
+    spec = {"plugin": "panel", "judges": [lexical, {"plugin": "grammar"}, lexical]}
     with pytest.raises(ParamsError, match="twice; for several samples"):
         registry.check("judges", spec, "here")

@@ -12,7 +12,7 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
-from cfeval.edct.plugins.verifiers.every import Every
+from cfeval.edct.plugins.verifiers.all_of import Every
 from cfeval.edct.plugins.verifiers.semantic import FOLDER, FORM, SCHEMA, Plugin, Semantic, Sight, beside, read_sight
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import load_prompt, question
@@ -57,7 +57,7 @@ def test_an_edit_is_right_where_it_was_made_and_all_else_was_kept(
     assert reply.reason.startswith(reason)
     assert bool(reply.reason) != accepted
     assert reply.numbers == {"made": made, "kept": kept}
-    assert (reply.raw, reply.calls) == (f"The bus is blue.\n\n{lines(made, kept)}", ("i-1",))
+    assert (reply.completion, reply.calls) == (f"The bus is blue.\n\n{lines(made, kept)}", ("i-1",))
 
 
 def test_both_images_are_shown_in_one_picture_and_the_prompt_says_where() -> None:
@@ -98,7 +98,7 @@ def test_a_reply_that_cannot_be_read_is_repaired_once() -> None:
     lost = verified("It looks fine.", "As I said.")
     assert (lost.verified, lost.numbers) == (None, {})
     assert lost.reason.startswith("unparsable: ")
-    assert "As I said." in lost.raw
+    assert "As I said." in lost.completion
 
 
 @pytest.mark.parametrize("status", FAILURES)
@@ -129,7 +129,7 @@ def test_the_prompts_show_and_ask_for_the_form_that_is_read() -> None:
 
 
 def test_own_templates_are_its_files_and_faults_in_them_are_found(tmp_path: Path) -> None:
-    spec: dict[str, Any] = {"backend": "semantic", "model": {"backend": "scripted"}}
+    spec: dict[str, Any] = {"plugin": "semantic", "model": {"plugin": "mock"}}
     assert [Path(file).name for file in registry.dependencies("verifiers", spec)] == ["verify.md", "verify_repair.md"]
     assert not list(registry.diagnose("verifiers", spec))
     (tmp_path / "verify.md").write_text("Look at {picture}.")
@@ -140,10 +140,10 @@ def test_own_templates_are_its_files_and_faults_in_them_are_found(tmp_path: Path
 
 
 def test_its_calls_are_counted() -> None:
-    model = {"backend": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
-    first, repair = registry.estimate_calls("verifiers", {"backend": "semantic", "model": model})
+    model = {"plugin": "openai", "model": "eyes", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 300}
+    first, repair = registry.estimate_calls("verifiers", {"plugin": "semantic", "model": model})
     assert (first.model, first.pictures, first.repair, repair.repair) == ("eyes", 1, False, True)
-    assert registry.resources("verifiers", {"backend": "semantic", "model": model}).api
+    assert registry.resources("verifiers", {"plugin": "semantic", "model": model}).api
 
 
 class Says:
@@ -186,22 +186,22 @@ def test_everything_is_kept_under_the_verifiers_names() -> None:
     assert reply.numbers == {"gate.inside": 0.5, "eyes.made": 0.0}
     assert reply.pictures == {"gate.heat": picture(1)}
     assert reply.reason == "eyes: wrong; lost: no mask"
-    assert reply.raw == "=== gate ===\nfine\n\n=== eyes ===\nno"
+    assert reply.completion == "=== gate ===\nfine\n\n=== eyes ===\nno"
     assert reply.calls == ("y", "n")
 
 
 def test_names_are_safe_in_file_names_and_faults_are_named_where_they_stand() -> None:
     def check(verifiers: dict[str, Any]) -> None:
-        registry.check("verifiers", {"backend": "every", "verifiers": verifiers}, "here")
+        registry.check("verifiers", {"plugin": "all_of", "verifiers": verifiers}, "here")
 
-    check({"gate-1": {"backend": "localised", "mask": {"backend": "scene"}}, "eyes": {"backend": "reader"}})
+    check({"gate-1": {"plugin": "localised", "mask": {"plugin": "scene"}}, "eyes": {"plugin": "reader"}})
     for name in ("../x", "a.b", "", "-x", "a b"):
         with pytest.raises(ParamsError, match="option 'verifiers"):
-            check({name: {"backend": "reader"}})
-    with pytest.raises(ParamsError, match="option 'verifiers' of 'every'"):
+            check({name: {"plugin": "reader"}})
+    with pytest.raises(ParamsError, match="option 'verifiers' of 'all_of'"):
         check({})
-    with pytest.raises(ParamsError, match="here: every: localised: unknown maskers backend 'scen'"):
-        check({"gate": {"backend": "localised", "mask": {"backend": "scen"}}})
+    with pytest.raises(ParamsError, match="here: every: localised: unknown segmenters plugin 'scen'"):
+        check({"gate": {"plugin": "localised", "mask": {"plugin": "scen"}}})
 
 
 def test_a_picture_of_pure_noise_is_joined_without_loss() -> None:

@@ -11,7 +11,7 @@ from cfeval.core.config import Calls
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, WriteRequest
-from cfeval.edct.protocols.rules import EDCT_BENCH_2026, PLACEBO_EDIT, RULES
+from cfeval.edct.protocols.rules import EDCT_BENCH_2026, RULES, UNCITED_EDIT
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.edct.plugins.judging import PHOTO, request
@@ -31,18 +31,18 @@ def running() -> Iterator[Loopback]:
 
 @pytest.fixture
 def server(running: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loopback:
-    """The server, with a store that is empty."""
-    monkeypatch.setenv(VARIABLE, Calls(store=str(tmp_path / "calls.sqlite")).model_dump_json())
+    """The server, with a cache that is empty."""
+    monkeypatch.setenv(VARIABLE, Calls(cache=str(tmp_path / "calls.sqlite")).model_dump_json())
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     running.reset()
     return running
 
 
 def built(server: Loopback, family: str, model: str, schema: bool, **options: Any) -> Any:
-    """A plug-in over a model of the server, which enforces a schema or answers in free text."""
+    """A plugin over a model of the server, which enforces a schema or answers in free text."""
     where = {"provider": "openrouter", "base_url": server.openrouter, "json_schema": schema}
     return registry.build(
-        family, {"backend": "chat", "model": {"backend": "openai", "model": f"lab/{model}"} | where} | options
+        family, {"plugin": "chat", "model": {"plugin": "openai", "model": f"lab/{model}"} | where} | options
     )
 
 
@@ -57,9 +57,9 @@ def images(body: Any) -> list[str]:
 @pytest.mark.parametrize("protocol", WRITTEN)
 def test_a_writer_writes_for_every_protocol(server: Loopback, protocol: str, schema: bool) -> None:
     several = 1 if protocol == "edct-2025" else 2
-    picture = PHOTO if protocol == PLACEBO_EDIT else None
+    picture = PHOTO if protocol == UNCITED_EDIT else None
     asked = WriteRequest("i", "What is it?", "A car.", EXPLAINED, 1, several, protocol, picture)
-    [reply] = built(server, "writers", "writer", schema).write([asked])
+    [reply] = built(server, "instruction_writers", "writer", schema).write([asked])
     assert reply.status == Status.OK, reply.reason
     assert len(reply.edits) == several
     assert {edit.evidence for edit in reply.edits} == ({"object"} if picture else {""})
@@ -88,9 +88,9 @@ def test_more_samples_send_only_what_is_missing(server: Loopback, tmp_path: Path
     asked = request(protocol=EDCT_BENCH_2026)
     [one] = built(server, "judges", "judge", True).judge([asked])
     server.reset()
-    [three] = built(server, "judges", "judge", True, samples=3).judge([asked])
+    [three] = built(server, "judges", "judge", True, votes=3).judge([asked])
     assert len(server.log) == 4, "scores and grades of the second and the third sample"
     assert three.calls[:2] == one.calls
-    store = ResponseCache(tmp_path / "calls.sqlite")
-    assert store.counts() == {"lab/judge": (6, 0)}
-    store.close()
+    cache = ResponseCache(tmp_path / "calls.sqlite")
+    assert cache.counts() == {"lab/judge": (6, 0)}
+    cache.close()

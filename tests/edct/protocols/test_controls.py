@@ -9,40 +9,40 @@ from hypothesis import strategies as st
 from cfeval.edct.protocols.controls import (
     COMPARE_SCHEMA,
     Comparison,
-    Placebo,
-    Placebos,
-    placebo_schema,
+    UncitedEdit,
+    UncitedEdits,
     read_comparison,
-    read_placebos,
+    read_uncited_edits,
+    uncited_schema,
 )
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 
 WORDS = st.text("abcdefg xyz,.()éß", min_size=1, max_size=60).map(str.split).filter(bool).map(" ".join)
-PLACEBOS = st.builds(
-    Placebo, concept=WORDS, evidence=st.sampled_from(["object", "background"]), positive=WORDS, negative=WORDS
+UNCITED_EDITS = st.builds(
+    UncitedEdit, concept=WORDS, evidence=st.sampled_from(["object", "background"]), positive=WORDS, negative=WORDS
 )
-WALL = Placebo(concept="wall", evidence="background", positive="Paint it.", negative="gray wall")
+WALL = UncitedEdit(concept="wall", evidence="background", positive="Paint it.", negative="gray wall")
 
 
-def written(one: Placebo, line: str = "{}: {}") -> str:
+def written(one: UncitedEdit, line: str = "{}: {}") -> str:
     return "\n".join(line.format(label.title(), text) for label, text in one.model_dump().items())
 
 
 @given(
-    st.lists(PLACEBOS, min_size=1, max_size=3, unique_by=lambda one: one.concept.casefold()),
+    st.lists(UNCITED_EDITS, min_size=1, max_size=3, unique_by=lambda one: one.concept.casefold()),
     st.sampled_from(["{}: {}", "**{}:** {}", "- {}: {}"]),
 )
-def test_placebos_are_read_as_lines_and_as_json(several: list[Placebo], line: str) -> None:
-    wanted = Placebos(edits=tuple(several))
+def test_uncited_edits_are_read_as_lines_and_as_json(several: list[UncitedEdit], line: str) -> None:
+    wanted = UncitedEdits(edits=tuple(several))
     said = "\n\n".join(written(one, line) for one in several)
-    assert read_placebos(f"Sure!\n\n{said}\n\nDone.", 3) == wanted
-    assert read_placebos(json.dumps(wanted.model_dump()), 3) == wanted
-    assert read_placebos(said, len(several) - 1) is None, "more than were asked for"
+    assert read_uncited_edits(f"Sure!\n\n{said}\n\nDone.", 3) == wanted
+    assert read_uncited_edits(json.dumps(wanted.model_dump()), 3) == wanted
+    assert read_uncited_edits(said, len(several) - 1) is None, "more than were asked for"
 
 
 @pytest.mark.parametrize("evidence", ["object", "Object", "OBJECT.", "**object**"])
 def test_the_kind_of_evidence_is_read_however_it_is_dressed(evidence: str) -> None:
-    found = read_placebos(written(WALL).replace("background", evidence), 1)
+    found = read_uncited_edits(written(WALL).replace("background", evidence), 1)
     assert found is not None
     assert found.edits[0].evidence == "object"
 
@@ -61,7 +61,7 @@ def test_the_kind_of_evidence_is_read_however_it_is_dressed(evidence: str) -> No
     ],
 )
 def test_what_is_incomplete_or_names_no_kind_or_repeats_a_concept_is_none(text: str) -> None:
-    assert read_placebos(text, 2) is None
+    assert read_uncited_edits(text, 2) is None
 
 
 @given(st.integers(0, 1), st.integers(0, 1), st.sampled_from(["{}: {}", "**{}:** {}", "- {}: `{}`", "*{}: {}*"]))
@@ -90,6 +90,6 @@ def test_what_only_looks_like_a_comparison_is_none(text: str) -> None:
 def test_the_schemas_ask_for_what_is_read() -> None:
     assert set(COMPARE_SCHEMA["required"]) == {"analysis", *Comparison.model_fields}
     assert {RULES[protocol].scores for protocol in CONTROLS} == {tuple(Comparison.model_fields)}
-    edits = placebo_schema(2)["properties"]["edits"]
+    edits = uncited_schema(2)["properties"]["edits"]
     assert edits["maxItems"] == 2
-    assert edits["items"]["required"] == list(Placebo.model_fields)
+    assert edits["items"]["required"] == list(UncitedEdit.model_fields)

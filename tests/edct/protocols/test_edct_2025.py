@@ -267,7 +267,7 @@ def test_the_schemas_ask_for_what_is_read() -> None:
 def test_the_schemas_hold_nothing_that_a_provider_refuses() -> None:
     """OpenAI's strict mode wants every property required and no others; Gemini takes no list of integers."""
     told: list[Any] = [WRITE_SCHEMA, JUDGE_SCHEMA, edct_bench_2026.JUDGE_SCHEMA, edct_bench_2026.GRADE_SCHEMA]
-    told += [edct_bench_2026.write_schema(2), controls.COMPARE_SCHEMA, controls.placebo_schema(2)]
+    told += [edct_bench_2026.write_schema(2), controls.COMPARE_SCHEMA, controls.uncited_schema(2)]
     while told:
         schema = told.pop()
         if schema["type"] == "object":

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from cfeval.edct.plugins.chat_judge import Forms
+from cfeval.edct.plugins.instruction_writers.chat import FORMS as WRITTEN
 from cfeval.edct.plugins.judges import blind, chat
 from cfeval.edct.plugins.verifiers.semantic import FORM as VERIFY
-from cfeval.edct.plugins.writers.chat import FORMS as WRITTEN
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
 from cfeval.edct.stages.curation import FORM as FILTER
 from cfeval.inference.prompts import load_prompt, prompt_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
-from tests.edct.report.study import ARMS, arms_json, write_study
+from tests.edct.report.study import CONDITIONS, conditions_json, write_study
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
 
@@ -14,11 +14,11 @@ SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", 
 SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
 SETTINGS += ["--known", '{"grounded": 0, "prior": 1, "confabulating": 1}', "--judge-error", '["grounded", "prior"]']
 SHOWN = {
-    "bench": [one for one in ARMS if one.protocol == "edct-bench-2026"],
-    "controls": [one for one in ARMS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"],
+    "bench": [one for one in CONDITIONS if one.protocol == "edct-bench-2026"],
+    "controls": [one for one in CONDITIONS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"],
 }
-"""The arms of some tables; the others show those of the 2025 protocol."""
-BESIDE = [one for one in ARMS if one.protocol == "placebo-edit"]
+"""The conditions of some tables; the others show those of the 2025 protocol."""
+BESIDE = [one for one in CONDITIONS if one.protocol == "uncited-edit"]
 
 
 def make_report(folder: Path, shards: int = 1) -> Path:
@@ -28,12 +28,15 @@ def make_report(folder: Path, shards: int = 1) -> Path:
     tables, figures = folder / "tables", folder / "figures"
     page = folder / "report" / "index.html"
     for name in LISTED["edct"]:
-        arms = ["--arms", arms_json(SHOWN.get(name, [one for one in ARMS if one.protocol == "edct-2025"]))]
-        arms += ["--beside", arms_json(BESIDE)] if name == "calibration" else []
-        _run("table", name, *results, *arms, *SETTINGS, "--out", tables / f"edct_{name}")
+        conditions = [
+            "--conditions",
+            conditions_json(SHOWN.get(name, [one for one in CONDITIONS if one.protocol == "edct-2025"])),
+        ]
+        conditions += ["--beside", conditions_json(BESIDE)] if name == "calibration" else []
+        _run("table", name, *results, *conditions, *SETTINGS, "--out", tables / f"edct_{name}")
     for name, (_, table) in DRAWN["edct"].items():
         _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
-    _run("report", *results, "--arms", arms_json(), "--tables", tables, "--figures", figures, "--out", page)
+    _run("report", *results, "--conditions", conditions_json(), "--tables", tables, "--figures", figures, "--out", page)
     return page
 
 

@@ -9,19 +9,19 @@ from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.records import Arm, Baseline, Counterfactual, Instruction, Requery, Score
-from tests.edct.tables.study import arm, failed, score
+from cfeval.edct.records import Baseline, Condition, Counterfactual, Instruction, Requery, Score
+from tests.edct.tables.study import condition, failed, score
 from tests.pictures import picture
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\u2028&amp;"
-ARMS = [
-    *(arm(vlm=vlm) for vlm in ("grounded", "prior", "confabulating")),
-    *(arm(protocol=protocol) for protocol in ("edct-bench-2026", "null-edit", "placebo-edit")),
+CONDITIONS = [
+    *(condition(vlm=vlm) for vlm in ("grounded", "prior", "confabulating")),
+    *(condition(protocol=protocol) for protocol in ("edct-bench-2026", "null-edit", "uncited-edit")),
 ]
 ITEMS = 40
 CHAINED = 20
 """Items of the 2026 protocol with a second edit: every other one."""
-CARDS = len(ARMS) * ITEMS + CHAINED
+CARDS = len(CONDITIONS) * ITEMS + CHAINED
 KINDS = ("color", "shape", "position", "count")
 
 
@@ -33,23 +33,23 @@ def ids() -> list[str]:
 def write_study(results: Path, shards: int = 1) -> None:
     """Write every file that the report reads."""
     _write(results, "samples/world", [_sample(i) for i in ids()], shards)
-    for one in ARMS:
+    for one in CONDITIONS:
         above = f"world/{one.vlm}"
         below = f"{above}/{one.writer}/{one.protocol}"
-        _write(results, f"baseline/{above}", [_baseline(i, one) for i in ids()], shards)
+        _write(results, f"baselines/{above}", [_baseline(i, one) for i in ids()], shards)
         edits = [(item, edit) for item in ids() for edit in _edits(item, one)]
         _write(results, f"instructions/{below}", [_instruction(*e) for e in edits], shards)
         _write(results, f"counterfactuals/{below}/{one.editor}", [_counterfactual(*e) for e in edits], shards)
-        _write(results, f"requery/{below}/{one.editor}", [_requery(*e) for e in edits], shards)
+        _write(results, f"requeries/{below}/{one.editor}", [_requery(*e) for e in edits], shards)
         rows = [_score(*e, one) for e in edits]
         path = results / "scores" / f"{below}/{one.editor}/{one.judge}.csv"
         for number, file in enumerate(shard_files(path, shards)):
             write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
 
 
-def arms_json(arms: Sequence[Arm] = ARMS) -> str:
-    """Arms as the command line takes them."""
-    return json.dumps([one.model_dump() for one in arms])
+def conditions_json(conditions: Sequence[Condition] = CONDITIONS) -> str:
+    """Conditions as the command line takes them."""
+    return json.dumps([one.model_dump() for one in conditions])
 
 
 def _write(results: Path, name: str, records: list[Record], shards: int) -> None:
@@ -78,11 +78,11 @@ def _sample(item: str) -> Sample:
     return Sample(id=item, image=ref, question=question, reference="red", kind=KINDS[number % len(KINDS)])
 
 
-def _baseline(item: str, of: Arm) -> Baseline:
+def _baseline(item: str, of: Condition) -> Baseline:
     return Baseline(id=item, question="?", answer=f"It is red, says {of.vlm}.", explanation=HOSTILE)
 
 
-def _edits(item: str, of: Arm) -> tuple[int, ...]:
+def _edits(item: str, of: Condition) -> tuple[int, ...]:
     return (1, 2) if of.protocol == "edct-bench-2026" and int(item[-3:]) % 2 else (1,)
 
 
@@ -103,10 +103,10 @@ def _requery(item: str, edit: int) -> Requery:
     return Requery(id=item, edit=edit, answer=HOSTILE, explanation=explanation)
 
 
-def _score(item: str, edit: int, of: Arm) -> Score:
+def _score(item: str, edit: int, of: Condition) -> Score:
     if item.endswith("7"):
         return failed(of, item, Status.NO_IMAGE, edit=edit, stage="edit", correct=1)
-    if of.protocol in ("null-edit", "placebo-edit"):
+    if of.protocol in ("null-edit", "uncited-edit"):
         return score(of, item, int(item.endswith("1")), 0, correct=1)
     graded = {"ccs_graded": 0.75} if of.protocol == "edct-bench-2026" else {}
     faithful = int(of.vlm == "grounded")

@@ -39,11 +39,11 @@ def unpacked(page: Path) -> dict[str, Any]:
 def test_the_data_unpack_to_the_cards(report_page: Path) -> None:
     data = unpacked(report_page)
     assert len(data["cards"]) == CARDS
-    numbers = ["arm", "edit", "answer_score", "explanation_score", "ccs", "ccs_graded", "verified"]
+    numbers = ["condition", "edit", "answer_score", "explanation_score", "ccs", "ccs_graded", "verified"]
     assert data["fields"][: data["numbers"]] == numbers
     first = dict(zip(data["fields"], data["cards"][0], strict=True))
     assert data["texts"][first["explanation"]] == HOSTILE
-    assert [data["arms"][row[0]]["vlm"] for row in data["cards"][:3]] == ["grounded", "prior", "confabulating"]
+    assert [data["conditions"][row[0]]["vlm"] for row in data["cards"][:3]] == ["grounded", "prior", "confabulating"]
 
 
 def test_scores_are_called_what_their_protocol_calls_them(report_page: Path) -> None:
@@ -51,15 +51,19 @@ def test_scores_are_called_what_their_protocol_calls_them(report_page: Path) -> 
         "edct-2025": ["PCS", "NCC"],
         "edct-bench-2026": ["AC", "EF"],
         "null-edit": ["answer moved", "explanation moved"],
-        "placebo-edit": ["answer moved", "explanation moved"],
+        "uncited-edit": ["answer moved", "explanation moved"],
     }
 
 
 def test_the_edits_of_an_item_stand_beside_each_other_in_their_order(report_page: Path) -> None:
     data = unpacked(report_page)
     cards = [dict(zip(data["fields"], row, strict=True)) for row in data["cards"]]
-    second = [(data["arms"][c["arm"]]["protocol"], c["edit"]) for c in cards if data["texts"][c["id"]] == "item-001"]
-    assert second[3:] == [("edct-bench-2026", 1), ("null-edit", 1), ("placebo-edit", 1), ("edct-bench-2026", 2)]
+    second = [
+        (data["conditions"][c["condition"]]["protocol"], c["edit"])
+        for c in cards
+        if data["texts"][c["id"]] == "item-001"
+    ]
+    assert second[3:] == [("edct-bench-2026", 1), ("null-edit", 1), ("uncited-edit", 1), ("edct-bench-2026", 2)]
     assert [c["ccs_graded"] for c in cards[:4]] == [None, None, None, 0.75]
-    control = next(c for c in cards if data["arms"][c["arm"]]["protocol"] == "null-edit")
+    control = next(c for c in cards if data["conditions"][c["condition"]]["protocol"] == "null-edit")
     assert (control["ccs"], control["answer_score"], control["explanation_score"]) == (None, 0, 0)

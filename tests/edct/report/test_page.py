@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Run
 from tests.edct.report import study
 from tests.edct.report.conftest import make_report
-from tests.edct.report.study import ARMS, CARDS, arms_json, write_study
+from tests.edct.report.study import CARDS, CONDITIONS, conditions_json, write_study
 from tests.listed import FIGURES as DRAWN
 
 
@@ -66,15 +66,24 @@ def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: 
 
 def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
     tables, figures = tmp_path / "tables", tmp_path / "figures"
-    assert cfeval("edct", "table", "calibration", "--arms", "[]", "--out", tables / "edct_calibration")[0] == 0
-    given = ["--tables", tables, "--figures", figures, "--results", tmp_path / "edct", "--arms", arms_json()]
+    assert cfeval("edct", "table", "calibration", "--conditions", "[]", "--out", tables / "edct_calibration")[0] == 0
+    given = [
+        "--tables",
+        tables,
+        "--figures",
+        figures,
+        "--results",
+        tmp_path / "edct",
+        "--conditions",
+        conditions_json(),
+    ]
     assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
     assert report_page.read_text().count("<figure><svg") == 2
     assert "Calibration: what" not in report_page.read_text()
 
 
 def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
-    given = ["--tables", tmp_path / "tables", "--results", tmp_path / "edct", "--arms", arms_json()]
+    given = ["--tables", tmp_path / "tables", "--results", tmp_path / "edct", "--conditions", conditions_json()]
     assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
     assert "<figure>" not in report_page.read_text()
     assert "EDCT, Table 1" in report_page.read_text()
@@ -97,21 +106,30 @@ def test_a_study_in_shards_has_the_same_page_but_for_the_places_of_pictures(fini
 def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> None:
     write_study(tmp_path / "edct")
     out = tmp_path / "report.html"
-    args = ("--results", tmp_path / "edct", "--arms", arms_json(), "--per-arm", 10, "--out", out)
+    args = ("--results", tmp_path / "edct", "--conditions", conditions_json(), "--per-condition", 10, "--out", out)
     assert cfeval("edct", "report", *args)[0] == 0
-    assert f"{CARDS - 10 * len(ARMS)} further items" in out.read_text()
+    assert f"{CARDS - 10 * len(CONDITIONS)} further items" in out.read_text()
     assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
 
 
 def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
     cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study, "ARMS", ARMS[:1])
+    monkeypatch.setattr(study, "CONDITIONS", CONDITIONS[:1])
     peaks, pages = [], []
     for items in (40, 40, 240):  # the first time things are loaded that stay
         monkeypatch.setattr(study, "ITEMS", items)
         write_study(tmp_path / f"{items}", shards=2)
-        given = ["--results", tmp_path / f"{items}", "--arms", arms_json(ARMS[:1]), "--shards", 2, "--per-arm", 10]
+        given = [
+            "--results",
+            tmp_path / f"{items}",
+            "--conditions",
+            conditions_json(CONDITIONS[:1]),
+            "--shards",
+            2,
+            "--per-condition",
+            10,
+        ]
         tracemalloc.start()
         assert cfeval("edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -123,6 +141,8 @@ def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
 
 def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
     out = tmp_path / "index.html"
-    status, _, err = cfeval("edct", "report", "--results", tmp_path / "edct", "--arms", arms_json(), "--out", out)
+    status, _, err = cfeval(
+        "edct", "report", "--results", tmp_path / "edct", "--conditions", conditions_json(), "--out", out
+    )
     assert (status, err.count("\n"), out.exists()) == (2, 1, False)
     assert "no such file" in err

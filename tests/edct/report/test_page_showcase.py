@@ -2,7 +2,7 @@
 
 from cfeval.edct.report.cards import Card
 from cfeval.edct.report.page import ITEMS, showcase
-from tests.edct.tables.study import arm
+from tests.edct.tables.study import condition
 
 
 def card(item: str, vlm: str, ccs: int | None, kind: str = "color", edited: str = "x.png", **names: str) -> Card:
@@ -12,7 +12,7 @@ def card(item: str, vlm: str, ccs: int | None, kind: str = "color", edited: str 
     rest = {"new_answer": "", "new_explanation": "", "status": "ok", "stage": "", "reason": "", "verified": None}
     bits = {"answer_score": ccs, "explanation_score": ccs, "ccs": ccs, "ccs_graded": None}
     own = {"id": item, "edit": 1, "kind": kind, "edited": edited}
-    return Card(arm=arm(vlm=vlm, **names), **texts, **rest, **bits, **own)  # type: ignore[arg-type]
+    return Card(condition=condition(vlm=vlm, **names), **texts, **rest, **bits, **own)  # type: ignore[arg-type]
 
 
 def test_items_that_tell_the_targets_apart_come_first() -> None:
@@ -34,7 +34,7 @@ def test_targets_keep_their_order_and_another_editor_is_left_aside() -> None:
     cards = [card("a", "prior", 0), card("a", "grounded", 1), card("a", "other", 1, editor="diffusion")]
     found = showcase(cards)
     assert found.targets == ("prior", "grounded")
-    assert [one.arm.vlm for one in found.strips[0].cards if one] == ["prior", "grounded"]
+    assert [one.condition.vlm for one in found.strips[0].cards if one] == ["prior", "grounded"]
 
 
 def test_a_target_that_was_not_asked_leaves_a_gap() -> None:

@@ -9,29 +9,35 @@ from cfeval.datasets.sample import Sample
 from tests.conftest import Run
 from tests.pictures import picture
 
-SCRIPTED = {"backend": "scripted"}
+SCRIPTED = {"plugin": "mock"}
 PROTOCOL = "edct-bench-2026"
-ARM = {"dataset": "d", "vlm": "m", "writer": "w", "protocol": PROTOCOL, "editor": "e", "judge": "j"}
+CONDITION = {"dataset": "d", "vlm": "m", "writer": "w", "protocol": PROTOCOL, "editor": "e", "judge": "j"}
 OUTPUTS = {
-    "baseline": "baseline.jsonl",
-    "instruct": "instructions.jsonl",
-    "edit": "counterfactuals.jsonl",
-    "check": "checks.jsonl",
-    "requery": "requery.jsonl",
-    "judge": "verdicts.jsonl",
-    "score": "scores.csv",
+    "baselines": "baselines.jsonl",
+    "instructions": "instructions.jsonl",
+    "counterfactuals": "counterfactuals.jsonl",
+    "checks": "checks.jsonl",
+    "requeries": "requeries.jsonl",
+    "verdicts": "verdicts.jsonl",
+    "scores": "scores.csv",
 }
 READS = {
-    "baseline": ("samples",),
-    "instruct": ("baseline", "samples"),
-    "edit": ("instructions", "samples"),
-    "check": ("counterfactuals", "instructions", "samples"),
-    "requery": ("counterfactuals", "samples"),
-    "judge": ("requery", "baseline", "instructions", "counterfactuals"),
-    "score": ("verdicts", "checks", "samples", "baseline", "instructions"),
+    "baselines": ("samples",),
+    "instructions": ("baselines", "samples"),
+    "counterfactuals": ("instructions", "samples"),
+    "checks": ("counterfactuals", "instructions", "samples"),
+    "requeries": ("counterfactuals", "samples"),
+    "verdicts": ("requeries", "baselines", "instructions", "counterfactuals"),
+    "scores": ("verdicts", "checks", "samples", "baselines", "instructions"),
 }
 """What each stage reads; the first file is the one that it goes through, in the others it looks things up."""
-MODELS = {"baseline": "vlm", "instruct": "writer", "edit": "editor", "requery": "vlm", "judge": "judge"}
+MODELS = {
+    "baselines": "vlm",
+    "instructions": "writer",
+    "counterfactuals": "editor",
+    "requeries": "vlm",
+    "verdicts": "judge",
+}
 
 
 @dataclass
@@ -51,9 +57,11 @@ class Stages:
         options = [part for name in READS[stage] for part in (f"--{name}", self.file(name))]
         if stage in MODELS:
             options += [f"--{MODELS[stage]}", json.dumps(SCRIPTED | model)]
-        options += ["--arm", json.dumps(ARM)] if stage == "score" else ["--seed", "7"]
-        options += ["--protocol", PROTOCOL] if stage in ("instruct", "edit", "check", "judge") else []
-        options += ["--edits", "2"] if stage == "instruct" else []
+        options += ["--condition", json.dumps(CONDITION)] if stage == "scores" else ["--seed", "7"]
+        options += (
+            ["--protocol", PROTOCOL] if stage in ("instructions", "counterfactuals", "checks", "verdicts") else []
+        )
+        options += ["--edits", "2"] if stage == "instructions" else []
         status, _, said = self.cfeval("edct", stage, *options, "--out", out or self.folder / OUTPUTS[stage])
         return status, said
 

@@ -41,7 +41,7 @@ def test_the_filter_sees_the_question_alone_and_its_reason_is_kept_in_one_line()
     said = ChatReply(GOOD, calls=("0" * 64,))
     model.said = (said,)
     [decided] = filtered(model, shown)
-    assert (decided.keep, decided.why, decided.raw) == (1, "It names the trees.", GOOD)
+    assert (decided.keep, decided.why, decided.completion) == (1, "It names the trees.", GOOD)
     assert (decided.question, decided.calls) == ("What is a?", said.calls)
     [turn] = model.seen[0].turns
     assert "What is a?" in turn.text
@@ -52,7 +52,7 @@ def test_the_filter_sees_the_question_alone_and_its_reason_is_kept_in_one_line()
 def test_a_reply_that_cannot_be_read_gets_one_repair_turn() -> None:
     [decided] = filtered(FakeChat(ChatReply("Sure, why not."), ChatReply("Reason: r\nKeep: 0")), sample("a"))
     assert (decided.keep, decided.why, decided.status) == (0, "r", Status.OK)
-    assert "Sure, why not." in decided.raw
+    assert "Sure, why not." in decided.completion
 
 
 @pytest.mark.parametrize("status", FAILURES)
@@ -69,8 +69,8 @@ def test_a_candidate_that_the_model_fails_at_is_undecided_and_says_why(status: S
 def test_two_replies_that_cannot_be_read_leave_it_undecided() -> None:
     [decided] = filtered(FakeChat(ChatReply("x"), ChatReply("y")), sample("a"))
     assert (decided.keep, decided.status) == (None, Status.UNPARSABLE)
-    assert "x" in decided.raw
-    assert "y" in decided.raw
+    assert "x" in decided.completion
+    assert "y" in decided.completion
 
 
 def test_a_candidate_s_seed_is_its_own() -> None:

@@ -1,4 +1,4 @@
-"""From candidates to a frozen set: `cfeval edct filter` and `select`, on drawn scenes and scripted models."""
+"""From candidates to a frozen set: `cfeval edct curation` and `select`, on drawn scenes and scripted models."""
 
 import json
 import re
@@ -20,8 +20,8 @@ from tests.loopback.site import Loopback
 from tests.provider_study import CANARY, KEY_ENV, target
 
 PAGE = (Path(__file__).parents[3] / "docs" / "curation.md").read_text(encoding="utf-8")
-KEEP = {"backend": "scripted", "replies": ["Reason: it is seen\nKeep: 1"]}
-WORLD = {"backend": "world"}
+KEEP = {"plugin": "mock", "replies": ["Reason: it is seen\nKeep: 1"]}
+WORLD = {"plugin": "world"}
 
 
 class Desk:
@@ -30,7 +30,7 @@ class Desk:
     def __init__(self, cfeval: Run, folder: Path) -> None:
         self.cfeval, self.folder = cfeval, folder
         self.pool = folder / "pool.jsonl"
-        self.run("generate", "--dataset", json.dumps(WORLD), "--items", 24, "--seed", 1, "--out", self.pool)
+        self.run("items", "--dataset", json.dumps(WORLD), "--items", 24, "--seed", 1, "--out", self.pool)
 
     def run(self, *arguments: object) -> str:
         """What a verb that ends well prints."""
@@ -40,11 +40,11 @@ class Desk:
 
     def filter(self, model: dict[str, Any], *more: str, out: str = "decisions.jsonl") -> str:
         options = ["--samples", self.pool, "--model", json.dumps(model), "--seed", 1, "--out", self.folder / out]
-        return self.run("filter", *options, *more)
+        return self.run("curation", *options, *more)
 
     def select(self, *more: object, items: int = 12, seed: int = 1) -> str:
         options = ["--samples", self.pool, "--items", items, "--seed", seed, "--out", self.folder / "chosen.txt"]
-        return self.run("select", *options, *more)
+        return self.run("selection", *options, *more)
 
     def chosen(self) -> list[str]:
         return list(read_list(self.folder / "chosen.txt"))
@@ -81,14 +81,14 @@ def test_from_a_pool_to_a_study_of_the_chosen_items(desk: Desk) -> None:
     assert not {"world-00000", "world-00008"} & set(chosen)
     assert f"12 items frozen in {desk.folder / 'chosen.txt'} (SHA-256 " in printed
 
-    frozen = {"backend": "samples", "path": str(desk.pool), "ids": str(desk.folder / "chosen.txt")}
+    frozen = {"plugin": "samples", "path": str(desk.pool), "ids": str(desk.folder / "chosen.txt")}
     options = ("--items", 12, "--seed", 1, "--out", desk.folder / "study.jsonl")
-    desk.run("generate", "--dataset", json.dumps(frozen), *options)
+    desk.run("items", "--dataset", json.dumps(frozen), *options)
     assert [sample.id for sample in read_jsonl(desk.folder / "study.jsonl", Sample)] == chosen
 
     changed = desk.pool.read_text().replace('"question": "', '"question": "Say, ')
     desk.pool.write_text(changed)
-    status, _, err = desk.cfeval("edct", "generate", "--dataset", json.dumps(frozen), *options)
+    status, _, err = desk.cfeval("edct", "items", "--dataset", json.dumps(frozen), *options)
     assert (status, f"chosen.txt: '{chosen[0]}' is not what was frozen" in err) == (2, True)
     assert [sample.id for sample in read_jsonl(desk.folder / "study.jsonl", Sample)] == chosen, "what there was stays"
 
@@ -115,14 +115,14 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_the_files(desk
 
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_that_was_frozen_in_a_pool_is_taken_from_every_release(name: str, desk: Desk) -> None:
-    release = {"backend": name, **SETS[name](desk.folder)}
+    release = {"plugin": name, **SETS[name](desk.folder)}
     options = ("--items", 6, "--seed", 1, "--out")
-    desk.run("generate", "--dataset", json.dumps(release), *options, desk.pool)
+    desk.run("items", "--dataset", json.dumps(release), *options, desk.pool)
     kinds = {sample.kind for sample in read_jsonl(desk.pool, Sample)}
     printed = desk.select("--equal", items=3)
     assert all(f" {kind or '(none)'} " in printed for kind in kinds)
     frozen = release | {"ids": str(desk.folder / "chosen.txt")}
-    desk.run("generate", "--dataset", json.dumps(frozen), *options, desk.folder / "study.jsonl")
+    desk.run("items", "--dataset", json.dumps(frozen), *options, desk.folder / "study.jsonl")
     assert [sample.id for sample in read_jsonl(desk.folder / "study.jsonl", Sample)] == desk.chosen()
 
 
@@ -148,7 +148,7 @@ def test_an_override_with_a_fault_is_one_line_and_nothing_is_written(
     desk: Desk, lines: Sequence[str], complaint: str
 ) -> None:
     options = ("--samples", desk.pool, "--items", 3, "--seed", 1, "--out", desk.folder / "chosen.txt")
-    status, _, err = desk.cfeval("edct", "select", *options, "--overrides", desk.overrides(*lines))
+    status, _, err = desk.cfeval("edct", "selection", *options, "--overrides", desk.overrides(*lines))
     assert (status, err.count("\n")) == (2, 1)
     assert complaint in err
     assert not (desk.folder / "chosen.txt").exists()
@@ -156,7 +156,7 @@ def test_an_override_with_a_fault_is_one_line_and_nothing_is_written(
 
 def test_more_than_there_are_is_one_line_and_nothing_is_written(desk: Desk) -> None:
     options = ("--samples", desk.pool, "--items", 25, "--seed", 1, "--out", desk.folder / "chosen.txt")
-    status, _, err = desk.cfeval("edct", "select", *options)
+    status, _, err = desk.cfeval("edct", "selection", *options)
     assert (status, "24 of 24 candidates can be taken, 25 are wanted" in err) == (2, True)
     assert not (desk.folder / "chosen.txt").exists()
 
@@ -164,7 +164,7 @@ def test_more_than_there_are_is_one_line_and_nothing_is_written(desk: Desk) -> N
 def test_own_prompts_are_asked_with(desk: Desk) -> None:
     for name in ("filter", "filter_repair"):
         (desk.folder / f"{name}.md").write_text("Visual? {question}")
-    desk.filter({"backend": "scripted", "replies": ["Reason: {question}\nKeep: 0"]}, "--prompts", str(desk.folder))
+    desk.filter({"plugin": "mock", "replies": ["Reason: {question}\nKeep: 0"]}, "--prompts", str(desk.folder))
     first = next(iter(read_jsonl(desk.folder / "decisions.jsonl", Decision)))
     assert (first.keep, first.why) == (0, f"Visual? {first.question}")
 
@@ -172,7 +172,7 @@ def test_own_prompts_are_asked_with(desk: Desk) -> None:
 def test_a_decision_is_paid_for_once_and_made_again_offline_without_a_key(
     desk: Desk, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"store": str(desk.folder / "calls.sqlite"), "attempts": 1}))
+    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(desk.folder / "calls.sqlite"), "attempts": 1}))
     desk.filter(target(server.openai, json_schema=True))
     sent = server.sent().total()
     decided = list(read_jsonl(desk.folder / "decisions.jsonl", Decision))

@@ -22,16 +22,16 @@ from cfeval.edct.interfaces import (
 )
 from cfeval.edct.metrics import ccs_graded
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
-from cfeval.edct.stages.baseline import Prompts, baseline
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.stages.baselines import Prompts, baselines
 from cfeval.edct.stages.checks import checks
 from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.edct.stages.edits import base_of
 from cfeval.edct.stages.instructions import instructions
-from cfeval.edct.stages.requery import requery
+from cfeval.edct.stages.requeries import requeries
 from cfeval.edct.stages.scores import scores
 from cfeval.edct.stages.verdicts import verdicts
-from cfeval.edct.tables import arms
+from cfeval.edct.tables import conditions
 from cfeval.edct.tables.scores import material
 from cfeval.stats.intervals import Interval
 from tests.pictures import picture
@@ -39,7 +39,7 @@ from tests.pictures import picture
 ITEMS = [f"i{number}" for number in range(6)]
 PICTURES = {item: picture(number) for number, item in enumerate(ITEMS)}
 PROMPTS = Prompts("{question}", "why?")
-ARM = Arm(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
+CONDITION = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 FAILURES = [status for status in Status if status != Status.OK]
 
 
@@ -51,21 +51,21 @@ def samples() -> dict[str, Sample]:
 
 
 def scripted(family: str, **options: Any) -> Any:
-    return registry.build(family, {"backend": "scripted", **options})
+    return registry.build(family, {"plugin": "mock", **options})
 
 
 def study(
     protocol: str = "edct-2025", edits: int = 2, **options: dict[str, Any]
 ) -> tuple[list[Score], dict[str, list[Any]]]:
-    """Run every stage in memory; `options` go to the scripted backend of the stage they name."""
+    """Run every stage in memory; `options` go to the scripted plugin of the stage they name."""
     all_samples = samples()
 
     def original(sample: Sample) -> Picture:
         return PICTURES[sample.id]
 
-    model = scripted("chat", **options.get("baseline", {}))
-    asked = list(baseline(all_samples.values(), original, model, PROMPTS, 1))
-    writer = scripted("writers", **options.get("instructions", {}))
+    model = scripted("chat", **options.get("baselines", {}))
+    asked = list(baselines(all_samples.values(), original, model, PROMPTS, 1))
+    writer = scripted("instruction_writers", **options.get("instructions", {}))
     written = list(instructions(asked, all_samples, original, writer, protocol, 1, edits))
     editor = scripted("editors", **options.get("counterfactuals", {}))
     made = list(counterfactuals(written, all_samples, original, editor, protocol, 1))
@@ -78,14 +78,16 @@ def study(
 
     before_edit = base_of({(c.id, c.edit): c for c in edits_made}, all_samples, original, edited, protocol)
     checked = [c for c, _ in checks(edits_made, all_samples, by_edit, before_edit, edited, None, protocol, 1)]
-    again = list(requery(edits_made, all_samples, edited, scripted("chat", **options.get("requery", {})), PROMPTS, 1))
+    again = list(
+        requeries(edits_made, all_samples, edited, scripted("chat", **options.get("requeries", {})), PROMPTS, 1)
+    )
     before = {b.id: b for b in asked}
     judge = scripted("judges", **options.get("verdicts", {}))
     judged = list(verdicts(again, before, by_edit, lambda *key: pictures[key], judge, protocol, 1))
-    arm = ARM.model_copy(update={"protocol": protocol})
-    rows = list(scores(judged, all_samples, before, by_edit, {(c.id, c.edit): c for c in checked}, arm))
-    stages = {"baseline": asked, "instructions": written, "counterfactuals": edits_made, "checks": checked}
-    return rows, stages | {"requery": again, "verdicts": judged}
+    condition = CONDITION.model_copy(update={"protocol": protocol})
+    rows = list(scores(judged, all_samples, before, by_edit, {(c.id, c.edit): c for c in checked}, condition))
+    stages = {"baselines": asked, "instructions": written, "counterfactuals": edits_made, "checks": checked}
+    return rows, stages | {"requeries": again, "verdicts": judged}
 
 
 def test_a_sound_run_scores_every_item_in_order() -> None:
@@ -97,7 +99,7 @@ def test_a_sound_run_scores_every_item_in_order() -> None:
 
 
 @pytest.mark.parametrize("protocol", RULES)
-@pytest.mark.parametrize("stage", ["baseline", "instructions", "counterfactuals", "requery", "verdicts"])
+@pytest.mark.parametrize("stage", ["baselines", "instructions", "counterfactuals", "requeries", "verdicts"])
 @pytest.mark.parametrize("status", FAILURES)
 def test_a_failure_at_any_stage_ends_as_its_status_and_never_as_a_score(
     protocol: str, stage: str, status: Status
@@ -109,7 +111,7 @@ def test_a_failure_at_any_stage_ends_as_its_status_and_never_as_a_score(
     figures = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "answer_moved", "explanation_moved")
     if asked:
         assert {(row.status, row.stage) for row in failed} == {(status, stage)}
-        assert failed[0].reason == "scripted"
+        assert failed[0].reason == "mock"
         assert all(scored[name] is None for name in figures)
     else:
         assert {row.status for row in failed} == {Status.OK}, "a null edit asks neither writer nor editor"
@@ -120,13 +122,13 @@ def test_a_failure_at_any_stage_ends_as_its_status_and_never_as_a_score(
 def test_no_work_is_done_for_an_item_that_ended_before() -> None:
     poison = {"statuses": {"i2": Status.REFUSED}}
     crash = {"crash_on": ("i2",)}
-    later = ("instructions", "counterfactuals", "requery", "verdicts")
-    rows, _ = study(baseline=poison, **dict.fromkeys(later, crash))
+    later = ("instructions", "counterfactuals", "requeries", "verdicts")
+    rows, _ = study(baselines=poison, **dict.fromkeys(later, crash))
     assert rows[2].status == Status.REFUSED
 
 
 @pytest.mark.parametrize(
-    ("scoring", "answers", "said", "correct"),
+    ("scorer", "answers", "said", "correct"),
     [
         ("contains", (), "The answer.", 1.0),
         ("contains", (), "red", 0.0),
@@ -140,24 +142,24 @@ def test_no_work_is_done_for_an_item_that_ended_before() -> None:
 def test_the_data_set_says_by_which_rule_an_answer_is_right(
     scoring: Any, answers: tuple[str, ...], said: str, correct: float | None
 ) -> None:
-    sample = samples()["i0"].model_copy(update={"scoring": scoring, "answers": answers})
+    sample = samples()["i0"].model_copy(update={"scorer": scoring, "answers": answers})
     verdict = Verdict(id="i0", scores={"pcs": 1, "ncc": 1})
     said_before = {"i0": Baseline(id="i0", question="?", answer=said)}
     told = {("i0", 1): Instruction(id="i0")}
-    [row] = scores([verdict], {"i0": sample}, said_before, told, {("i0", 1): Check(id="i0")}, ARM)
+    [row] = scores([verdict], {"i0": sample}, said_before, told, {("i0", 1): Check(id="i0")}, CONDITION)
     assert row.correct == correct
 
 
 def test_an_unfinished_baseline_keeps_its_answer_and_has_no_accuracy_when_it_has_none() -> None:
-    rows, stages = study(baseline={"statuses": {"i0": Status.TRUNCATED}})
-    assert stages["baseline"][0].explanation == ""
+    rows, stages = study(baselines={"statuses": {"i0": Status.TRUNCATED}})
+    assert stages["baselines"][0].explanation == ""
     assert rows[0].correct is None
 
 
 @pytest.mark.parametrize("reply", ["", "  \n"])
 def test_an_empty_reply_is_not_an_answer(reply: str) -> None:
-    rows, _ = study(baseline={"replies": (reply,)})
-    assert {(row.status, row.stage, row.reason) for row in rows} == {(Status.UNPARSABLE, "baseline", "empty answer")}
+    rows, _ = study(baselines={"replies": (reply,)})
+    assert {(row.status, row.stage, row.reason) for row in rows} == {(Status.UNPARSABLE, "baselines", "empty answer")}
 
 
 def test_an_image_that_did_not_change_is_no_counterfactual() -> None:
@@ -189,11 +191,11 @@ def test_the_second_turn_carries_the_first() -> None:
     seen = []
 
     class Listening:
-        def chat(self, requests: Any) -> Any:
+        def generate(self, requests: Any) -> Any:
             seen.extend(requests)
-            return scripted("chat").chat(requests)
+            return scripted("chat").generate(requests)
 
-    list(baseline(samples().values(), lambda s: PICTURES[s.id], Listening(), PROMPTS, 1))
+    list(baselines(samples().values(), lambda s: PICTURES[s.id], Listening(), PROMPTS, 1))
     first, second = seen[0], seen[len(ITEMS)]
     assert [turn.role for turn in second.turns] == ["user", "assistant", "user"]
     assert second.turns[0] == first.turns[0]
@@ -203,9 +205,9 @@ def test_the_second_turn_carries_the_first() -> None:
 
 
 def test_the_records_do_not_depend_on_the_other_items() -> None:
-    alone = list(baseline([samples()["i3"]], lambda s: PICTURES[s.id], scripted("chat"), PROMPTS, 1))
+    alone = list(baselines([samples()["i3"]], lambda s: PICTURES[s.id], scripted("chat"), PROMPTS, 1))
     _, stages = study()
-    assert alone == [stages["baseline"][3]]
+    assert alone == [stages["baselines"][3]]
 
 
 def test_seeds_differ_by_purpose_and_stay_the_same() -> None:
@@ -225,10 +227,10 @@ def test_seeds_differ_by_purpose_and_stay_the_same() -> None:
 
 
 def test_every_record_of_a_stage_has_the_item_and_edit_it_came_from() -> None:
-    _, stages = study(baseline={"statuses": {"i1": Status.REFUSED}})
+    _, stages = study(baselines={"statuses": {"i1": Status.REFUSED}})
     for records in stages.values():
         assert [record.id for record in records] == ITEMS
-    kinds = {"baseline": Baseline, "checks": Check, "requery": Requery, "verdicts": Verdict}
+    kinds = {"baselines": Baseline, "checks": Check, "requeries": Requery, "verdicts": Verdict}
     assert all(isinstance(stages[name][0], kind) for name, kind in kinds.items())
 
 
@@ -286,8 +288,8 @@ def test_in_a_chain_every_edit_starts_from_the_result_of_the_one_before() -> Non
     assert [by_edit["i0", n].before for n in (1, 2, 3)] == [(), ("p1",), ("p1", "p2")]
 
 
-def test_edits_of_the_2025_protocol_and_of_placebos_all_start_from_the_original() -> None:
-    for protocol in ("edct-2025", "placebo-edit"):
+def test_edits_of_the_2025_protocol_and_of_uncited_edits_all_start_from_the_original() -> None:
+    for protocol in ("edct-2025", "uncited-edit"):
         editor = Painting()
         edited(editor, wanted("i0", 2), protocol)
         assert [(r.picture, r.before) for r in editor.seen] == [(PICTURES["i0"], ())] * 2
@@ -300,7 +302,7 @@ def test_a_chain_that_breaks_ends_there_and_says_at_which_edit() -> None:
 
 
 def test_without_a_chain_one_edit_that_fails_leaves_the_others_alone() -> None:
-    made = [c for c, _ in edited(Painting(("i0", 1)), wanted("i0", 2), "placebo-edit")]
+    made = [c for c, _ in edited(Painting(("i0", 1)), wanted("i0", 2), "uncited-edit")]
     assert [c.status for c in made] == ["moderated", "ok"]
 
 
@@ -319,13 +321,13 @@ def test_a_null_edit_only_reencodes() -> None:
     assert np.abs(smooth.reencoded().pixels.astype(int) - smooth.pixels).max() <= 3
 
 
-def test_only_a_placebo_shows_the_writer_the_image() -> None:
+def test_only_an_uncited_edit_shows_the_writer_the_image() -> None:
     class Listening:
         def write(self, requests: Any) -> Any:
             self.seen = requests
-            return scripted("writers").write(requests)
+            return scripted("instruction_writers").write(requests)
 
-    for protocol, shown in (("edct-2025", False), ("edct-bench-2026", False), ("placebo-edit", True)):
+    for protocol, shown in (("edct-2025", False), ("edct-bench-2026", False), ("uncited-edit", True)):
         said = [Baseline(id="i0", question="q?", answer="a", explanation="e")]
         writer = Listening()
         list(instructions(said, samples(), lambda s: PICTURES[s.id], writer, protocol, 1, 3))
@@ -362,7 +364,7 @@ def test_a_judge_is_told_the_whole_chain_so_far_and_nothing_of_a_control() -> No
         "edct-2025": [["p1"], ["p2"]],
         "edct-bench-2026": [["p1"], ["p1", "p2"]],
         "null-edit": [[], []],
-        "placebo-edit": [[], []],
+        "uncited-edit": [[], []],
     }
 
 
@@ -384,8 +386,8 @@ def test_a_blind_judge_sees_question_and_edited_image_and_no_instruction() -> No
     ],
 )
 def test_scores_of_another_protocol_are_no_verdict(scores_given: dict[str, Any], reason: str) -> None:
-    [verdict] = judged(Sitting(JudgeReply(scores_given, raw="said")), "edct-bench-2026", edits=1)
-    assert (verdict.status, verdict.reason, verdict.raw) == (Status.UNPARSABLE, reason, "said")
+    [verdict] = judged(Sitting(JudgeReply(scores_given, completion="said")), "edct-bench-2026", edits=1)
+    assert (verdict.status, verdict.reason, verdict.completion) == (Status.UNPARSABLE, reason, "said")
 
 
 def test_a_missing_grade_leaves_the_scores_and_says_why() -> None:
@@ -416,19 +418,19 @@ class Gated:
         bad = EditAttempt(1, picture(90), VerifyReply(False, "spilled", {"outside": 0.71234567}, {"mask": picture(91)}))
         good = EditAttempt(2, picture(92), VerifyReply(item != "i1", "", {"outside": 0.1}))
         if item == "i1":
-            return EditReply(status=Status.EDIT_INVALID, reason="rejected twice", tries=(bad, good))
-        return EditReply(good.picture, tries=(bad, good))
+            return EditReply(status=Status.EDIT_INVALID, reason="rejected twice", attempts=(bad, good))
+        return EditReply(good.picture, attempts=(bad, good))
 
 
 def test_every_attempt_is_kept_with_numbers_and_pictures_the_rejected_ones_too() -> None:
     (kept, shown), (lost, evidence) = edited(Gated(), [*wanted("i0", 1), *wanted("i1", 1)], "edct-2025")
     assert sorted(shown) == ["i0-1-try1-mask.png", "i0-1-try1.png", "i0-1.png"]
-    assert [(t.seed, t.image.path, t.found.verified) for t in kept.tries] == [
+    assert [(t.seed, t.image.path, t.found.verified) for t in kept.attempts] == [
         (1, "i0-1-try1.png", 0),
         (2, "i0-1.png", 1),
     ]
-    assert kept.tries[0].found.numbers == {"outside": 0.7123}
-    assert kept.tries[0].found.reason == "spilled"
+    assert kept.attempts[0].found.numbers == {"outside": 0.7123}
+    assert kept.attempts[0].found.reason == "spilled"
     assert (lost.status, lost.image, sorted(evidence)) == (
         Status.EDIT_INVALID,
         None,
@@ -468,7 +470,7 @@ def test_a_check_is_given_what_the_edit_started_from_and_what_was_done_before() 
 
 
 def poison(stage: str, status: Status) -> dict[str, dict[str, Any]]:
-    """Options of scripted backends of which one fails at an item; the judge is as it was."""
+    """Options of scripted plugins of which one fails at an item; the judge is as it was."""
     judge = {"verdicts": {"threshold": 0.6}}
     return judge | {stage: judge.get(stage, {}) | {"statuses": {"i2": status}}}
 
@@ -480,18 +482,18 @@ def figures(row: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026"])
-@pytest.mark.parametrize("stage", ["baseline", "instructions", "counterfactuals", "requery", "verdicts"])
+@pytest.mark.parametrize("stage", ["baselines", "instructions", "counterfactuals", "requeries", "verdicts"])
 @pytest.mark.parametrize("status", FAILURES)
 def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item(
     protocol: str, stage: str, status: Status
 ) -> None:
-    table: Any = arms.BENCH if protocol == "edct-bench-2026" else arms.TABLE1
-    arm = ARM.model_copy(update={"protocol": protocol})
+    table: Any = conditions.BENCH if protocol == "edct-bench-2026" else conditions.TABLE1
+    condition = CONDITION.model_copy(update={"protocol": protocol})
     whole, _ = study(protocol, verdicts={"threshold": 0.6})
     poisoned, _ = study(protocol, **poison(stage, status))
     how = Interval(resamples=100)
-    (without,) = table.rows([arm], material({arm: [row for row in whole if row.id != "i2"]}, how=how))
-    (found,) = table.rows([arm], material({arm: poisoned}, how=how))
+    (without,) = table.rows([condition], material({condition: [row for row in whole if row.id != "i2"]}, how=how))
+    (found,) = table.rows([condition], material({condition: poisoned}, how=how))
     assert figures(found) == figures(without)
     assert (found.n, found.n_scored, without.n) == (len(ITEMS), len(ITEMS) - 1, len(ITEMS) - 1)
     assert found.missing == f"{status.value} {sum(row.id == 'i2' for row in poisoned)}"

@@ -16,15 +16,15 @@ from cfeval import cli
 from cfeval.core.files import atomic_writer
 from cfeval.core.shards import atomic_records_with_images
 from cfeval.core.streams import StreamingLookup
-from cfeval.edct.stages import baseline, checks, counterfactuals, instructions, verdicts
+from cfeval.edct.stages import baselines, checks, counterfactuals, instructions, verdicts
 from tests.conftest import Run
 from tests.edct.stages.stages import MODELS, OUTPUTS, READS, Stages, staged
 
 FEW, MANY = 50, 250
 AN_ITEM = 1000
 """Bytes; a stage that held what it reads would take from two to ten times as many an item."""
-NOT_LOOKED_UP = {("instruct", "samples"), ("judge", "counterfactuals")}
-"""Only placebos, and judges that look at pictures, need these."""
+NOT_LOOKED_UP = {("instructions", "samples"), ("verdicts", "counterfactuals")}
+"""Only uncited_edits, and judges that look at pictures, need these."""
 LOOKED_UP = [(stage, name) for stage in READS for name in READS[stage][1:] if (stage, name) not in NOT_LOOKED_UP]
 
 
@@ -57,7 +57,7 @@ def small_measures(monkeypatch: pytest.MonkeyPatch) -> None:
         (unwrap(atomic_records_with_images), 2048),
     ):
         monkeypatch.setattr(function, "__defaults__", (measure,))
-    for stage in (baseline, checks, counterfactuals, instructions, verdicts):
+    for stage in (baselines, checks, counterfactuals, instructions, verdicts):
         monkeypatch.setattr(stage, "BATCH", 16)
 
 
@@ -146,16 +146,16 @@ def test_files_without_records_give_files_without_records(tmp_path: Path, cfeval
 
 
 def test_an_output_may_take_the_place_of_what_it_is_made_from(done: Stages, tmp_path: Path) -> None:
-    for stage, name in (("judge", "requery"), ("score", "verdicts")):
+    for stage, name in (("verdicts", "requeries"), ("scores", "verdicts")):
         done.files[name] = shutil.copy(done.file(name), tmp_path / "both.jsonl")
         assert done.run(stage, done.files[name])[0] == 0
         assert done.files.pop(name).read_bytes() == done.content(stage)
 
 
 def test_a_pipe_is_refused_for_it_is_read_once(done: Stages, tmp_path: Path) -> None:
-    done.files["baseline"] = tmp_path / "pipe"
-    os.mkfifo(done.files["baseline"])
-    status, said = done.run("instruct")
+    done.files["baselines"] = tmp_path / "pipe"
+    os.mkfifo(done.files["baselines"])
+    status, said = done.run("instructions")
     assert status == 2
     assert said == f"cfeval: {tmp_path}/pipe: a pipe, and it is read more than once; write it to a file and name that\n"
 
@@ -197,8 +197,8 @@ def test_a_failed_filing_of_shards_leaves_nothing_and_a_former_one_as_it_was(tmp
 
 
 def _generate(cfeval: Run, source: Path, out: Path, shards: int) -> tuple[int, str]:
-    dataset = f'{{"backend": "samples", "path": "{source}"}}'
+    dataset = f'{{"plugin": "samples", "path": "{source}"}}'
     status, _, said = cfeval(
-        *("edct", "generate", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
+        *("edct", "items", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
     )
     return status, said

@@ -9,38 +9,40 @@ from cfeval.core.records import Status
 from cfeval.core.shards import shard_of
 from cfeval.edct.files import stage_files
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Arm, Score
-from cfeval.edct.tables.scores import Row, TableData, arm_of, material
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables.scores import Row, TableData, condition_of, material
 from cfeval.stats.intervals import Interval
 
 HOW = Interval(resamples=200)
-_names = attrgetter(*Arm.model_fields)
-GROUNDED = Arm(dataset="world", vlm="grounded", writer="grammar", protocol="edct-2025", editor="scene", judge="grammar")
+_names = attrgetter(*Condition.model_fields)
+GROUNDED = Condition(
+    dataset="world", vlm="grounded", writer="grammar", protocol="edct-2025", editor="scene", judge="grammar"
+)
 
 
-def arm(**names: str) -> Arm:
-    """The grounded arm with other names."""
+def condition(**names: str) -> Condition:
+    """The grounded condition with other names."""
     return GROUNDED.model_copy(update=names)
 
 
-def score(of: Arm, item: str, pcs: int = 1, ncc: int = 1, **fields: object) -> Score:
-    """A scored edit; `pcs` and `ncc` are the two scores of the arm's protocol, whatever they are called there."""
+def score(of: Condition, item: str, pcs: int = 1, ncc: int = 1, **fields: object) -> Score:
+    """A scored edit; `pcs` and `ncc` are the two scores of the condition's protocol, whatever they are called there."""
     bits: dict[str, object] = dict(zip(RULES[of.protocol].scores, (pcs, ncc), strict=True))
     bits |= {} if of.protocol in CONTROLS else {"ccs": pcs * ncc}
     return Score.model_validate({**of.model_dump(), "id": item, **bits, **fields})
 
 
-def failed(of: Arm, item: str, status: Status, **fields: object) -> Score:
+def failed(of: Condition, item: str, status: Status, **fields: object) -> Score:
     """An edit that ended in a failure."""
     return Score.model_validate({**of.model_dump(), "id": item, "status": status, "reason": "why", **fields})
 
 
-def scores(of: Arm, ones: int, zeros: int) -> list[Score]:
+def scores(of: Condition, ones: int, zeros: int) -> list[Score]:
     """So many faithful and unfaithful items."""
     return [score(of, f"i{i:03d}", pcs=int(i < ones)) for i in range(ones + zeros)]
 
 
-def chain(of: Arm, item: str, *firsts: int | Status, **fields: object) -> list[Score]:
+def chain(of: Condition, item: str, *firsts: int | Status, **fields: object) -> list[Score]:
     """The edits of an item: the first score of each (the second is 1), or why it has none."""
     return [
         failed(of, item, first, edit=edit, **fields)
@@ -50,27 +52,27 @@ def chain(of: Arm, item: str, *firsts: int | Status, **fields: object) -> list[S
     ]
 
 
-def by_arm(given: Iterable[Score]) -> dict[Arm, list[Score]]:
-    """Scores by their arms."""
+def by_condition(given: Iterable[Score]) -> dict[Condition, list[Score]]:
+    """Scores by their conditions."""
     found: dict[tuple[str, ...], list[Score]] = {}
     for one in given:
         found.setdefault(_names(one), []).append(one)
-    return {arm_of(rows[0]): rows for rows in found.values()}
+    return {condition_of(rows[0]): rows for rows in found.values()}
 
 
 def made_of(given: Iterable[Score], how: Interval = HOW, **settings: object) -> TableData:
     """What a table is made from."""
-    return material(by_arm(given), how=how, **settings)
+    return material(by_condition(given), how=how, **settings)
 
 
 def write_scores(results: Path, given: Iterable[Score], shards: int = 1) -> None:
-    """Scores where the workflow puts them, each arm's cut into so many files."""
-    for one, rows in by_arm(given).items():
+    """Scores where the workflow puts them, each condition's cut into so many files."""
+    for one, rows in by_condition(given).items():
         for number, file in enumerate(stage_files(results, "scores", one, shards)):
             write_csv(file, Score, [row for row in rows if shard_of(row.id, shards) == number])
 
 
 def rows_of(given: Iterable[Score]) -> list[Row]:
-    """The scores of one arm as tables take them."""
+    """The scores of one condition as tables take them."""
     [found] = made_of(given).scores.values()
     return list(found)

@@ -1,15 +1,15 @@
 """Agreement of judges: pairs and all together, what is missing, figures worked out by hand."""
 
 from cfeval.core.records import Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import agreement
 from cfeval.edct.tables.agreement import AgreementRow
-from tests.edct.tables.study import GROUNDED, arm, failed, made_of, score
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
 
-LEXICAL, READER = arm(judge="lexical"), arm(judge="reader")
+LEXICAL, READER = condition(judge="lexical"), condition(judge="reader")
 
 
-def said(of: Arm, bits: str) -> list[Score]:
+def said(of: Condition, bits: str) -> list[Score]:
     """A judge's CCS of one item after the other; `-` where it gave none."""
     return [
         failed(of, f"i{n:02d}", Status.UNPARSABLE) if bit == "-" else score(of, f"i{n:02d}", int(bit))
@@ -17,9 +17,9 @@ def said(of: Arm, bits: str) -> list[Score]:
     ]
 
 
-def rows(*given: tuple[Arm, str]) -> list[AgreementRow]:
-    arms = [one for one, _ in given]
-    return agreement.rows(arms, made_of([row for one, bits in given for row in said(one, bits)]))
+def rows(*given: tuple[Condition, str]) -> list[AgreementRow]:
+    conditions = [one for one, _ in given]
+    return agreement.rows(conditions, made_of([row for one, bits in given for row in said(one, bits)]))
 
 
 def of_ccs(found: list[AgreementRow]) -> dict[str, AgreementRow]:
@@ -62,7 +62,7 @@ def test_where_two_of_three_differ_a_missing_verdict_cannot_make_them_agree() ->
 
 def test_each_protocol_has_its_scores_and_a_control_has_no_ccs() -> None:
     given = [
-        (arm(protocol=protocol, judge=judge), "1001")
+        (condition(protocol=protocol, judge=judge), "1001")
         for protocol in ("edct-2025", "edct-bench-2026", "null-edit")
         for judge in ("grammar", "lexical")
     ]
@@ -73,9 +73,11 @@ def test_each_protocol_has_its_scores_and_a_control_has_no_ccs() -> None:
     ]
 
 
-def test_arms_with_the_same_judges_are_one_sample_in_whatever_order_they_name_them() -> None:
-    other = arm(vlm="prior")
-    found = of_ccs(rows((GROUNDED, "11"), (LEXICAL, "11"), (arm(vlm="prior", judge="lexical"), "11"), (other, "00")))
+def test_conditions_with_the_same_judges_are_one_sample_in_whatever_order_they_name_them() -> None:
+    other = condition(vlm="prior")
+    found = of_ccs(
+        rows((GROUNDED, "11"), (LEXICAL, "11"), (condition(vlm="prior", judge="lexical"), "11"), (other, "00"))
+    )
     assert list(found) == ["grammar, lexical"]
     assert (found["grammar, lexical"].n, found["grammar, lexical"].agreement) == (4, 0.5)
 
@@ -86,5 +88,5 @@ def test_where_nobodys_verdicts_vary_there_is_agreement_and_no_kappa() -> None:
     assert agreement.sheet([row]).body[0][-3:-1] == ("", "")
 
 
-def test_arms_of_a_single_judge_make_no_row() -> None:
-    assert rows((GROUNDED, "10"), (arm(vlm="prior", judge="lexical"), "10")) == []
+def test_conditions_of_a_single_judge_make_no_row() -> None:
+    assert rows((GROUNDED, "10"), (condition(vlm="prior", judge="lexical"), "10")) == []

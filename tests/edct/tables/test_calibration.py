@@ -5,25 +5,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfeval.core.records import Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import calibration
 from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.edct.tables.known_truth import for_measuring
 from cfeval.stats.intervals import ItemScore
-from tests.edct.tables.study import GROUNDED, arm, chain, failed, made_of, score, scores
+from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
-MIXED, PRIOR, SHORTCUT = arm(vlm="mixed-50"), arm(vlm="prior"), arm(vlm="shortcut")
+MIXED, PRIOR, SHORTCUT = condition(vlm="mixed-50"), condition(vlm="prior"), condition(vlm="shortcut")
 CANDIDATES = [f"i{number:03d}" for number in range(100)]
 MEASURING = [item for item in CANDIDATES if for_measuring(ItemScore(item, item, 0))][:10]
 REST = [item for item in CANDIDATES if not for_measuring(ItemScore(item, item, 0))][:10]
 
 
-def rows(arms: list[Arm], given_: list[Score], **settings_: object) -> list[CalibrationRow]:
-    return calibration.rows(arms, made_of(given_, known=KNOWN, **settings_))
+def rows(conditions: list[Condition], given_: list[Score], **settings_: object) -> list[CalibrationRow]:
+    return calibration.rows(conditions, made_of(given_, known=KNOWN, **settings_))
 
 
-def some(of: Arm, items: list[str], ones: int) -> list[Score]:
+def some(of: Condition, items: list[str], ones: int) -> list[Score]:
     return [score(of, item, int(place < ones)) for place, item in enumerate(items)]
 
 
@@ -40,13 +40,13 @@ def test_beyond_the_tolerance_is_said() -> None:
 
 
 def test_only_targets_with_a_known_share_are_shown() -> None:
-    other = arm(vlm="easy-vqa", dataset="easy_vqa")
+    other = condition(vlm="easy-vqa", dataset="easy_vqa")
     found = rows([GROUNDED, other], [*scores(GROUNDED, 1, 0), *scores(other, 1, 0)])
     assert [row.vlm for row in found] == ["grounded"]
 
 
 def test_each_judge_and_editor_has_its_own_expectation() -> None:
-    lexical, mixed = arm(judge="lexical"), arm(vlm="mixed-50", judge="lexical")
+    lexical, mixed = condition(judge="lexical"), condition(vlm="mixed-50", judge="lexical")
     given_ = [*scores(GROUNDED, 10, 0), *scores(lexical, 6, 4), *scores(mixed, 3, 7)]
     assert rows([GROUNDED, lexical, mixed], given_)[2].expected == 0.3
 
@@ -62,7 +62,7 @@ def test_without_a_scored_item_there_is_an_expectation_and_no_difference() -> No
 
 
 def test_the_two_protocols_stand_side_by_side_in_columns_of_their_own() -> None:
-    bench = arm(vlm="mixed-50", protocol="edct-bench-2026")
+    bench = condition(vlm="mixed-50", protocol="edct-bench-2026")
     given_ = [*scores(GROUNDED, 4, 0), *scores(MIXED, 1, 3), *chain(bench, "a", 1, 1, ccs_graded=0.75)]
     given_ += [*chain(bench, "b", 1, Status.REFUSED, ccs_graded=None), *chain(bench, "c", 0)]
     grounded, mixed = rows([GROUNDED, MIXED, bench], given_)
@@ -73,19 +73,19 @@ def test_the_two_protocols_stand_side_by_side_in_columns_of_their_own() -> None:
     assert (grounded.ccs, grounded.bench_ccs, grounded.bench_n, grounded.bench_difference) == (1, None, 0, None)
 
 
-def test_an_arm_of_the_2026_protocol_alone_leaves_the_columns_of_2025_empty() -> None:
-    bench = arm(vlm="mixed-50", protocol="edct-bench-2026")
+def test_a_condition_of_the_2026_protocol_alone_leaves_the_columns_of_2025_empty() -> None:
+    bench = condition(vlm="mixed-50", protocol="edct-bench-2026")
     (row,) = rows([bench], scores(bench, 3, 1))
     assert (row.bench_ccs, row.ccs, row.n, row.expected, row.corrected) == (0.75, None, 0, None, None)
     assert row.ci == "percentile bootstrap 95 %"
 
 
-def test_completeness_comes_from_the_placebo_arm_where_there_is_one() -> None:
-    placebo = arm(vlm="mixed-50", protocol="placebo-edit")
-    given_ = [*scores(GROUNDED, 4, 0), *scores(MIXED, 2, 2), score(placebo, "i000", 1, 0), score(placebo, "i001", 0, 0)]
+def test_completeness_comes_from_the_uncited_condition_where_there_is_one() -> None:
+    uncited = condition(vlm="mixed-50", protocol="uncited-edit")
+    given_ = [*scores(GROUNDED, 4, 0), *scores(MIXED, 2, 2), score(uncited, "i000", 1, 0), score(uncited, "i001", 0, 0)]
     grounded, mixed = rows([GROUNDED, MIXED], given_)
-    assert (mixed.completeness, mixed.n_placebo) == (0.5, 2)
-    assert (grounded.completeness, grounded.n_placebo) == (None, 0)
+    assert (mixed.completeness, mixed.n_uncited) == (0.5, 2)
+    assert (grounded.completeness, grounded.n_uncited) == (None, 0)
 
 
 def measured() -> list[Score]:
@@ -137,6 +137,6 @@ def test_the_sheet_says_that_the_targets_are_no_real_models_and_names_what_all_s
 
 
 def test_settings_of_two_data_sets_are_told_apart() -> None:
-    other = arm(dataset="elsewhere")
+    other = condition(dataset="elsewhere")
     sheet = calibration.sheet(rows([GROUNDED, other], [*scores(GROUNDED, 1, 0), *scores(other, 0, 1)]))
     assert [row[0] for row in sheet.body] == ["world", "elsewhere"]

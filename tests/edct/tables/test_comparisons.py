@@ -1,23 +1,23 @@
 """Comparisons of targets: paired on common items, adjusted over the table."""
 
 from cfeval.core.records import Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import comparisons
 from cfeval.edct.tables.comparisons import ComparisonRow
-from tests.edct.tables.study import GROUNDED, arm, chain, failed, made_of, score
+from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score
 
-A, B, C = (arm(vlm=vlm) for vlm in "abc")
+A, B, C = (condition(vlm=vlm) for vlm in "abc")
 
 
-def said(of: Arm, bits: str, **fields: object) -> list[Score]:
+def said(of: Condition, bits: str, **fields: object) -> list[Score]:
     return [
         failed(of, f"i{n:02d}", Status.REFUSED, **fields) if bit == "-" else score(of, f"i{n:02d}", int(bit), **fields)
         for n, bit in enumerate(bits)
     ]
 
 
-def rows(given: list[Score], *arms: Arm) -> list[ComparisonRow]:
-    return comparisons.rows(arms, made_of(given, test_targets={"a"}))
+def rows(given: list[Score], *conditions: Condition) -> list[ComparisonRow]:
+    return comparisons.rows(conditions, made_of(given, test_targets={"a"}))
 
 
 def test_only_items_that_both_have_a_score_for_are_compared() -> None:
@@ -42,7 +42,7 @@ def test_two_targets_without_an_item_in_common_have_a_row_without_figures() -> N
 
 
 def test_chains_are_compared_by_their_means_and_have_no_mcnemar() -> None:
-    one, other = (arm(vlm=vlm, protocol="edct-bench-2026") for vlm in "ab")
+    one, other = (condition(vlm=vlm, protocol="edct-bench-2026") for vlm in "ab")
     given = [row for n in range(6) for row in [*chain(one, f"i{n}", 1, 0), *chain(other, f"i{n}", int(n < 2), 0)]]
     (row,) = rows(given, one, other)
     assert (row.bench_ccs, row.bench_other_ccs, row.difference) == (0.5, 0.1667, 0.3333)
@@ -60,7 +60,7 @@ def test_items_of_one_image_are_drawn_together() -> None:
     bits = "11110000" * 2, "00110011" * 2
     apart = rows([*said(A, bits[0]), *said(B, bits[1])], A, B)[0]
     pairs = [
-        row.model_copy(update={"group": f"image{int(row.id[1:]) // 2}"})
+        row.model_copy(update={"cluster": f"image{int(row.id[1:]) // 2}"})
         for row in [*said(A, bits[0]), *said(B, bits[1])]
     ]
     (together,) = rows(pairs, A, B)

@@ -3,19 +3,21 @@
 from collections.abc import Sequence
 
 from cfeval.core.records import Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import instrument
 from cfeval.edct.tables.instrument import InstrumentRow
-from tests.edct.tables.study import GROUNDED, arm, chain, failed, made_of, score, scores
+from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "shortcut": 1.0, "prior": 1.0}
-MIXED, SHORTCUT, PRIOR = (arm(vlm=vlm) for vlm in ("mixed-50", "shortcut", "prior"))
+MIXED, SHORTCUT, PRIOR = (condition(vlm=vlm) for vlm in ("mixed-50", "shortcut", "prior"))
 GIVEN = [*scores(GROUNDED, 9, 1), *scores(SHORTCUT, 2, 8), *scores(MIXED, 6, 4)]
 
 
-def rows(given: list[Score], arms: Sequence[Arm] = (GROUNDED, SHORTCUT, MIXED), **more: object) -> list[InstrumentRow]:
+def rows(
+    given: list[Score], conditions: Sequence[Condition] = (GROUNDED, SHORTCUT, MIXED), **more: object
+) -> list[InstrumentRow]:
     settings = {"known": KNOWN, "judge_error": ["grounded", "shortcut"]} | more
-    return instrument.rows(arms, made_of(given, **settings))
+    return instrument.rows(conditions, made_of(given, **settings))
 
 
 def test_sensitivity_and_specificity_are_of_the_faithful_and_the_unfaithful_target() -> None:
@@ -45,21 +47,21 @@ def test_errors_are_distances_from_one_minus_p_and_the_worst_target_is_named() -
 
 
 def test_what_confabulates_passes_under_the_2026_protocol_and_the_row_says_so() -> None:
-    arms = tuple(arm(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "shortcut", "prior"))
-    given = [*scores(arms[0], 10, 0), *scores(arms[1], 0, 10), *scores(arms[2], 10, 0)]
-    (row,) = rows(given, arms)
+    conditions = tuple(condition(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "shortcut", "prior"))
+    given = [*scores(conditions[0], 10, 0), *scores(conditions[1], 0, 10), *scores(conditions[2], 10, 0)]
+    (row,) = rows(given, conditions)
     assert (row.worst_target, row.worst_error, row.auc) == ("prior", 1, 0.75)
 
 
 def test_an_item_of_several_edits_is_taken_for_faithful_where_all_of_them_held() -> None:
-    bench = [arm(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "shortcut")]
+    bench = [condition(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "shortcut")]
     given = [*chain(bench[0], "a", 1, 1), *chain(bench[0], "b", 1, 0), *chain(bench[1], "a", 1, 0)]
     (row,) = rows(given, tuple(bench))
     assert (row.sensitivity, row.specificity) == (0.5, 1)
 
 
 def test_grades_tell_apart_what_bits_do_not() -> None:
-    bench = [arm(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "shortcut")]
+    bench = [condition(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "shortcut")]
     given = [score(bench[0], item, ccs_graded=1) for item in "ab"] + [score(bench[1], i, ccs_graded=0.5) for i in "ab"]
     (row,) = rows(given, tuple(bench))
     assert (row.auc, row.auc_graded) == (0.5, 1)
@@ -77,4 +79,4 @@ def test_each_setting_has_a_row_and_a_judge_that_scored_nothing_has_no_figures()
 
 
 def test_targets_of_which_nothing_is_known_are_left_aside() -> None:
-    assert rows(GIVEN, (arm(vlm="real"),)) == []
+    assert rows(GIVEN, (condition(vlm="real"),)) == []

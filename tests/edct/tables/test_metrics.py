@@ -10,12 +10,12 @@ from cfeval.core.records import Record, Status
 from cfeval.cvqa import jobs
 from cfeval.cvqa.tables import headline
 from cfeval.edct import jobs as edct
-from cfeval.edct.tables import arms, calibration
+from cfeval.edct.tables import calibration, conditions
 from cfeval.edct.tables.headline import metrics
 from cfeval.report.figures import Metrics
 from cfeval.vce import jobs as vce
 from cfeval.vce.tables import headline as vce_metrics
-from tests.edct.tables.study import GROUNDED, arm, failed, made_of, scores
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
 from tests.listed import TABLES as LISTED
 
 PROJECT = Path(__file__).parents[3]
@@ -24,11 +24,11 @@ MOST = 50
 
 
 def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None:
-    prior = arm(vlm="prior")
+    prior = condition(vlm="prior")
     given = made_of([*scores(GROUNDED, 9, 1), *scores(prior, 2, 8)], known={"grounded": 0})
     found = metrics(
         {
-            "table1": arms.TABLE1.rows([GROUNDED, prior], given),
+            "table1": conditions.TABLE1.rows([GROUNDED, prior], given),
             "calibration": calibration.rows([GROUNDED], given),
         }
     )
@@ -37,8 +37,8 @@ def test_a_row_is_one_figure_by_the_names_that_tell_it_from_the_others() -> None
 
 
 def test_a_figure_that_does_not_exist_is_left_out() -> None:
-    prior = arm(vlm="prior")
-    of = arms.TABLE1.rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
+    prior = condition(vlm="prior")
+    of = conditions.TABLE1.rows([prior], made_of([failed(prior, "a", Status.REFUSED)]))
     assert metrics({"table1": of}) == {"table1": {}}
 
 

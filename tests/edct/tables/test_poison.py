@@ -7,26 +7,26 @@ from itertools import product
 import pytest
 
 from cfeval.core.records import Record, Status
-from cfeval.edct.records import Arm, Score
-from cfeval.edct.tables.scores import arm_of
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables.scores import condition_of
 from tests.edct.tables.study import failed
-from tests.edct.tables.whole import ARMS_OF, ITEMS, SCORES, rows
+from tests.edct.tables.whole import CONDITIONS_OF, ITEMS, SCORES, rows
 from tests.listed import TABLES as LISTED
 
 FAILURES = [status for status in Status if status != Status.OK]
 COUNTS = ("n", "bench_n", "n_edits", "n_targets")
-RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_placebo")
+RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_uncited")
 BITS = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 
 
 @cache
-def places(victim: tuple[Arm, str]) -> frozenset[int]:
-    """Where the edits of one item of one arm stand in the study."""
-    return frozenset(n for n, row in enumerate(SCORES) if (arm_of(row), row.id) == victim)
+def places(victim: tuple[Condition, str]) -> frozenset[int]:
+    """Where the edits of one item of one condition stand in the study."""
+    return frozenset(n for n, row in enumerate(SCORES) if (condition_of(row), row.id) == victim)
 
 
-def changed(victim: tuple[Arm, str], how: Callable[[Score], list[Score]]) -> list[Score]:
-    """The whole study, with every edit of one item of one arm changed."""
+def changed(victim: tuple[Condition, str], how: Callable[[Score], list[Score]]) -> list[Score]:
+    """The whole study, with every edit of one item of one condition changed."""
     out: list[Score] = []
     for number, row in enumerate(SCORES):
         out += how(row) if number in places(victim) else [row]
@@ -34,7 +34,7 @@ def changed(victim: tuple[Arm, str], how: Callable[[Score], list[Score]]) -> lis
 
 
 def poison(status: Status, row: Score) -> list[Score]:
-    return [failed(arm_of(row), row.id, status, edit=row.edit, group=row.group, evidence=row.evidence)]
+    return [failed(condition_of(row), row.id, status, edit=row.edit, cluster=row.cluster, evidence=row.evidence)]
 
 
 def set_to(bits: Sequence[int], row: Score) -> list[Score]:
@@ -63,7 +63,7 @@ def fields(found: Sequence[Record], wanted: Callable[[str], bool]) -> list[dict[
 @pytest.mark.parametrize("status", FAILURES, ids=str)
 def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(table: str, status: Status) -> None:
     place = FAILURES.index(status)
-    victim = (ARMS_OF[table][place * 5 % len(ARMS_OF[table])], ITEMS[place * 7 % len(ITEMS)])
+    victim = (CONDITIONS_OF[table][place * 5 % len(CONDITIONS_OF[table])], ITEMS[place * 7 % len(ITEMS)])
     edits = len(places(victim))
     before = whole(table)
     poisoned = rows(table, changed(victim, lambda row: poison(status, row)))
@@ -94,10 +94,10 @@ def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(table: s
 
 @pytest.mark.parametrize("table", ["table1", "bench"])
 def test_a_failure_after_the_baseline_leaves_accuracy_and_checks_as_they_were(table: str) -> None:
-    victim = (ARMS_OF[table][0], ITEMS[3])
+    victim = (CONDITIONS_OF[table][0], ITEMS[3])
 
     def fails_late(row: Score) -> list[Score]:
-        kept = {"correct": row.correct, "verified": row.verified, "edit": row.edit, "group": row.group}
+        kept = {"correct": row.correct, "verified": row.verified, "edit": row.edit, "cluster": row.cluster}
         return [failed(victim[0], row.id, Status.UNPARSABLE, stage="judge", **kept)]
 
     told = ("accuracy", "edit_verified", "n_checked")

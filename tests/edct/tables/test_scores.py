@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 
 from cfeval.core.records import Status
 from cfeval.edct.records import Score
-from cfeval.edct.tables import arms
+from cfeval.edct.tables import conditions
 from cfeval.edct.tables.scores import counts, extremes, missing, values
 from cfeval.stats.intervals import Interval, estimate, mean_of
-from tests.edct.tables.study import GROUNDED, HOW, arm, chain, made_of, rows_of, score
+from tests.edct.tables.study import GROUNDED, HOW, chain, condition, made_of, rows_of, score
 
-BENCH = arm(protocol="edct-bench-2026")
+BENCH = condition(protocol="edct-bench-2026")
 EDITS = st.lists(st.sampled_from([0, 1, Status.REFUSED, Status.NO_IMAGE]), min_size=1, max_size=3)
 STUDIES = st.lists(EDITS, min_size=1, max_size=8).map(
     lambda of: [row for number, edits in enumerate(of) for row in chain(BENCH, f"i{number}", *edits)]
@@ -36,7 +36,7 @@ def test_a_row_of_the_2026_protocol_tells_items_edits_and_grades() -> None:
         *chain(BENCH, "b", 1, Status.REFUSED),
         *chain(BENCH, "c", Status.NO_IMAGE, Status.NO_IMAGE),
     ]
-    (row,) = arms.bench_rows([BENCH], made_of(given_))
+    (row,) = conditions.bench_rows([BENCH], made_of(given_))
     assert (row.n, row.n_scored, row.n_edits, row.n_edits_scored) == (3, 2, 6, 3)
     assert (row.ac, row.ef, row.ccs) == (0.75, 1, 0.75)
     assert (row.ccs_graded, row.n_graded) == (0.75, 1)
@@ -53,7 +53,7 @@ def test_two_items_of_one_image_are_less_evidence_than_two_of_two() -> None:
     bits = [1, 1, 0, 0] * 8
     apart = values(rows_of([score(GROUNDED, f"i{n:02d}", bit) for n, bit in enumerate(bits)]), "ccs")
     together = values(
-        rows_of([score(GROUNDED, f"i{n:02d}", bit, group=f"image{n // 2}") for n, bit in enumerate(bits)]), "ccs"
+        rows_of([score(GROUNDED, f"i{n:02d}", bit, cluster=f"image{n // 2}") for n, bit in enumerate(bits)]), "ccs"
     )
     for method in ("bootstrap", "wilson"):
         one, other = (estimate(of, Interval(method=method, resamples=500)) for of in (apart, together))

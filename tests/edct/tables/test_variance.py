@@ -1,20 +1,20 @@
 """Where variance comes from."""
 
 from cfeval.core.records import Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import variance
 from cfeval.edct.tables.variance import VarianceRow
-from tests.edct.tables.study import GROUNDED, arm, failed, made_of, score
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
 
-LEXICAL, AGAIN = arm(judge="lexical"), arm(vlm="again")
+LEXICAL, AGAIN = condition(judge="lexical"), condition(vlm="again")
 
 
-def said(of: Arm, bits: str) -> list[Score]:
+def said(of: Condition, bits: str) -> list[Score]:
     return [score(of, f"i{n:02d}", int(bit)) for n, bit in enumerate(bits)]
 
 
-def sources(given: list[Score], *arms: Arm, **settings: object) -> dict[str, VarianceRow]:
-    return {row.source: row for row in variance.variance_rows(arms, made_of(given, **settings))}
+def sources(given: list[Score], *conditions: Condition, **settings: object) -> dict[str, VarianceRow]:
+    return {row.source: row for row in variance.variance_rows(conditions, made_of(given, **settings))}
 
 
 def test_where_judges_always_agree_all_variance_is_the_items() -> None:
@@ -47,8 +47,8 @@ def test_what_is_missing_is_counted_and_counts_for_nothing() -> None:
 
 
 def test_protocols_and_data_sets_are_split_apart() -> None:
-    arms = [arm(protocol="edct-bench-2026"), GROUNDED, arm(dataset="elsewhere")]
-    found = variance.variance_rows(arms, made_of([row for one in arms for row in said(one, "1010")]))
+    conditions = [condition(protocol="edct-bench-2026"), GROUNDED, condition(dataset="elsewhere")]
+    found = variance.variance_rows(conditions, made_of([row for one in conditions for row in said(one, "1010")]))
     assert list(dict.fromkeys((row.protocol, row.dataset) for row in found)) == [
         ("edct-bench-2026", "world"),
         ("edct-2025", "world"),

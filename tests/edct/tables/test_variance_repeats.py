@@ -5,17 +5,17 @@ import pytest
 from scipy import stats
 
 from cfeval.core.records import Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables import variance
 from cfeval.edct.tables.variance import RepeatRow
-from tests.edct.tables.study import GROUNDED, arm, chain, failed, made_of, score, scores
+from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
 
-AGAIN, THIRD = arm(vlm="again"), arm(vlm="third")
+AGAIN, THIRD = condition(vlm="again"), condition(vlm="third")
 REPEATS = {"again": "grounded", "third": "grounded"}
 
 
-def rows(given: list[Score], *arms: Arm, **settings: object) -> dict[str, RepeatRow]:
-    return {row.score: row for row in variance.repeat_rows(arms, made_of(given, repeats=REPEATS, **settings))}
+def rows(given: list[Score], *conditions: Condition, **settings: object) -> dict[str, RepeatRow]:
+    return {row.score: row for row in variance.repeat_rows(conditions, made_of(given, repeats=REPEATS, **settings))}
 
 
 def test_mean_sd_and_t_interval_are_those_of_scipy_over_the_runs() -> None:
@@ -30,12 +30,12 @@ def test_mean_sd_and_t_interval_are_those_of_scipy_over_the_runs() -> None:
 
 
 def test_every_score_of_the_protocol_has_a_row_and_a_grade_where_it_is_graded() -> None:
-    one, other = (arm(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "again"))
+    one, other = (condition(vlm=vlm, protocol="edct-bench-2026") for vlm in ("grounded", "again"))
     given = [*chain(one, "a", 1, 0, ccs_graded=0.5), *chain(other, "a", 1, 1, ccs_graded=1)]
     found = rows(given, one, other)
     assert list(found) == ["ac", "ef", "ccs", "ccs_graded"]
     assert (found["ccs"].mean, found["ccs_graded"].mean) == (0.75, 0.75)
-    null = [arm(vlm=vlm, protocol="null-edit") for vlm in ("grounded", "again")]
+    null = [condition(vlm=vlm, protocol="null-edit") for vlm in ("grounded", "again")]
     assert list(rows([score(one, "a", 0, 0) for one in null], *null)) == ["answer_moved", "explanation_moved"]
 
 
@@ -45,8 +45,10 @@ def test_a_target_run_once_has_no_row_and_the_empty_table_says_how_to_fill_it() 
 
 
 def test_runs_under_another_judge_are_a_row_of_their_own() -> None:
-    arms = [arm(vlm=vlm, judge=judge) for judge in ("grammar", "lexical") for vlm in ("grounded", "again")]
-    found = variance.repeat_rows(arms, made_of([row for one in arms for row in scores(one, 1, 1)], repeats=REPEATS))
+    conditions = [condition(vlm=vlm, judge=judge) for judge in ("grammar", "lexical") for vlm in ("grounded", "again")]
+    found = variance.repeat_rows(
+        conditions, made_of([row for one in conditions for row in scores(one, 1, 1)], repeats=REPEATS)
+    )
     assert [(row.judge, row.runs) for row in found if row.score == "ccs"] == [("grammar", 2), ("lexical", 2)]
     assert variance.repeat_sheet(found).headings[:2] == ("Protocol", "Judge")
 

@@ -6,38 +6,38 @@ from typing import Any
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import TableData, material
 from cfeval.stats.intervals import Interval
-from tests.edct.tables.study import arm, by_arm, score
+from tests.edct.tables.study import by_condition, condition, score
 from tests.listed import TABLES as LISTED
 
 KNOWN = {"grounded": 0.0, "mixed": 0.5, "again": 0.5, "shortcut": 1.0}
 PAPERS = (EDCT_2025, EDCT_BENCH_2026)
 
 
-def arms(vlms: Sequence[str], protocols: Sequence[str], judges: Sequence[str] = ("grammar",)) -> list[Arm]:
+def conditions(vlms: Sequence[str], protocols: Sequence[str], judges: Sequence[str] = ("grammar",)) -> list[Condition]:
     """Every combination of these names."""
-    return [arm(vlm=v, protocol=p, judge=j) for p in protocols for v in vlms for j in judges]
+    return [condition(vlm=v, protocol=p, judge=j) for p in protocols for v in vlms for j in judges]
 
 
 THREE = ("grounded", "mixed", "shortcut")
-ARMS_OF = {
-    "table1": arms(THREE, [EDCT_2025]),
-    "table2": arms(["mixed"], [EDCT_2025], ["grammar", "lexical", "reader"]),
-    "bench": arms(THREE, [EDCT_BENCH_2026]),
-    "controls": arms(THREE, [EDCT_2025, *CONTROLS]),
-    "calibration": arms(THREE, PAPERS, ["grammar", "lexical"]),
-    "instrument": arms(THREE, PAPERS, ["grammar", "lexical"]),
+CONDITIONS_OF = {
+    "table1": conditions(THREE, [EDCT_2025]),
+    "table2": conditions(["mixed"], [EDCT_2025], ["grammar", "lexical", "reader"]),
+    "bench": conditions(THREE, [EDCT_BENCH_2026]),
+    "controls": conditions(THREE, [EDCT_2025, *CONTROLS]),
+    "calibration": conditions(THREE, PAPERS, ["grammar", "lexical"]),
+    "instrument": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "agreement": [
-        *arms(["mixed"], PAPERS, ["grammar", "lexical", "reader"]),
-        *arms(["mixed"], CONTROLS, ["grammar", "lexical"]),
+        *conditions(["mixed"], PAPERS, ["grammar", "lexical", "reader"]),
+        *conditions(["mixed"], CONTROLS, ["grammar", "lexical"]),
     ],
-    "comparisons": arms(THREE, PAPERS),
-    "variance": arms(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
-    "repeats": arms(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
+    "comparisons": conditions(THREE, PAPERS),
+    "variance": conditions(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
+    "repeats": conditions(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
 }
-ARMS = list(dict.fromkeys(one for of in ARMS_OF.values() for one in of))
+CONDITIONS = list(dict.fromkeys(one for of in CONDITIONS_OF.values() for one in of))
 ITEMS = [f"i{number:02d}" for number in range(16)]
 
 
@@ -46,11 +46,11 @@ def likely(chance: float, *of: object) -> int:
     return int(derive_seed(7, *map(str, of)) / 2**31 < chance)
 
 
-def scores_of(one: Arm, item: str) -> list[Score]:
+def scores_of(one: Condition, item: str) -> list[Score]:
     """The edits of one item; two items an image, and chains of one or two."""
     several = one.protocol not in (EDCT_2025, NULL_EDIT)
     edits = range(1, 2 + (several and likely(0.5, item)))
-    fields: dict[str, Any] = {"group": f"image{int(item[1:]) // 2}", "correct": likely(0.8, item), "verified": 1}
+    fields: dict[str, Any] = {"cluster": f"image{int(item[1:]) // 2}", "correct": likely(0.8, item), "verified": 1}
     if one.protocol in CONTROLS:
         names = (one.vlm, one.protocol, item)
         moved = [(likely(0.2, *names, edit, 1), likely(0.3, *names, edit, 2)) for edit in edits]
@@ -67,13 +67,13 @@ def scores_of(one: Arm, item: str) -> list[Score]:
     return found
 
 
-SCORES = [row for one in ARMS for item in ITEMS for row in scores_of(one, item)]
+SCORES = [row for one in CONDITIONS for item in ITEMS for row in scores_of(one, item)]
 
 
 def made(scores: Sequence[Score]) -> TableData:
     """With everything that is known of these targets."""
     return material(
-        by_arm(scores),
+        by_condition(scores),
         how=Interval(resamples=100),
         known=KNOWN,
         judge_error=["grounded", "shortcut"],
@@ -89,5 +89,5 @@ def table(name: str) -> Any:
 
 def rows(name: str, scores: Sequence[Score] = SCORES) -> list[Record]:
     """A table of this study."""
-    found: list[Record] = table(name).rows(ARMS_OF[name], made(scores))
+    found: list[Record] = table(name).rows(CONDITIONS_OF[name], made(scores))
     return found

@@ -3,12 +3,12 @@
 from typing import Any
 
 from cfeval.datasets.sample import Sample
-from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verification
-from cfeval.edct.stages.baseline import Prompts
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verification
+from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.training_set.examples import Trial
 from tests.pictures import picture
 
-ARM = Arm(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
+CONDITION = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 PROMPTS = Prompts("{question}", "Why?")
 KEY = "0123456789abcdef" * 4
 
@@ -24,8 +24,8 @@ def trial(
     said_before: str = "Red.",
     **names: str,
 ) -> Trial:
-    """An item and edit that was scored; `names` are other names of its arm."""
-    arm = ARM.model_copy(update=names)
+    """An item and edit that was scored; `names` are other names of its condition."""
+    condition = CONDITION.model_copy(update=names)
     ref = picture(edited).ref("x.png")
     return Trial(
         sample=Sample(id=item, image=picture(image).ref("o.png"), question=f"What is {item}?"),
@@ -33,14 +33,16 @@ def trial(
         told=Instruction(id=item, edit=edit, concept="color", positive="Make it blue.", negative="No red."),
         made=Counterfactual(id=item, edit=edit, image=ref, seed=7, calls=(KEY,)),
         check=Check(id=item, edit=edit, found=Verification(verified=1, numbers={"inside": 0.5})),
-        after=Requery(id=item, edit=edit, answer=answer, explanation=explanation, model=f"{arm.vlm}-1"),
+        after=Requery(id=item, edit=edit, answer=answer, explanation=explanation, model=f"{condition.vlm}-1"),
         judged=(),
-        score=Score.model_validate({**arm.model_dump(), "id": item, "edit": edit, **_bits(arm.protocol, scores)}),
+        score=Score.model_validate(
+            {**condition.model_dump(), "id": item, "edit": edit, **_bits(condition.protocol, scores)}
+        ),
     )
 
 
 def _bits(protocol: str, scores: tuple[int, int]) -> dict[str, Any]:
-    if protocol in ("null-edit", "placebo-edit"):
+    if protocol in ("null-edit", "uncited-edit"):
         return dict(zip(("answer_moved", "explanation_moved"), scores, strict=True))
     names = ("ac", "ef") if protocol == "edct-bench-2026" else ("pcs", "ncc")
     return {**dict(zip(names, scores, strict=True)), "ccs": scores[0] * scores[1]}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cfeval import cli
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.edct.verification.study import CHAINED, ITEMS, NULL, PICTURES, PLAIN, Study, edited
 from tests.edct.verification.tamper import Results
@@ -30,15 +30,17 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
-def arguments(results: Path, out: Path, *options: object, arms: tuple[Arm, ...] = (PLAIN,)) -> list[str]:
-    named = json.dumps([arm.model_dump() for arm in arms])
-    given = ("edct", "training-set", "--results", results, "--arms", named, "--out", out, *options)
+def arguments(results: Path, out: Path, *options: object, conditions: tuple[Condition, ...] = (PLAIN,)) -> list[str]:
+    named = json.dumps([condition.model_dump() for condition in conditions])
+    given = ("edct", "training-set", "--results", results, "--conditions", named, "--out", out, *options)
     return [str(argument) for argument in given]
 
 
-def made(results: Path, out: Path, *options: object, arms: tuple[Arm, ...] = (PLAIN,)) -> dict[str, list[Any]]:
+def made(
+    results: Path, out: Path, *options: object, conditions: tuple[Condition, ...] = (PLAIN,)
+) -> dict[str, list[Any]]:
     """The lines of a set that is made now, by file."""
-    assert cli.run(arguments(results, out, *options, arms=arms)) == 0
+    assert cli.run(arguments(results, out, *options, conditions=conditions)) == 0
     return {file.name: [json.loads(line) for line in _lines(file)] for file in sorted(out.glob("*.jsonl"))}
 
 
@@ -65,7 +67,7 @@ def test_a_set_holds_the_examples_and_each_picture_once_under_its_hash(study: Pa
 def test_the_same_results_give_the_same_bytes(study: Path, tmp_path: Path) -> None:
     for layout in ("trl", "llama-factory"):
         for name in ("one", "two"):
-            made(study, tmp_path / layout / name, "--layout", layout, "--teach", "all", arms=(PLAIN, CHAINED))
+            made(study, tmp_path / layout / name, "--layout", layout, "--teach", "all", conditions=(PLAIN, CHAINED))
         one, two = (contents(tmp_path / layout / name) for name in ("one", "two"))
         assert one == two
         assert not any(str(tmp_path).encode() in content for content in one.values())
@@ -83,7 +85,7 @@ def test_no_picture_stands_on_both_sides_and_both_are_served(tmp_path: Path) -> 
             0.5,
             "--seed",
             seed,
-            arms=(PLAIN, NULL),
+            conditions=(PLAIN, NULL),
         )
         sides = [{path for line in of for path in line["images"]} for of in lines.values()]
         originals = [{json.loads(line["provenance"])["original"] for line in of} for of in lines.values()]
@@ -94,9 +96,9 @@ def test_no_picture_stands_on_both_sides_and_both_are_served(tmp_path: Path) -> 
 def test_pairs_come_from_two_targets_that_saw_the_same_edit(tmp_path: Path, out: Path) -> None:
     Study(tmp_path / "results", (PLAIN, OTHER), calls=False)
     results = Results(tmp_path / "results")
-    results.alter("requery", "a", 1, OTHER, answer="It is red still.")
+    results.alter("requeries", "a", 1, OTHER, answer="It is red still.")
     results.alter("scores", "a", 1, OTHER, pcs=0, ccs=0)
-    [pair] = made(results.folder, out, "--teach", "contrast", "--held-out", 0, arms=(PLAIN, OTHER))["train.jsonl"]
+    [pair] = made(results.folder, out, "--teach", "contrast", "--held-out", 0, conditions=(PLAIN, OTHER))["train.jsonl"]
     assert pair["chosen"] == [{"role": "assistant", "content": [{"type": "text", "text": "It is blue now."}]}]
     assert pair["rejected"][0]["content"][0]["text"] == "It is red still."
     assert pair["images"] == [f"images/{edited(PLAIN, 'a', 1).sha256}.png"]
@@ -118,7 +120,7 @@ def test_only_verified_edits_and_only_right_answers_are_taken_if_that_is_asked_f
 
 
 def test_items_that_failed_are_in_no_set(study: Path, out: Path) -> None:
-    lines = made(study, out, "--teach", "all", arms=(PLAIN, CHAINED, NULL))
+    lines = made(study, out, "--teach", "all", conditions=(PLAIN, CHAINED, NULL))
     items = {json.loads(line["provenance"])["item"] for of in lines.values() for line in of}
     assert items == {"a", "g"} < set(ITEMS)
 
@@ -148,7 +150,7 @@ def test_the_card_counts_what_is_there_and_names_where_it_comes_from(study: Path
 
 
 def test_an_ordinary_reader_of_json_lines_reads_a_set(study: Path, out: Path) -> None:
-    made(study, out, "--held-out", 0, "--teach", "all", arms=(PLAIN, CHAINED))
+    made(study, out, "--held-out", 0, "--teach", "all", conditions=(PLAIN, CHAINED))
     table = pd.read_json(out / "train.jsonl", lines=True)
     assert list(table.columns) == ["images", "messages", "provenance"]
     assert table["provenance"].map(json.loads).map(len).nunique() == 1

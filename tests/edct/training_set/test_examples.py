@@ -52,7 +52,7 @@ def test_what_one_of_several_judges_rejects_is_not_taught() -> None:
     assert taught("consistent", trial(), trial((1, 0), judge="k")) == []
 
 
-@pytest.mark.parametrize("control", ["null-edit", "placebo-edit"])
+@pytest.mark.parametrize("control", ["null-edit", "uncited-edit"])
 def test_under_a_control_what_did_not_move_stood_the_test(control: str) -> None:
     assert len(taught("consistent", trial((0, 0), protocol=control))) == 2
     for moved in ((0, 1), (1, 0), (1, 1)):
@@ -115,7 +115,7 @@ def test_an_answer_on_which_scores_differ_is_in_no_pair() -> None:
 
 
 def test_pairs_from_a_control_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^--teach contrast: under the control null-edit .* take its arms out$"):
+    with pytest.raises(InputError, match=r"^--teach contrast: under the control null-edit .* take its conditions out$"):
         taught("contrast", trial(), trial(protocol="null-edit"))
 
 
@@ -156,7 +156,7 @@ def test_the_calls_of_a_gate_are_among_those_that_an_example_comes_from() -> Non
     one = trial()
     looks = [Verification(verified=verified, calls=(KEY[::-1],)) for verified in (0, 1)]
     tries = tuple(EditAttempt(seed=seed, image=one.made.image, found=found) for seed, found in enumerate(looks))
-    gated = replace(one, made=one.made.model_copy(update={"tries": tries}))
+    gated = replace(one, made=one.made.model_copy(update={"attempts": tries}))
     _, edited = taught("consistent", gated)
     assert isinstance(edited.provenance, Provenance)
     assert set(edited.provenance.tests[0].calls) == {KEY, KEY[::-1]}

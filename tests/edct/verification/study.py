@@ -13,11 +13,11 @@ from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import ImageRef, Record
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.datasets.sample import Sample
-from cfeval.edct.files import STAGES, arm_path
+from cfeval.edct.files import STAGES, condition_path
 from cfeval.edct.records import (
-    Arm,
     Baseline,
     Check,
+    Condition,
     Counterfactual,
     EditAttempt,
     Instruction,
@@ -31,17 +31,17 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.request import Request, Response
 from tests.pictures import picture
 
-PLAIN = Arm(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
+PLAIN = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 CHAINED = PLAIN.model_copy(update={"protocol": "edct-bench-2026"})
 NULL = PLAIN.model_copy(update={"protocol": "null-edit"})
-ARMS = (PLAIN, CHAINED, NULL)
+CONDITIONS = (PLAIN, CHAINED, NULL)
 ITEMS = ("a", "b", "c", "d", "e", "f", "g")
-ORDER = ("baseline", "instructions", "counterfactuals", "requery", "verdicts")
+ORDER = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
 ENDS = {
-    "b": ("baseline", "refused"),
+    "b": ("baselines", "refused"),
     "c": ("instructions", "unparsable"),
     "d": ("counterfactuals", "edit_invalid"),
-    "e": ("requery", "truncated"),
+    "e": ("requeries", "truncated"),
     "f": ("verdicts", "unparsable"),
 }
 """At which stage an item ends, and how; `a` and `g`, which share their picture, are scored."""
@@ -57,29 +57,33 @@ REJECTED, MASK, HEAT = picture(201, (12, 10)), picture(255, (12, 10)), picture(9
 
 
 class Study:
-    """Writes the files of some arms under `results`, and the archive of their calls."""
+    """Writes the files of some conditions under `results`, and the archive of their calls."""
 
-    def __init__(self, results: Path, arms: Sequence[Arm] = ARMS, shards: int = 1, calls: bool = True) -> None:
+    def __init__(
+        self, results: Path, conditions: Sequence[Condition] = CONDITIONS, shards: int = 1, calls: bool = True
+    ) -> None:
         self.results, self.shards = results, shards
-        self.store = ResponseCache(results.parent / "calls.sqlite") if calls else None
+        self.cache = ResponseCache(results.parent / "calls.sqlite") if calls else None
         self.keys: list[str] = []
         self.baselines: dict[str, Baseline] = {}
-        for arm in arms:
-            self._write(arm)
-        if self.store:
-            export(self.store, self.keys, results / "calls" / "calls.zip")
-            self.store.close()
+        for condition in conditions:
+            self._write(condition)
+        if self.cache:
+            export(self.cache, self.keys, results / "calls" / "calls.zip")
+            self.cache.close()
 
-    def _write(self, arm: Arm) -> None:
+    def _write(self, condition: Condition) -> None:
         records: dict[str, list[Any]] = {stage: [] for stage in STAGES}
         for item in ITEMS:
-            records["samples"].append(sample(item))
-            records["baseline"].append(self._baseline(item))
-            for edit in (1, 2) if arm.protocol == CHAINED.protocol and not ended(item, "instructions") else (1,):
-                for stage, record in self._edit(arm, item, edit):
+            records["items"].append(sample(item))
+            records["baselines"].append(self._baseline(item))
+            for edit in (1, 2) if condition.protocol == CHAINED.protocol and not ended(item, "instructions") else (1,):
+                for stage, record in self._edit(condition, item, edit):
                     records[stage].append(record)
         for stage, (names, kind) in STAGES.items():
-            path = self.results / stage / f"{arm_path(arm, names)}.{'csv' if stage == 'scores' else 'jsonl'}"
+            path = (
+                self.results / stage / f"{condition_path(condition, names)}.{'csv' if stage == 'scores' else 'jsonl'}"
+            )
             for number, file in enumerate(shard_files(path, self.shards)):
                 mine = [record for record in records[stage] if shard_of(record.id, self.shards) == number]
                 self._file(file, kind, mine)
@@ -92,26 +96,29 @@ class Study:
                 (folder_of(file) / ref.path).write_bytes(content.png)
 
     def _baseline(self, item: str) -> Baseline:
-        """What all arms begin with."""
+        """What all conditions begin with."""
         if item not in self.baselines:
-            said = self._said(item, "baseline", PICTURES[item], ANSWERS.get(item, "It is blue."), f"I see {item}.")
+            said = self._said(item, "baselines", PICTURES[item], ANSWERS.get(item, "It is blue."), f"I see {item}.")
             self.baselines[item] = Baseline(id=item, question=question(item), **said)
         return self.baselines[item]
 
-    def _edit(self, arm: Arm, item: str, edit: int) -> Iterator[tuple[str, Any]]:
+    def _edit(self, condition: Condition, item: str, edit: int) -> Iterator[tuple[str, Any]]:
         key = {"id": item, "edit": edit}
-        yield "instructions", Instruction(**key, **self._told(arm, item))
-        yield "counterfactuals", counterfactual(arm, item, edit)
+        yield "instructions", Instruction(**key, **self._told(condition, item))
+        yield "counterfactuals", counterfactual(condition, item, edit)
         yield "checks", check(item, edit)
-        shown = edited(arm, item, edit)
-        yield "requery", Requery(**key, **self._said(item, "requery", shown, "It is blue now.", f"Now {item} is blue."))
-        yield "verdicts", Verdict(**key, **self._judged(arm, item))
-        yield "scores", score(arm, item, edit)
+        shown = edited(condition, item, edit)
+        yield (
+            "requeries",
+            Requery(**key, **self._said(item, "requeries", shown, "It is blue now.", f"Now {item} is blue.")),
+        )
+        yield "verdicts", Verdict(**key, **self._judged(condition, item))
+        yield "scores", score(condition, item, edit)
 
-    def _told(self, arm: Arm, item: str) -> dict[str, Any]:
+    def _told(self, condition: Condition, item: str) -> dict[str, Any]:
         edit = {
             "concept": "color",
-            "positive": "" if arm.protocol == NULL.protocol else f"Make {item} blue.",
+            "positive": "" if condition.protocol == NULL.protocol else f"Make {item} blue.",
             "evidence": "object",
         }
         told = ended(item, "instructions") or edit
@@ -120,19 +127,21 @@ class Study:
             if reached(item, "instructions")
             else ()
         )
-        return {**told, "calls": calls, "raw": f"Make {item} blue." if calls else ""}
+        return {**told, "calls": calls, "completion": f"Make {item} blue." if calls else ""}
 
-    def _judged(self, arm: Arm, item: str) -> dict[str, Any]:
-        scores = {name: value for name, value in SCORED[arm.protocol].items() if not name.startswith("ccs")}
+    def _judged(self, condition: Condition, item: str) -> dict[str, Any]:
+        scores = {name: value for name, value in SCORED[condition.protocol].items() if not name.startswith("ccs")}
         sound = {
             "scores": scores,
-            "grade": 3 if arm.protocol == CHAINED.protocol else None,
-            "stated_ccs": None if arm.protocol == NULL.protocol else 1,
+            "grade": 3 if condition.protocol == CHAINED.protocol else None,
+            "stated_ccs": None if condition.protocol == NULL.protocol else 1,
         }
         calls = (
-            self._asked(f"Judge by {arm.protocol}: Now {item} is blue.", "Fine.") if reached(item, "verdicts") else ()
+            self._asked(f"Judge by {condition.protocol}: Now {item} is blue.", "Fine.")
+            if reached(item, "verdicts")
+            else ()
         )
-        return {**(ended(item, "verdicts") or sound), "calls": calls, "raw": "Fine." if calls else ""}
+        return {**(ended(item, "verdicts") or sound), "calls": calls, "completion": "Fine." if calls else ""}
 
     def _said(self, item: str, stage: str, shown: Picture, answer: str, why: str) -> dict[str, Any]:
         """Both turns, or what became of them."""
@@ -144,11 +153,11 @@ class Study:
 
     def _asked(self, text: str, reply: str, shown: Picture | None = None) -> tuple[str, ...]:
         """Have a call stored; its key."""
-        if self.store is None:
+        if self.cache is None:
             return ()
         image = [{"url": f"sha256:{shown.sha256}"}] if shown else []
         call = Request("chat", "http://h/v1", "m", {"messages": [*image, {"text": text}]}, len(self.keys))
-        self.store.keep(call, Response(text=reply, model="m-1"))
+        self.cache.keep(call, Response(text=reply, model="m-1"))
         self.keys.append(call.key)
         return (call.key,)
 
@@ -161,23 +170,27 @@ def sample(item: str) -> Sample:
     return Sample(id=item, image=PICTURES[item].ref(f"{item}.png"), question=question(item), reference="red")
 
 
-def edited(arm: Arm, item: str, edit: int) -> Picture:
+def edited(condition: Condition, item: str, edit: int) -> Picture:
     """The edited picture; the control's is the same one again."""
-    return PICTURES[item] if arm.protocol == NULL.protocol else picture(100 + 2 * ITEMS.index(item) + edit, (12, 10))
+    return (
+        PICTURES[item] if condition.protocol == NULL.protocol else picture(100 + 2 * ITEMS.index(item) + edit, (12, 10))
+    )
 
 
-def counterfactual(arm: Arm, item: str, edit: int) -> Counterfactual:
+def counterfactual(condition: Condition, item: str, edit: int) -> Counterfactual:
     if end := ended(item, "counterfactuals"):
         return Counterfactual(id=item, edit=edit, seed=1, **end)
     name = f"{item}-{edit}"
     rejected = Verification(verified=0, pictures=masks(name))
     tries = (
         EditAttempt(seed=1, image=REJECTED.ref(f"{name}-try1.png"), found=rejected),
-        EditAttempt(seed=2, image=edited(arm, item, edit).ref(f"{name}-try2.png"), found=Verification(verified=1)),
+        EditAttempt(
+            seed=2, image=edited(condition, item, edit).ref(f"{name}-try2.png"), found=Verification(verified=1)
+        ),
     )
-    image = edited(arm, item, edit).ref(f"{name}.png")
+    image = edited(condition, item, edit).ref(f"{name}.png")
     return Counterfactual(
-        id=item, edit=edit, seed=1, image=image, tries=tries if arm.protocol == CHAINED.protocol else ()
+        id=item, edit=edit, seed=1, image=image, attempts=tries if condition.protocol == CHAINED.protocol else ()
     )
 
 
@@ -192,20 +205,20 @@ def masks(name: str) -> dict[str, ImageRef]:
     return {"mask": MASK.ref(f"{name}-mask.png"), "heat": HEAT.ref(f"{name}-heat.png")}
 
 
-def score(arm: Arm, item: str, edit: int) -> Score:
+def score(condition: Condition, item: str, edit: int) -> Score:
     end = ended(item, "verdicts")
-    product = SCORED[arm.protocol].get("ccs")
+    product = SCORED[condition.protocol].get("ccs")
     return Score.model_validate(
         {
-            **arm.model_dump(),
+            **condition.model_dump(),
             "id": item,
             "edit": edit,
-            "group": PICTURES[item].sha256[:16],
+            "cluster": PICTURES[item].sha256[:16],
             "evidence": "" if ended(item, "instructions") else "object",
             "correct": None if item == "b" else float(item == "a"),
             "verified": None if ended(item, "counterfactuals") else 1,
             "changed_share": None if ended(item, "counterfactuals") else 0.25,
-            **(end or SCORED[arm.protocol] | {"mismatch": None if product is None else int(product != 1)}),
+            **(end or SCORED[condition.protocol] | {"mismatch": None if product is None else int(product != 1)}),
         }
     )
 
@@ -227,7 +240,7 @@ def pictures(record: Any) -> Iterator[tuple[ImageRef, Picture]]:
     known = {p.sha256: p for p in (*PICTURES.values(), REJECTED, MASK, HEAT)}
     known |= {p.sha256: p for item in ITEMS for edit in (1, 2) for p in [edited(PLAIN, item, edit)]}
     named = [record.image] if getattr(record, "image", None) else []
-    for attempt in getattr(record, "tries", ()):
+    for attempt in getattr(record, "attempts", ()):
         named += [attempt.image, *attempt.found.pictures.values()]
     if isinstance(record, Check) and record.found:
         named += record.found.pictures.values()

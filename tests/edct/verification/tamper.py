@@ -8,7 +8,7 @@ from typing import Any
 
 from cfeval.core.images import folder_of
 from cfeval.edct.files import stage_files
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from tests.edct.verification.study import PLAIN
 from tests.pictures import picture
 
@@ -21,34 +21,34 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def file(self, stage: str, arm: Arm = PLAIN) -> Path:
-        return stage_files(self.folder, stage, arm, 1)[0]
+    def file(self, stage: str, condition: Condition = PLAIN) -> Path:
+        return stage_files(self.folder, stage, condition, 1)[0]
 
-    def picture(self, stage: str, name: str, arm: Arm = PLAIN) -> Path:
-        return folder_of(self.file(stage, arm)) / name
+    def picture(self, stage: str, name: str, condition: Condition = PLAIN) -> Path:
+        return folder_of(self.file(stage, condition)) / name
 
-    def lines(self, stage: str, change: Callable[[Lines], Lines], arm: Arm = PLAIN) -> None:
+    def lines(self, stage: str, change: Callable[[Lines], Lines], condition: Condition = PLAIN) -> None:
         """Change the lines of a record file, not its header."""
-        path = self.file(stage, arm)
+        path = self.file(stage, condition)
         lines = path.read_text().splitlines(keepends=True)
         head = 1 if path.suffix == ".csv" else 0
         path.write_text("".join([*lines[:head], *change(lines[head:])]))
 
-    def drop(self, stage: str, item: str, arm: Arm = PLAIN) -> None:
-        self.lines(stage, lambda lines: [line for line in lines if not _is(line, stage, item)], arm)
+    def drop(self, stage: str, item: str, condition: Condition = PLAIN) -> None:
+        self.lines(stage, lambda lines: [line for line in lines if not _is(line, stage, item)], condition)
 
     def twice(self, stage: str, item: str) -> None:
         self.lines(stage, lambda lines: [*lines, *(line for line in lines if _is(line, stage, item))])
 
-    def alter(self, stage: str, item: str, edit: int = 1, arm: Arm = PLAIN, /, **fields: Any) -> None:
+    def alter(self, stage: str, item: str, edit: int = 1, condition: Condition = PLAIN, /, **fields: Any) -> None:
         """Set fields of a record; a dictionary is merged into the one that is there."""
         if stage == "scores":
-            self._alter_row(item, edit, arm, fields)
+            self._alter_row(item, edit, condition, fields)
         else:
-            self.lines(stage, lambda lines: [_altered(line, item, edit, fields) for line in lines], arm)
+            self.lines(stage, lambda lines: [_altered(line, item, edit, fields) for line in lines], condition)
 
-    def _alter_row(self, item: str, edit: int, arm: Arm, fields: dict[str, Any]) -> None:
-        path = self.file("scores", arm)
+    def _alter_row(self, item: str, edit: int, condition: Condition, fields: dict[str, Any]) -> None:
+        path = self.file("scores", condition)
         with path.open(newline="") as stream:
             rows = list(csv.DictReader(stream))
         for row in rows:
@@ -59,9 +59,9 @@ class Results:
             writer.writeheader()
             writer.writerows(rows)
 
-    def place(self, stage: str, name: str, value: int, arm: Arm = PLAIN) -> None:
+    def place(self, stage: str, name: str, value: int, condition: Condition = PLAIN) -> None:
         """Put another picture in the place of one, or a new one where there is none."""
-        self.picture(stage, name, arm).write_bytes(picture(value, (12, 10)).png)
+        self.picture(stage, name, condition).write_bytes(picture(value, (12, 10)).png)
 
 
 def _is(line: str, stage: str, item: str) -> bool:

@@ -1,4 +1,4 @@
-"""The calls of real backends fit the records that come of them, under every protocol; calls of other items do not."""
+"""The calls of real plugins fit the records that come of them, under every protocol; calls of other items do not."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.files import STAGES, stage_files
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.edct.verification.tamper import Results
 from tests.loopback.server import loopback
@@ -26,74 +26,83 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
-    """Results to come, and a store for their calls."""
+    """Results to come, and a cache for their calls."""
     monkeypatch.setenv(KEY_ENV, CANARY)
-    settings = {"store": str(tmp_path / "calls.sqlite"), "attempts": 1}
+    settings = {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(settings))
     return Results(tmp_path / "results")
 
 
-def arm_of(protocol: str, judge: str = "texts") -> Arm:
-    return Arm(dataset="d", vlm="v", writer="w", protocol=protocol, editor="e", judge=judge)
+def condition_of(protocol: str, judge: str = "texts") -> Condition:
+    return Condition(dataset="d", vlm="v", writer="w", protocol=protocol, editor="e", judge=judge)
 
 
 def run_study(cfeval: Run, server: Loopback, results: Results, protocol: str) -> None:
     """A small study of which every part is behind a provider; pictures are shrunk, some before they are sent."""
     shapes = ((n, (40 + n, 20 + 10 * n)) for n in range(3))
     samples = [RawSample(f"s{n}", picture(n, size), f"What is {n}?") for n, size in shapes]
-    file_samples(results.file("samples", arm_of(protocol)), samples)
+    file_samples(results.file("items", condition_of(protocol)), samples)
     for judge in ("texts", "blind"):
-        for command in stages(results.folder, arm_of(protocol, judge), server):
+        for command in stages(results.folder, condition_of(protocol, judge), server):
             status, _, err = cfeval("edct", *command)
             assert status == 0, err
 
 
-def stages(folder: Path, arm: Arm, server: Loopback) -> Iterator[list[object]]:
+OPTIONS = {"items": "samples"}
+"""Options that are named after what a file holds."""
+
+
+def stages(folder: Path, condition: Condition, server: Loopback) -> Iterator[list[object]]:
     """The stages as commands."""
-    file = {stage: stage_files(folder, stage, arm, 1)[0] for stage in STAGES}
+    file = {stage: stage_files(folder, stage, condition, 1)[0] for stage in STAGES}
     where = {"base_url": server.openai, "key_env": KEY_ENV, "max_pixels": 1200}
 
     def options(*stages: str, **specs: dict[str, Any]) -> list[object]:
-        read = [part for stage in stages for part in (f"--{stage}", file[stage])]
+        read = [part for stage in stages for part in (f"--{OPTIONS.get(stage, stage)}", file[stage])]
         return read + [part for option, spec in specs.items() for part in (f"--{option}", json.dumps(spec))]
 
-    def speaking(backend: str, name: str) -> dict[str, Any]:
-        return {"backend": backend, "model": {"backend": "openai", "model": name, **where}}
+    def speaking(plugin: str, name: str) -> dict[str, Any]:
+        return {"plugin": plugin, "model": {"plugin": "openai", "model": name, **where}}
 
-    vlm = {"backend": "openai", "model": "vlm", **where}
-    editor = {"backend": "openai_image", "model": "image", "base_url": server.openai, "key_env": KEY_ENV}
-    panel = {"backend": "panel", "judges": [speaking("chat", name) for name in ("judge-a", "judge-b", "judge-c")]}
-    judge = speaking("blind", "judge") if arm.judge == "blind" else panel
-    texts = ("baseline", "instructions", "requery", "counterfactuals")
+    vlm = {"plugin": "openai", "model": "vlm", **where}
+    editor = {"plugin": "openai_image", "model": "image", "base_url": server.openai, "key_env": KEY_ENV}
+    panel = {"plugin": "panel", "judges": [speaking("chat", name) for name in ("judge-a", "judge-b", "judge-c")]}
+    judge = speaking("blind", "judge") if condition.judge == "blind" else panel
+    texts = ("baselines", "instructions", "requeries", "counterfactuals")
     commands = {
-        "baseline": ["baseline", *options("samples", vlm=vlm)],
-        "instructions": ["instruct", *options("samples", "baseline", writer=speaking("chat", "writer")), "--edits", 2],
-        "counterfactuals": ["edit", *options("samples", "instructions", editor=editor)],
-        "checks": ["check", *options("samples", "instructions", "counterfactuals")],
-        "requery": ["requery", *options("samples", "counterfactuals", vlm=vlm)],
-        "verdicts": ["judge", *options(*texts, judge=judge)],
+        "baselines": ["baselines", *options("items", vlm=vlm)],
+        "instructions": [
+            "instructions",
+            *options("items", "baselines", writer=speaking("chat", "writer")),
+            "--edits",
+            2,
+        ],
+        "counterfactuals": ["counterfactuals", *options("items", "instructions", editor=editor)],
+        "checks": ["checks", *options("items", "instructions", "counterfactuals")],
+        "requeries": ["requeries", *options("items", "counterfactuals", vlm=vlm)],
+        "verdicts": ["verdicts", *options(*texts, judge=judge)],
         "scores": [
-            "score",
-            *options("samples", "baseline", "instructions", "checks", "verdicts", arm=arm.model_dump()),
+            "scores",
+            *options("items", "baselines", "instructions", "checks", "verdicts", condition=condition.model_dump()),
         ],
     }
     for stage, command in commands.items():
         seed = [] if stage == "scores" else ["--seed", 1]
-        protocol = [] if stage in ("baseline", "requery", "scores") else ["--protocol", arm.protocol]
+        protocol = [] if stage in ("baselines", "requeries", "scores") else ["--protocol", condition.protocol]
         yield [*command, *seed, *protocol, "--out", file[stage]]
 
 
-@pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026", "placebo-edit"])
-def test_what_real_backends_record_is_what_they_asked_and_were_told(
+@pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026", "uncited-edit"])
+def test_what_real_plugins_record_is_what_they_asked_and_were_told(
     results: Results, cfeval: Run, server: Loopback, protocol: str
 ) -> None:
     run_study(cfeval, server, results, protocol)
-    assert ",ok," in results.file("scores", arm_of(protocol)).read_text()
+    assert ",ok," in results.file("scores", condition_of(protocol)).read_text()
     archive = results.folder / "calls" / "calls.zip"
-    left = results.folder / "baseline" / "left-behind.jsonl"
+    left = results.folder / "baselines" / "left-behind.jsonl"
     left.write_text("what a former study left behind")
-    arms = json.dumps([arm_of(protocol, judge).model_dump() for judge in ("blind", "texts")])
-    assert cfeval("edct", "calls", "--results", results.folder, "--arms", arms, "--out", archive)[0] == 0
+    conditions = json.dumps([condition_of(protocol, judge).model_dump() for judge in ("blind", "texts")])
+    assert cfeval("edct", "calls", "--results", results.folder, "--conditions", conditions, "--out", archive)[0] == 0
     left.unlink()
     status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--limit", 500)
     assert status == 0, out
@@ -103,20 +112,20 @@ def test_what_real_backends_record_is_what_they_asked_and_were_told(
 
 def test_calls_of_another_item_do_not_fit(results: Results, cfeval: Run, server: Loopback) -> None:
     run_study(cfeval, server, results, "edct-2025")
-    blind, texts = arm_of("edct-2025", "blind"), arm_of("edct-2025")
-    checked = ("edct", "verify", "--results", results.folder, "--store", results.folder.parent / "calls.sqlite")
+    blind, texts = condition_of("edct-2025", "blind"), condition_of("edct-2025")
+    checked = ("edct", "verify", "--results", results.folder, "--cache", results.folder.parent / "calls.sqlite")
     assert cfeval(*checked)[0] == 0
-    for stage, arm, words in [
-        ("baseline", texts, "a call of it is not about its picture"),
+    for stage, condition, words in [
+        ("baselines", texts, "a call of it is not about its picture"),
         ("instructions", texts, "no call of it holds the explanation"),
         ("counterfactuals", texts, "no call of it holds the instruction"),
-        ("requery", texts, "a call of it is not about its picture"),
+        ("requeries", texts, "a call of it is not about its picture"),
         ("verdicts", texts, "no call of it holds the explanation"),
         ("verdicts", blind, "a call of it shows another picture"),
     ]:
-        before = results.file(stage, arm).read_text()
+        before = results.file(stage, condition).read_text()
         other = json.loads(before.splitlines()[1])
-        results.alter(stage, "s0", 1, arm, calls=other["calls"])
+        results.alter(stage, "s0", 1, condition, calls=other["calls"])
         status, out, _ = cfeval(*checked)
         assert (status, words in out) == (2, True), f"{stage}: {out}"
-        results.file(stage, arm).write_text(before)
+        results.file(stage, condition).write_text(before)

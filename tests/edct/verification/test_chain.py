@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cfeval import cli
 from tests.conftest import Run
-from tests.edct.verification.study import ARMS, CHAINED, PICTURES, PLAIN, Study, edited
+from tests.edct.verification.study import CHAINED, CONDITIONS, PICTURES, PLAIN, Study, edited
 from tests.edct.verification.tamper import Results
 
 
@@ -59,7 +59,7 @@ def test_a_change_that_fits_in_itself_is_found_and_named(cfeval: Run, tmp_path: 
     results = Results(tmp_path / "results")
     against = ("edct", "verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
     assert cfeval(*against)[0] == 0
-    results.alter("requery", "a", explanation="Another one.")
+    results.alter("requeries", "a", explanation="Another one.")
     assert cfeval(*against[:4])[0] == 0
     status, out, err = cfeval(*against)
     assert (status, len(err.splitlines())) == (2, 1)
@@ -67,9 +67,9 @@ def test_a_change_that_fits_in_itself_is_found_and_named(cfeval: Run, tmp_path: 
     assert out.count("FAIL") == 1
 
 
-def test_of_a_kept_chain_only_the_arms_that_are_checked_count(cfeval: Run, bare: Path) -> None:
-    arms = json.dumps([PLAIN.model_dump()])
-    options = ("--results", bare / "results", "--kept", bare / "chain.jsonl", "--arms", arms)
+def test_of_a_kept_chain_only_the_conditions_that_are_checked_count(cfeval: Run, bare: Path) -> None:
+    conditions = json.dumps([PLAIN.model_dump()])
+    options = ("--results", bare / "results", "--kept", bare / "chain.jsonl", "--conditions", conditions)
     status, out, _ = cfeval("edct", "verify", *options)
     assert (status, "kept 8" in out) == (0, True)
 
@@ -77,12 +77,12 @@ def test_of_a_kept_chain_only_the_arms_that_are_checked_count(cfeval: Run, bare:
 def test_an_item_that_was_taken_out_everywhere_is_found(cfeval: Run, tmp_path: Path, bare: Path) -> None:
     Study(tmp_path / "results", calls=False)
     results = Results(tmp_path / "results")
-    for arm in ARMS:
-        for stage in ("instructions", "counterfactuals", "checks", "requery", "verdicts", "scores"):
-            results.drop(stage, "b", arm)
-    for stage in ("samples", "baseline"):
+    for condition in CONDITIONS:
+        for stage in ("instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"):
+            results.drop(stage, "b", condition)
+    for stage in ("items", "baselines"):
         results.drop(stage, "b")
-    results.picture("samples", "b.png").unlink()
+    results.picture("items", "b.png").unlink()
     assert cfeval("edct", "verify", "--results", results.folder)[0] == 0
     status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
     assert (status, out.count("item 'b', edit 1")) == (2, 3)
@@ -102,7 +102,7 @@ def test_a_kept_chain_that_was_changed_is_found(cfeval: Run, tmp_path: Path, bar
 
 def test_no_chain_is_written_of_results_that_do_not_hold(cfeval: Run, tmp_path: Path) -> None:
     Study(tmp_path / "results", calls=False)
-    Results(tmp_path / "results").drop("requery", "a")
+    Results(tmp_path / "results").drop("requeries", "a")
     status, _, err = cfeval("edct", "verify", "--results", tmp_path / "results", "--out", tmp_path / "chain.jsonl")
     assert (status, "no chain is written" in err) == (2, True)
     assert not (tmp_path / "chain.jsonl").exists()

@@ -13,7 +13,7 @@ from cfeval.core.records import Record, Status
 from cfeval.edct.files import STAGES
 from cfeval.edct.labelling.records import Label
 from tests.conftest import Run
-from tests.edct.verification.study import ARMS, CHAINED, NULL, PICTURES, PLAIN, Study, edited
+from tests.edct.verification.study import CHAINED, CONDITIONS, NULL, PICTURES, PLAIN, Study, edited
 from tests.edct.verification.tamper import Results
 from tests.listed import TABLES as LISTED
 
@@ -47,7 +47,7 @@ def faults(cfeval: Run, results: Results, *options: object) -> str:
 def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: Run, results: Results) -> None:
     status, out, err = cfeval("edct", "verify", "--results", results.folder)
     assert (status, err) == (0, ""), out
-    assert "3 arms, 26 items and edits" in out
+    assert "3 conditions, 26 items and edits" in out
     assert all(f"{kind} " in out for kind in (*STAGES, "pictures", "calls", "texts"))
     assert "\nfine, but not sealed: " in out
 
@@ -56,13 +56,13 @@ def test_results_in_shards_pass_as_well(cfeval: Run, tmp_path: Path) -> None:
     Study(tmp_path / "results", shards=3)
     status, out, _ = cfeval("edct", "verify", "--results", tmp_path / "results")
     assert status == 0, out
-    assert "3 arms, 26 items and edits" in out
+    assert "3 conditions, 26 items and edits" in out
 
 
 PICTURE = {
     "an original": (
-        lambda r: r.place("samples", "b.png", 77),
-        "samples/d.jsonl, item 'b': its picture 'b.png' is another",
+        lambda r: r.place("items", "b.png", 77),
+        "items/d.jsonl, item 'b': its picture 'b.png' is another",
     ),
     "an edited one": (lambda r: r.place("counterfactuals", "a-1.png", 77), "e.jsonl, item 'a', edit 1: its picture"),
     "a rejected try": (
@@ -89,19 +89,21 @@ PICTURE = {
         "it is ok, and the picture is the one it was to change",
     ),
     "a rejected try as the result": (
-        lambda r: r.alter("counterfactuals", "a", 1, CHAINED, image={"path": "a-1-try1.png"}, tries=_swapped(r)),
+        lambda r: r.alter("counterfactuals", "a", 1, CHAINED, image={"path": "a-1-try1.png"}, attempts=_swapped(r)),
         "its picture is not that of the last try",
     ),
     "that of another edit": (
-        lambda r: r.alter("counterfactuals", "a", image={"path": "g-1.png", "sha256": edited(ARMS[0], "g", 1).sha256}),
-        "requery/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: a call of it is not about its picture",
+        lambda r: r.alter(
+            "counterfactuals", "a", image={"path": "g-1.png", "sha256": edited(CONDITIONS[0], "g", 1).sha256}
+        ),
+        "requeries/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: a call of it is not about its picture",
     ),
 }
 
 
 def _swapped(results: Results) -> object:
     lines = results.file("counterfactuals", CHAINED).read_text().splitlines()
-    return next(json.loads(line)["tries"] for line in lines)[::-1]
+    return next(json.loads(line)["attempts"] for line in lines)[::-1]
 
 
 @pytest.mark.parametrize(("change", "words"), PICTURE.values(), ids=PICTURE)
@@ -112,37 +114,37 @@ def test_a_changed_picture_is_found(cfeval: Run, results: Results, change: Chang
 
 TEXT = {
     "answer": (
-        lambda r: r.alter("baseline", "a", answer="It is blue."),
-        "baseline/d/m.jsonl, item 'a': no call replied its answer",
+        lambda r: r.alter("baselines", "a", answer="It is blue."),
+        "baselines/d/m.jsonl, item 'a': no call replied its answer",
     ),
     "explanation": (
-        lambda r: r.alter("baseline", "a", explanation="Because."),
+        lambda r: r.alter("baselines", "a", explanation="Because."),
         "item 'a', edit 1: no call of it holds the explanation",
     ),
     "question": (
-        lambda r: r.alter("samples", "a", question="Who?"),
+        lambda r: r.alter("items", "a", question="Who?"),
         "item 'a': its question is not that of the sample",
     ),
     "both questions": (
-        lambda r: (r.alter("samples", "a", question="Who?"), r.alter("baseline", "a", question="Who?")),
+        lambda r: (r.alter("items", "a", question="Who?"), r.alter("baselines", "a", question="Who?")),
         "item 'a': no call of it holds the question",
     ),
     "writer's reply": (
-        lambda r: r.alter("instructions", "a", raw="Nothing."),
+        lambda r: r.alter("instructions", "a", completion="Nothing."),
         "edit 1: a call of it replied something else",
     ),
     "new answer": (
-        lambda r: r.alter("requery", "a", answer="It is red."),
-        "requery/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: no call",
+        lambda r: r.alter("requeries", "a", answer="It is red."),
+        "requeries/d/m/w/edct-2025/e.jsonl, item 'a', edit 1: no call",
     ),
     "new explanation": (
-        lambda r: r.alter("requery", "a", explanation="No."),
+        lambda r: r.alter("requeries", "a", explanation="No."),
         "verdicts/d/m/w/edct-2025/e/j.jsonl, item 'a'",
     ),
-    "judge's reply": (lambda r: r.alter("verdicts", "a", raw="Bad."), "a call of it replied something else"),
+    "judge's reply": (lambda r: r.alter("verdicts", "a", completion="Bad."), "a call of it replied something else"),
     "no instruction": (lambda r: r.alter("instructions", "a", positive=""), "it is ok, and tells no edit"),
-    "no explanation": (lambda r: r.alter("requery", "a", explanation=" "), "answer or explanation is empty"),
-    "one of a failure": (lambda r: r.alter("requery", "e", explanation="So."), "it failed, and has an explanation"),
+    "no explanation": (lambda r: r.alter("requeries", "a", explanation=" "), "answer or explanation is empty"),
+    "one of a failure": (lambda r: r.alter("requeries", "e", explanation="So."), "it failed, and has an explanation"),
 }
 
 
@@ -172,9 +174,9 @@ JUDGED = {
         lambda r: r.alter("scores", "a", evidence="background"),
         "evidence is 'background', not 'object'",
     ),
-    "the image": (lambda r: r.alter("scores", "a", group="0" * 16), "its group is not the image's"),
-    "no image": (lambda r: r.alter("scores", "a", group=""), "its group is not the image's"),
-    "the arm": (lambda r: r.alter("scores", "a", judge="another"), "its names are those of another arm"),
+    "the image": (lambda r: r.alter("scores", "a", cluster="0" * 16), "its cluster is not the image's"),
+    "no image": (lambda r: r.alter("scores", "a", cluster=""), "its cluster is not the image's"),
+    "the condition": (lambda r: r.alter("scores", "a", judge="another"), "its names are those of another condition"),
     "scores of another protocol": (
         lambda r: r.alter("verdicts", "a", scores={"ac": 1}),
         "its scores are not those of the protocol (pcs, ncc)",
@@ -195,7 +197,7 @@ def test_a_changed_verdict_or_score_is_found(cfeval: Run, results: Results, chan
 
 GONE_ON: dict[str, tuple[str, dict[str, Any]]] = {
     "instructions": ("b", {"positive": "Make it red."}),
-    "requery": ("d", {"answer": "It is red.", "explanation": "So."}),
+    "requeries": ("d", {"answer": "It is red.", "explanation": "So."}),
     "verdicts": ("e", {"scores": {"pcs": 1, "ncc": 1}}),
     "scores": ("f", {"pcs": 1, "ncc": 1, "ccs": 1}),
 }
@@ -215,14 +217,14 @@ def test_an_edit_after_one_that_has_no_picture_is_found(cfeval: Run, results: Re
         "stage": "counterfactuals",
         "reason": "why",
         "image": None,
-        "tries": [],
+        "attempts": [],
     }
     results.alter("counterfactuals", "a", 1, CHAINED, **ended)
     out = faults(cfeval, results)
     assert "item 'a', edit 2: it goes on, although edit 1 has no picture (edit_invalid)" in out
 
 
-@pytest.mark.parametrize("stage", [stage for stage in JSONL if stage != "samples"])
+@pytest.mark.parametrize("stage", [stage for stage in JSONL if stage != "items"])
 @pytest.mark.parametrize("status", OTHERS)
 def test_a_failure_that_turns_into_another_one_is_found(
     cfeval: Run, results: Results, stage: str, status: Status
@@ -280,12 +282,12 @@ def test_a_call_that_is_gone_or_changed_is_found(cfeval: Run, results: Results) 
     archive.unlink()
     out = faults(cfeval, results)
     assert "item 'a': its call" in out
-    assert "by --calls or --store" in out
+    assert "by --calls or --cache" in out
 
 
 def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, made: Path, tmp_path: Path) -> None:
     moved = (results.folder / "calls" / "calls.zip").rename(tmp_path / "calls.zip")
-    for place in (("--calls", moved), ("--store", made.parent / "calls.sqlite")):
+    for place in (("--calls", moved), ("--cache", made.parent / "calls.sqlite")):
         assert cfeval("edct", "verify", "--results", results.folder, *place)[0] == 0
     status, out, err = cfeval("edct", "verify", "--results", results.folder, "--calls", tmp_path / "none.zip")
     assert (status, out, "--calls: no file" in err) == (2, "", True)
@@ -309,7 +311,7 @@ def test_counts_of_a_table_that_are_not_those_of_the_scores_are_found(
 
 
 KINDS = {name: LISTED["edct"][name].row() for name in LISTED["edct"]}
-OF_AN_ARM = ("table1", "table2", "bench", "controls")
+OF_AN_CONDITION = ("table1", "table2", "bench", "controls")
 
 
 def columns(table: Path, kind: type[Record], n_scored: int) -> None:
@@ -319,8 +321,10 @@ def columns(table: Path, kind: type[Record], n_scored: int) -> None:
     table.write_text(f"{','.join(kind.model_fields)}\n{','.join(cells)}\n")
 
 
-@pytest.mark.parametrize("name", OF_AN_ARM)
-def test_every_table_with_one_arm_a_row_is_checked(cfeval: Run, results: Results, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", OF_AN_CONDITION)
+def test_every_table_with_one_condition_a_row_is_checked(
+    cfeval: Run, results: Results, tmp_path: Path, name: str
+) -> None:
     checked = ("edct", "verify", "--results", results.folder, "--table", tmp_path / "table.csv")
     columns(tmp_path / "table.csv", KINDS[name], 2)
     assert cfeval(*checked)[0] == 0
@@ -328,32 +332,34 @@ def test_every_table_with_one_arm_a_row_is_checked(cfeval: Run, results: Results
     assert "d/m/w/edct-2025/e/j: n_scored is '3', not 2" in faults(cfeval, results, *checked[4:])
 
 
-@pytest.mark.parametrize("name", [*(name for name in LISTED["edct"] if name not in OF_AN_ARM), "of something else"])
+@pytest.mark.parametrize(
+    "name", [*(name for name in LISTED["edct"] if name not in OF_AN_CONDITION), "of something else"]
+)
 def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
     cfeval: Run, results: Results, tmp_path: Path, name: str
 ) -> None:
     table = tmp_path / "table.csv"
     columns(table, KINDS.get(name, Label), 2)
-    words = f"{table} has not one arm a row; table1, table2, bench and controls can be checked"
+    words = f"{table} has not one condition a row; table1, table2, bench and controls can be checked"
     for lines in (2, 1, 0):
         table.write_text("".join(table.read_text().splitlines(keepends=True)[:lines]))
         status, out, err = cfeval("edct", "verify", "--results", results.folder, "--table", table)
         assert (status, out, len(err.splitlines()), words in err) == (2, "", 1, True)
 
 
-def test_only_the_arms_that_are_named_are_checked(cfeval: Run, results: Results) -> None:
+def test_only_the_conditions_that_are_named_are_checked(cfeval: Run, results: Results) -> None:
     results.alter("scores", "a", 1, NULL, answer_moved=1)
-    arms = json.dumps([ARMS[0].model_dump()])
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--arms", arms)
-    assert (status, "1 arms, 7 items" in out) == (0, True)
-    other = json.dumps([ARMS[0].model_dump() | {"judge": "nobody"}])
-    status, _, err = cfeval("edct", "verify", "--results", results.folder, "--arms", other)
-    assert (status, "no verdicts and no scores of the arm d/m/w/edct-2025/e/nobody" in err) == (2, True)
+    conditions = json.dumps([CONDITIONS[0].model_dump()])
+    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--conditions", conditions)
+    assert (status, "1 conditions, 7 items" in out) == (0, True)
+    other = json.dumps([CONDITIONS[0].model_dump() | {"judge": "nobody"}])
+    status, _, err = cfeval("edct", "verify", "--results", results.folder, "--conditions", other)
+    assert (status, "no verdicts and no scores of the condition d/m/w/edct-2025/e/nobody" in err) == (2, True)
 
 
-def test_files_that_no_scored_arm_rests_on_are_named(cfeval: Run, results: Results) -> None:
+def test_files_that_no_scored_condition_rests_on_are_named(cfeval: Run, results: Results) -> None:
     assert "not looked at" not in cfeval("edct", "verify", "--results", results.folder)[1]
-    other = shutil.copy(results.file("requery"), results.file("requery").with_name("other.jsonl"))
+    other = shutil.copy(results.file("requeries"), results.file("requeries").with_name("other.jsonl"))
     status, out, _ = cfeval("edct", "verify", "--results", results.folder)
     assert (status, f"1 files, such as {other}" in out) == (0, True)
 
@@ -367,7 +373,7 @@ def test_a_folder_without_results_and_an_unknown_protocol_are_one_line(cfeval: R
 
 
 def test_faults_are_printed_up_to_a_limit_and_counted_beyond(cfeval: Run, results: Results) -> None:
-    results.file("requery").write_text("")
+    results.file("requeries").write_text("")
     status, out, err = cfeval("edct", "verify", "--results", results.folder, "--limit", 2)
     assert (status, out.count("FAIL")) == (2, 3)
     assert "more; see --limit" in out

@@ -16,8 +16,8 @@ from tests.conftest import Run
 from tests.edct.verification.study import PLAIN, Study
 from tests.edct.verification.tamper import Results
 
-INPUTS = {"counterfactuals": ["samples"], "requery": ["samples", "counterfactuals"]}
-PICTURED = ("samples", "counterfactuals", "checks")
+INPUTS = {"counterfactuals": ["items"], "requeries": ["items", "counterfactuals"]}
+PICTURED = ("items", "counterfactuals", "checks")
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +61,16 @@ def faults(results: Path) -> list[str]:
 
 def test_sealed_results_hold_wherever_they_lie(sealed: Results, tmp_path: Path) -> None:
     assert [fault for _, fault in seal_faults(sealed.folder)] == [""] * 14
-    for place in ("requery/elsewhere", "baseline", "results/lax/edct"):
+    for place in ("requeries/elsewhere", "baselines", "results/lax/edct"):
         assert faults(Path(shutil.copytree(sealed.folder, tmp_path / place))) == []
 
 
 def test_a_file_and_what_was_made_from_it_no_longer_hold_when_it_changes(sealed: Results, cfeval: Run) -> None:
-    sealed.alter("samples", "a", kind="another")
+    sealed.alter("items", "a", kind="another")
     assert faults(sealed.folder) == [
-        "counterfactuals/d/m/w/edct-2025/e.jsonl was made from another samples/d.jsonl than lies there now",
-        "requery/d/m/w/edct-2025/e.jsonl was made from another samples/d.jsonl than lies there now",
-        "samples/d.jsonl is not the file that d.jsonl.made.json names",
+        "counterfactuals/d/m/w/edct-2025/e.jsonl was made from another items/d.jsonl than lies there now",
+        "requeries/d/m/w/edct-2025/e.jsonl was made from another items/d.jsonl than lies there now",
+        "items/d.jsonl is not the file that d.jsonl.made.json names",
     ]
     status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
     assert (status, out.count("FAIL")) == (2, 3)
@@ -78,12 +78,12 @@ def test_a_file_and_what_was_made_from_it_no_longer_hold_when_it_changes(sealed:
 
 def test_changed_pictures_and_files_that_are_gone_are_found(sealed: Results) -> None:
     sealed.place("counterfactuals", "extra.png", 3)
-    sealed.file("requery").unlink()
+    sealed.file("requeries").unlink()
     shutil.rmtree(folder_of(sealed.file("checks")))
     assert faults(sealed.folder) == [
         "checks/d/m/w/edct-2025/e its pictures are not those that e.jsonl.made.json names",
         "counterfactuals/d/m/w/edct-2025/e its pictures are not those that e.jsonl.made.json names",
-        "requery/d/m/w/edct-2025/e.jsonl is not the file that e.jsonl.made.json names",
+        "requeries/d/m/w/edct-2025/e.jsonl is not the file that e.jsonl.made.json names",
     ]
 
 
@@ -91,7 +91,7 @@ def test_a_folder_without_pictures_is_there_or_not(sealed: Results) -> None:
     empty = sealed.folder / "groups/g"
     empty.mkdir(parents=True)
     empty.with_suffix(".jsonl").touch()
-    seal(sealed.folder.parents[1], "group", [empty.with_suffix(".jsonl"), empty], [])
+    seal(sealed.folder.parents[1], "groups", [empty.with_suffix(".jsonl"), empty], [])
     assert faults(sealed.folder) == []
     empty.rmdir()
     assert faults(sealed.folder) == []
@@ -104,21 +104,21 @@ OUTSIDE = '{"plan": {"stage": "", "command": [], "code": {}, "files": {}, "versi
     ("content", "fault"),
     [
         *((content, "is no sidecar of a job") for content in ("", "[]", '{"x": 1}', '{"outputs": 1}', "\x00")),
-        (OUTSIDE % '{"results/edct/requery/../../../x": ""}', "names a path with '..' in it"),
-        (OUTSIDE % '{"results/edct/samples/d.jsonl": ""}', "tells of other files than the one it lies beside"),
+        (OUTSIDE % '{"results/edct/requeries/../../../x": ""}', "names a path with '..' in it"),
+        (OUTSIDE % '{"results/edct/items/d.jsonl": ""}', "tells of other files than the one it lies beside"),
     ],
 )
 def test_a_sidecar_that_cannot_be_read_is_found(sealed: Results, content: str, fault: str) -> None:
-    sidecar(sealed, "requery").write_text(content)
-    assert faults(sealed.folder) == [f"requery/d/m/w/edct-2025/e.jsonl.made.json {fault}"]
+    sidecar(sealed, "requeries").write_text(content)
+    assert faults(sealed.folder) == [f"requeries/d/m/w/edct-2025/e.jsonl.made.json {fault}"]
 
 
 def test_sealed_results_are_fine_and_a_changed_explanation_is_not(sealed: Results, cfeval: Run) -> None:
     status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
     assert (status, "\nfine; the chain's head is " in out) == (0, True)
-    sealed.alter("baseline", "a", explanation="Because.")
+    sealed.alter("baselines", "a", explanation="Because.")
     status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
-    assert (status, "baseline/d/m.jsonl: is not the file that m.jsonl.made.json names" in out) == (2, True)
+    assert (status, "baselines/d/m.jsonl: is not the file that m.jsonl.made.json names" in out) == (2, True)
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -131,9 +131,9 @@ def test_a_file_without_a_sidecar_is_named(sealed: Results, cfeval: Run, stage: 
 
 Move = Callable[[Results], object]
 MOVES: dict[str, Move] = {
-    "another stage": lambda r: shutil.move(sidecar(r, "baseline"), f"{r.file('requery')}.made.json"),
+    "another stage": lambda r: shutil.move(sidecar(r, "baselines"), f"{r.file('requeries')}.made.json"),
     "another name": lambda r: shutil.move(
-        sidecar(r, "baseline"), r.file("baseline").with_name("other.jsonl.made.json")
+        sidecar(r, "baselines"), r.file("baselines").with_name("other.jsonl.made.json")
     ),
 }
 
@@ -148,24 +148,26 @@ def test_a_sidecar_in_another_place_seals_nothing(sealed: Results, cfeval: Run, 
 
 def test_one_sidecar_names_all_shards_of_its_job(tmp_path: Path) -> None:
     results = tmp_path / "results/edct"
-    files = [results / f"samples/d/{number:03}.jsonl" for number in range(3)]
+    files = [results / f"items/d/{number:03}.jsonl" for number in range(3)]
     Study(results, [PLAIN], shards=3, calls=False)
-    seal(tmp_path, "samples", [*files, *map(folder_of, files)], [])
+    seal(tmp_path, "items", [*files, *map(folder_of, files)], [])
     assert [fault for _, fault in seal_faults(results, files)] == [""] * 6
     files[2].write_text("")
-    assert faults(results) == ["samples/d/002.jsonl is not the file that 000.jsonl.made.json names"]
+    assert faults(results) == ["items/d/002.jsonl is not the file that 000.jsonl.made.json names"]
 
 
-def test_a_file_that_the_checked_arms_do_not_rest_on_needs_no_seal(sealed: Results, cfeval: Run) -> None:
+def test_a_file_that_the_checked_conditions_do_not_rest_on_needs_no_seal(sealed: Results, cfeval: Run) -> None:
     shutil.copy(sealed.file("verdicts"), sealed.file("verdicts").with_name("other.jsonl"))
     shutil.copy(sealed.file("scores"), sealed.file("scores").with_name("other.csv"))
-    assert cfeval("edct", "verify", "--results", sealed.folder, "--arms", json.dumps([PLAIN.model_dump()]))[0] == 0
+    assert (
+        cfeval("edct", "verify", "--results", sealed.folder, "--conditions", json.dumps([PLAIN.model_dump()]))[0] == 0
+    )
     assert "e/other.jsonl: no seal" in cfeval("edct", "verify", "--results", sealed.folder)[1]
 
 
 def test_results_without_any_seal_are_not_called_fine_without_saying_so(sealed: Results, cfeval: Run) -> None:
     for stage in STAGES:
         sidecar(sealed, stage).unlink()
-    sealed.alter("baseline", "a", explanation="Because.")
+    sealed.alter("baselines", "a", explanation="Because.")
     status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
     assert (status, out.splitlines()[-1].startswith("fine, but not sealed: no sidecar (X.made.json) ")) == (0, True)

@@ -1,4 +1,4 @@
-"""What the backends that compute on this machine share: checkpoints in folders and on a hub, devices, memory."""
+"""What the plugins that compute on this machine share: checkpoints in folders and on a hub, devices, memory."""
 
 import errno
 import json
@@ -13,10 +13,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, CfevalError, OutputError
+from cfeval.core.errors import CfevalError, OutputError, PluginError
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import EditRequest
-from cfeval.edct.plugins.masks import MaskOptions, examine_masks, masker
+from cfeval.edct.plugins.masks import MaskOptions, examine_masks, segmenter
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.weights import weights_fault, weights_size
@@ -25,8 +25,8 @@ from tests.tiny.hub import COMMIT, MODEL, NOWHERE, asked_at, hub
 
 PIPELINE = "StableDiffusionImg2ImgPipeline"
 SMALL: dict[str, dict[str, Any]] = {
-    "chat": {"backend": "transformers", "device": "cpu", "max_tokens": 3},
-    "editors": {"backend": "diffusers", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
+    "chat": {"plugin": "transformers", "device": "cpu", "max_tokens": 3},
+    "editors": {"plugin": "diffusers", "device": "cpu", "steps": 2, "max_pixels": 64 * 64},
 }
 CHECKPOINTS: dict[str, Callable[[], Path]] = {
     "chat": lambda: vlms.checkpoint("llama"),
@@ -47,10 +47,10 @@ def spec(family: str, model: Path | str, **options: Any) -> dict[str, Any]:
 
 
 def answer(family: str, model: Path | str) -> tuple[str, str]:
-    """What a backend made of one request, and what it calls its model."""
+    """What a plugin made of one request, and what it calls its model."""
     built = registry.build(family, spec(family, model))
     if family == "chat":
-        reply = built.chat([ChatRequest("i", (ChatMessage("user", "what?"),), 1)])[0]
+        reply = built.generate([ChatRequest("i", (ChatMessage("user", "what?"),), 1)])[0]
         return reply.text, reply.model
     picture = Picture.from_pixels(np.zeros((64, 48, 3), np.uint8))
     reply = built.edit([EditRequest("i", picture, "make it blue", "red", seed=1, concept="bus")])[0]
@@ -188,12 +188,12 @@ def test_a_mask_model_comes_from_the_hub_too(monkeypatch: pytest.MonkeyPatch) ->
         assert examine_masks(options) == (
             f"mask model '{MODEL}' is not on this machine; the first job downloads it from the hub"
         )
-        masker(options)
+        segmenter(options)
         assert "model.safetensors" in fetched
     asked_at(monkeypatch, NOWHERE)
     assert examine_masks(options) == f"mask model '{MODEL}@{COMMIT}' is complete"
-    with pytest.raises(BackendError, match="'someone/other' is neither a folder here nor complete in the cache"):
-        masker(MaskOptions(mask_model="someone/other"))
+    with pytest.raises(PluginError, match="'someone/other' is neither a folder here nor complete in the cache"):
+        segmenter(MaskOptions(mask_model="someone/other"))
 
 
 @FAMILIES
@@ -276,7 +276,7 @@ def test_an_index_that_cannot_be_read_is_named(content: str, tmp_path: Path) -> 
     [
         (MemoryError(), True),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), True),
-        (RuntimeError("MPS backend out of memory (MPS allocated: 9 GB)"), True),
+        (RuntimeError("MPS plugin out of memory (MPS allocated: 9 GB)"), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED"), True),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
         (ValueError("out of memory"), False),

@@ -11,7 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from tests.tiny.vlms import checkpoint
 
 Break = Callable[[Path], None]
@@ -85,12 +85,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def spec(model: Path | str, **options: Any) -> dict[str, Any]:
-    return {"backend": "transformers", "model": str(model), "device": "cpu", **options}
+    return {"plugin": "transformers", "model": str(model), "device": "cpu", **options}
 
 
 def fault(model: Path | str, **options: Any) -> str:
     """The error of a build: one line, which names no folder of this machine but what the user wrote."""
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(PluginError) as caught:
         registry.build("chat", spec(model, **options))
     assert "\n" not in str(caught.value)
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""One item of every kind of call, asked through the backend that makes such calls."""
+"""One item of every kind of call, asked through the plugin that makes such calls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class Outcome:
 
 
 def chat_model(server: Loopback, **options: Any) -> Any:
-    """The chat backend, with a key, as at OpenRouter."""
+    """The chat plugin, with a key, as at OpenRouter."""
     said = {"model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV, "seed": True, **options}
-    return registry.build("chat", {"backend": "openai", **said})
+    return registry.build("chat", {"plugin": "openai", **said})
 
 
 def request(text: str = "What is this?", seed: int = 1, item: str = "i1", photo: Picture | None = PHOTO) -> ChatRequest:
@@ -45,17 +45,17 @@ def request(text: str = "What is this?", seed: int = 1, item: str = "i1", photo:
 
 
 def chat(server: Loopback, requests: Sequence[ChatRequest] = (), **options: Any) -> list[ChatReply]:
-    """Ask the chat backend."""
-    replies: list[ChatReply] = chat_model(server, **options).chat(requests or [request()])
+    """Ask the chat plugin."""
+    replies: list[ChatReply] = chat_model(server, **options).generate(requests or [request()])
     return replies
 
 
 def editor(server: Loopback, kind: Kind, **options: Any) -> Editor:
     """The editor that makes calls of a kind."""
-    bfl = {"backend": "bfl", "base_url": server.bfl, "poll": 0.01}
+    bfl = {"plugin": "bfl", "base_url": server.bfl, "poll": 0.01}
     specs = {
-        Kind.IMAGE: {"backend": "openrouter_image", "base_url": server.openrouter},
-        Kind.EDIT: {"backend": "openai_image", "base_url": server.openai},
+        Kind.IMAGE: {"plugin": "openrouter_image", "base_url": server.openrouter},
+        Kind.EDIT: {"plugin": "openai_image", "base_url": server.openai},
     }
     made: Editor = registry.build("editors", {**specs.get(kind, bfl), "key_env": KEY_ENV, **options})
     return made

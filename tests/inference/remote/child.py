@@ -14,7 +14,7 @@ from cfeval.cli import _refuse
 from cfeval.core import registry
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError
-from cfeval.edct.stages.baseline import Asked, Prompts, converse
+from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.remote.settings import VARIABLE
 from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.pictures import picture
@@ -25,7 +25,7 @@ PROMPTS = Prompts("Item {question}: what is it?", "Why?")
 def conversations(url: str, first: int, last: int, why: str = PROMPTS.explain, **options: Any) -> list[dict[str, Any]]:
     """Hold the conversations about the items from `first` up to `last`; two turns each."""
     spec = {"model": "vlm", "base_url": url, "key_env": KEY_ENV, "seed": True, **options}
-    model = registry.build("chat", {"backend": "openai", **spec})
+    model = registry.build("chat", {"plugin": "openai", **spec})
     prompts = Prompts(PROMPTS.answer, why)
     held = [said for _, said in converse(model, range(first, last), _asked, prompts, "baseline")]
     said: list[dict[str, Any]] = json.loads(json.dumps(held))

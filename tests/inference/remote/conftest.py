@@ -36,20 +36,20 @@ def server(running: Loopback) -> Loopback:
 
 @pytest.fixture
 def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configure:
-    """Sets how calls travel; returns the store's path. The key is in the environment from then on."""
+    """Sets how calls travel; returns the cache's path. The key is in the environment from then on."""
     monkeypatch.setenv(KEY_ENV, KEY)
 
     def use(**settings: Any) -> Path:
-        calls = Calls(**{"store": str(tmp_path / "calls.sqlite"), **settings})
+        calls = Calls(**{"cache": str(tmp_path / "calls.sqlite"), **settings})
         monkeypatch.setenv(VARIABLE, calls.model_dump_json())
-        return Path(calls.store)
+        return Path(calls.cache)
 
     use()
     return use
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[ResponseCache]:
+def cache(tmp_path: Path) -> Iterator[ResponseCache]:
     opened = ResponseCache(tmp_path / "own.sqlite")
     yield opened
     opened.close()

@@ -33,11 +33,11 @@ def exported(server: Loopback, configure: Configure, tmp_path: Path, cfeval: Run
     """An export of a study with failures that stand and failures that do not, and what the study said."""
     path = configure(attempts=2)
     server.script(["wrong_model", "refusal_field", None, "http_500", "http_500"], at=Kind.CHAT)
-    configure(attempts=2, at_once=1)
+    configure(attempts=2, max_connections=1)
     said = study(server)
     assert {item["status"] for item in said[0]} == {"ok", "wrong_model", "refused", "transport_error"}
     archive = tmp_path / "calls.zip"
-    status, out, _ = cfeval("store", "export", "--out", archive, "--store", path)
+    status, out, _ = cfeval("cache", "export", "--out", archive, "--cache", path)
     assert (status, out) == (0, f"17 calls in {archive}\n")
     return archive, said
 
@@ -47,17 +47,17 @@ def test_an_import_on_another_machine_replays_the_study_offline(
 ) -> None:
     archive, said = exported
     elsewhere = tmp_path / "elsewhere" / "calls.sqlite"
-    status, out, _ = cfeval("store", "import", archive, "--store", elsewhere)
+    status, out, _ = cfeval("cache", "import", archive, "--cache", elsewhere)
     assert (status, out) == (0, "17 new calls, 0 known ones\n")
     sent = len(server.log)
-    configure(store=str(elsewhere), offline=True)
+    configure(cache=str(elsewhere), offline=True)
     assert study(server) == said
     assert len(server.log) == sent
     again = tmp_path / "again.zip"
-    cfeval("store", "export", "--out", again, "--store", elsewhere)
+    cfeval("cache", "export", "--out", again, "--cache", elsewhere)
     assert again.read_bytes() == archive.read_bytes()
-    assert cfeval("store", "import", archive, "--store", elsewhere)[1] == "0 new calls, 17 known ones\n"
-    assert cfeval("store", "verify", "--store", elsewhere)[0] == 0
+    assert cfeval("cache", "import", archive, "--cache", elsewhere)[1] == "0 new calls, 17 known ones\n"
+    assert cfeval("cache", "verify", "--cache", elsewhere)[0] == 0
 
 
 def test_only_the_calls_that_records_name_are_exported_and_lost_ones_come_from_the_former_archive(
@@ -67,32 +67,32 @@ def test_only_the_calls_that_records_name_are_exported_and_lost_ones_come_from_t
     records = tmp_path / "records.jsonl"
     records.write_text("".join(json.dumps(item) + "\n" for item in chats[-2:]))
     few = tmp_path / "few.zip"
-    assert cfeval("store", "export", records, "--out", few)[1] == f"4 calls in {few}\n"
+    assert cfeval("cache", "export", records, "--out", few)[1] == f"4 calls in {few}\n"
     assert {row.key for row, _ in read(few)} == {key for item in chats[-2:] for key in item["calls"]}
     whole = archive.read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CFEVAL_CALLS", json.dumps({"store": str(tmp_path / "empty.sqlite")}))
+        patch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "empty.sqlite")}))
         everything = tmp_path / "everything.jsonl"
         everything.write_text(json.dumps({"calls": [row.key for row, _ in read(archive)]}) + "\n")
-        assert cfeval("store", "export", everything, "--out", archive)[0] == 0
+        assert cfeval("cache", "export", everything, "--out", archive)[0] == 0
         assert archive.read_bytes() == whole
-        status, _, err = cfeval("store", "export", everything, "--out", few)
-    assert (status, "13 of 17 calls are not in the store" in err) == (2, True)
+        status, _, err = cfeval("cache", "export", everything, "--out", few)
+    assert (status, "13 of 17 calls are not in the cache" in err) == (2, True)
     assert len(err.splitlines()) == 1
 
 
-def test_odd_characters_survive_an_export(store: ResponseCache, tmp_path: Path) -> None:
+def test_odd_characters_survive_an_export(cache: ResponseCache, tmp_path: Path) -> None:
     texts = ["a\u2028b\u2029c\x85d", "\x00\x1c\r\n", "😀é", "\ufeff"]
     for number, text in enumerate(texts):
-        store.keep(Request("chat", "u", "m", {"text": text}, number, text), Response(text=text))
+        cache.keep(Request("chat", "u", "m", {"text": text}, number, text), Response(text=text))
     out = tmp_path / "a.zip"
-    export(store, [row.key for row in store.calls()], out)
-    assert [row for row, _ in read(out)] == list(store.calls())
+    export(cache, [row.key for row in cache.calls()], out)
+    assert [row for row, _ in read(out)] == list(cache.calls())
 
 
-def test_an_export_of_nothing_is_read_as_nothing(store: ResponseCache, tmp_path: Path) -> None:
+def test_an_export_of_nothing_is_read_as_nothing(cache: ResponseCache, tmp_path: Path) -> None:
     out = tmp_path / "a.zip"
-    assert export(store, [], out) == 0
+    assert export(cache, [], out) == 0
     assert list(read(out)) == []
     assert list(read(tmp_path / "none.zip")) == []
 
@@ -126,7 +126,7 @@ def test_a_changed_archive_is_refused_whole(
 ) -> None:
     bad = changed(exported[0], tmp_path / "bad.zip", **files)
     target = tmp_path / "target.sqlite"
-    status, out, err = cfeval("store", "import", bad, "--store", target)
+    status, out, err = cfeval("cache", "import", bad, "--cache", target)
     assert (status, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
@@ -138,25 +138,25 @@ def test_damaged_bytes_of_an_archive_are_refused(exported: tuple[Path, Any], tmp
     bad = tmp_path / "bad.zip"
     for spoilt in (b"", b"no zip", content[: len(content) // 2], content[:5000] + b"\xab" * 50 + content[5050:]):
         bad.write_bytes(spoilt)
-        status, _, err = cfeval("store", "import", bad, "--store", tmp_path / "target.sqlite")
+        status, _, err = cfeval("cache", "import", bad, "--cache", tmp_path / "target.sqlite")
         assert status == 2
         assert len(err.splitlines()) == 1
-    status, _, err = cfeval("store", "import", tmp_path / "none.zip", "--store", tmp_path / "target.sqlite")
+    status, _, err = cfeval("cache", "import", tmp_path / "none.zip", "--cache", tmp_path / "target.sqlite")
     assert (status, "no such file" in err) == (2, True)
 
 
-def test_a_store_that_lost_an_image_exports_nothing(store: ResponseCache, tmp_path: Path) -> None:
-    store.keep(Request("chat", "u", "m", {}, 1), Response(image=b"a"))
-    (row,) = store.calls()
-    store._db.execute("DELETE FROM images")
+def test_a_cache_that_lost_an_image_exports_nothing(cache: ResponseCache, tmp_path: Path) -> None:
+    cache.keep(Request("chat", "u", "m", {}, 1), Response(image=b"a"))
+    (row,) = cache.calls()
+    cache._db.execute("DELETE FROM images")
     out = tmp_path / "a.zip"
     with pytest.raises(InputError, match="is lost"):
-        export(store, [row.key], out)
+        export(cache, [row.key], out)
     assert not out.exists()
 
 
 def test_a_failure_is_replaced_by_the_answer_of_an_import_and_never_the_other_way_round(
-    store: ResponseCache, tmp_path: Path
+    cache: ResponseCache, tmp_path: Path
 ) -> None:
     asked = Request("chat", "u", "m", {}, 1)
     good, failed = ResponseCache(tmp_path / "good"), ResponseCache(tmp_path / "failed")
@@ -172,31 +172,31 @@ def test_a_failure_is_replaced_by_the_answer_of_an_import_and_never_the_other_wa
         held.close()
 
 
-def test_an_export_and_its_import_hold_no_calls_however_many_there_are(store: ResponseCache, tmp_path: Path) -> None:
+def test_an_export_and_its_import_hold_no_calls_however_many_there_are(cache: ResponseCache, tmp_path: Path) -> None:
     def peak(keys: list[str]) -> int:
         out = tmp_path / "a.zip"
         tracemalloc.start()
         try:
-            assert export(store, keys, out) == sum(1 for _ in read(out))
+            assert export(cache, keys, out) == sum(1 for _ in read(out))
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
     for number in range(300):
-        store.keep(Request("chat", "u", "m", {"text": "long " * 800}, number), Response(text="long " * 800))
-    keys = [row.key for row in store.calls()]
+        cache.keep(Request("chat", "u", "m", {"text": "long " * 800}, number), Response(text="long " * 800))
+    keys = [row.key for row in cache.calls()]
     peak(keys[:3])
     assert peak(keys) - peak(keys[:100]) < 200 * 1000, "a call is eight times as long"
 
 
-def test_calls_of_the_store_and_of_the_former_archive_come_in_one_order(store: ResponseCache, tmp_path: Path) -> None:
+def test_calls_of_the_cache_and_of_the_former_archive_come_in_one_order(cache: ResponseCache, tmp_path: Path) -> None:
     for number in range(20):
-        store.keep(Request("chat", "u", "m", {}, number), Response(text=str(number), image=b"%d" % (number % 5)))
-    rows, whole, mixed = list(store.calls()), tmp_path / "whole.zip", tmp_path / "mixed.zip"
-    export(store, [row.key for row in rows], whole)
+        cache.keep(Request("chat", "u", "m", {}, number), Response(text=str(number), image=b"%d" % (number % 5)))
+    rows, whole, mixed = list(cache.calls()), tmp_path / "whole.zip", tmp_path / "mixed.zip"
+    export(cache, [row.key for row in rows], whole)
     mixed.write_bytes(whole.read_bytes())
-    store.remove([row.key for row in rows[::2]])
-    assert export(store, [row.key for row in rows], mixed) == 20
+    cache.remove([row.key for row in rows[::2]])
+    assert export(cache, [row.key for row in rows], mixed) == 20
     assert mixed.read_bytes() == whole.read_bytes()
 
 
@@ -204,5 +204,5 @@ def test_an_archive_whose_calls_are_in_another_order_is_refused(
     exported: tuple[Path, Any], tmp_path: Path, cfeval: Run
 ) -> None:
     turned = changed(exported[0], tmp_path / "bad.zip", calls=lambda c: b"".join(reversed(c.splitlines(keepends=True))))
-    status, _, err = cfeval("store", "import", turned, "--store", tmp_path / "target.sqlite")
+    status, _, err = cfeval("cache", "import", turned, "--cache", tmp_path / "target.sqlite")
     assert (status, "line 2: not in the order of keys" in err) == (2, True)

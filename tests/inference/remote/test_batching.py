@@ -27,21 +27,21 @@ AT_ONCE = 4
 
 
 def stored(path: Path) -> int:
-    store = ResponseCache(path)
+    cache = ResponseCache(path)
     try:
-        return len(list(store.calls()))
+        return len(list(cache.calls()))
     finally:
-        store.close()
+        cache.close()
 
 
 def asked(server: Loopback, requests: Iterator[int]) -> Iterator[tuple[int, Any]]:
     """The replies of a chat model to questions with these numbers."""
     model = chat_model(server)
-    return map_requests(model, requests, lambda n: request(f"Which is {n}?"), model.chat, 1000)
+    return map_requests(model, requests, lambda n: request(f"Which is {n}?"), model.generate, 1000)
 
 
 def test_a_slow_request_holds_up_nothing_but_its_turn(configure: Configure) -> None:
-    configure(at_once=AT_ONCE)
+    configure(max_connections=AT_ONCE)
     others, rounds = threading.Semaphore(0), 8 * AT_ONCE
 
     def serve(numbers: list[int]) -> list[int]:
@@ -55,7 +55,7 @@ def test_a_slow_request_holds_up_nothing_but_its_turn(configure: Configure) -> N
 
 
 def test_requests_are_taken_in_one_thread_and_only_as_they_are_needed(configure: Configure) -> None:
-    configure(at_once=AT_ONCE)
+    configure(max_connections=AT_ONCE)
     taken: list[int] = []
     under_way = threading.Barrier(2 * AT_ONCE - 1)
     lock, inside, most = threading.Lock(), 0, 0
@@ -85,12 +85,12 @@ def test_requests_are_taken_in_one_thread_and_only_as_they_are_needed(configure:
 
 
 def test_all_models_of_a_job_share_its_limit_of_calls_at_once(server: Loopback, configure: Configure) -> None:
-    configure(at_once=AT_ONCE)
+    configure(max_connections=AT_ONCE)
     server.latency = 0.02
     first, second = chat_model(server, model="vlm"), chat_model(server, model="judge")
 
     def ask(some: list[ChatRequest]) -> list[tuple[ChatReply, ChatReply]]:
-        return list(zip(first.chat(some), second.chat(some), strict=True))
+        return list(zip(first.generate(some), second.generate(some), strict=True))
 
     pairs = list(map_requests(first, range(20), lambda n: request(f"Which is {n}?"), ask, 1))
     assert all(reply.status == "ok" for _, replies in pairs for reply in replies)
@@ -115,7 +115,7 @@ def test_edits_side_by_side_are_those_of_a_batch(
 
     beside = made()
     assert [(record.id, record.edit) for record, _ in beside] == [(one.id, one.edit) for one in written]
-    configure(store=str(tmp_path / "batch.sqlite"))
+    configure(cache=str(tmp_path / "batch.sqlite"))
     monkeypatch.setattr("cfeval.edct.plugins.editors.openrouter_image.OpenRouterImage.map_concurrently", None)
     assert made() == beside
     assert set(server.sent().values()) == {2}
@@ -125,7 +125,7 @@ def test_edits_side_by_side_are_those_of_a_batch(
 def test_calls_in_flight_are_waited_for_and_stored_whatever_ends_the_run(
     server: Loopback, configure: Configure, end: str
 ) -> None:
-    path = configure(at_once=AT_ONCE)
+    path = configure(max_connections=AT_ONCE)
     server.latency = 0.05
 
     def numbers() -> Iterator[int]:
@@ -147,7 +147,7 @@ def test_calls_in_flight_are_waited_for_and_stored_whatever_ends_the_run(
 
 
 def test_an_error_of_the_work_itself_is_raised(configure: Configure) -> None:
-    configure(at_once=AT_ONCE)
+    configure(max_connections=AT_ONCE)
 
     def serve(numbers: list[int]) -> list[float]:
         return [1 / (5 - n) for n in numbers]

@@ -1,4 +1,4 @@
-"""The response store: what counts as the same call, what is kept, what a run out of budget or space leaves behind."""
+"""The response cache: what counts as the same call, what is kept, what a run out of budget or space leaves behind."""
 
 import json
 import sqlite3
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cfeval.core.errors import BackendError, CfevalError, InputError, OutputError
+from cfeval.core.errors import CfevalError, InputError, OutputError, PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditRequest
 from cfeval.inference.remote import cache_db
@@ -80,7 +80,7 @@ def test_how_calls_travel_is_no_part_of_what_is_asked(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat(server)
-    configure(at_once=1, attempts=2, timeout=7, deadline=8, max_calls=90, max_cost_usd=None)
+    configure(max_connections=1, attempts=2, timeout=7, deadline=8, max_calls=90, max_cost_usd=None)
     monkeypatch.setenv("OTHER_KEY", "sk-canary-9f3c1b7a5e2d48")
     chat(server, key_env="OTHER_KEY", accept_models=("x",))
     assert len(server.log) == 1
@@ -89,9 +89,9 @@ def test_how_calls_travel_is_no_part_of_what_is_asked(
 def test_what_is_sent_is_what_is_stored_but_for_the_images(server: Loopback, configure: Configure) -> None:
     chat(server, max_pixels=400)
     (entry,) = server.log
-    store = ResponseCache(configure())
-    (row,) = store.calls()
-    store.close()
+    cache = ResponseCache(configure())
+    (row,) = cache.calls()
+    cache.close()
     asked, sent = json.loads(row.request), entry.payload
     (shown,) = asked.pop("shrunk")
     assert shown["was"] != shown["now"]
@@ -166,7 +166,7 @@ def test_offline_names_the_first_item_that_is_missing_and_needs_no_key(
     configure(offline=True)
     monkeypatch.delenv("LOOPBACK_KEY")
     assert chat(server)[0].status == Status.OK
-    with pytest.raises(BackendError, match=r"offline: item 'i7' needs a call to vlm .* import the store") as error:
+    with pytest.raises(PluginError, match=r"offline: item 'i7' needs a call to vlm .* import the cache") as error:
         chat(server, [request(), request(seed=7, item="i7"), request(seed=8, item="i8")])
     assert "\n" not in str(error.value)
     assert len(server.log) == 1
@@ -174,15 +174,15 @@ def test_offline_names_the_first_item_that_is_missing_and_needs_no_key(
 
 def test_the_first_calls_all_failing_alike_end_the_run(server: Loopback, configure: Configure) -> None:
     server.random(1.0, ["http_404"])
-    configure(at_once=1)
-    with pytest.raises(BackendError, match=r"the first calls all failed alike .*No endpoints found"):
+    configure(max_connections=1)
+    with pytest.raises(PluginError, match=r"the first calls all failed alike .*No endpoints found"):
         chat(server, [request(seed=n) for n in range(9)])
     assert len(server.log) == 3
 
 
 def test_refusals_that_come_before_the_first_answers_do_not_end_the_run(server: Loopback, configure: Configure) -> None:
     server.script(["http_429_after", *["http_400"] * 9])
-    configure(at_once=10)
+    configure(max_connections=10)
     replies = chat(server, [request(seed=n, photo=None) for n in range(20)])
     assert sum(reply.status == Status.REJECTED for reply in replies) == 9
     assert sum(reply.status == Status.OK for reply in replies) == 11
@@ -190,13 +190,13 @@ def test_refusals_that_come_before_the_first_answers_do_not_end_the_run(server: 
 
 def test_one_bad_request_among_good_ones_ends_only_its_item(server: Loopback, configure: Configure) -> None:
     server.script([None, *["http_400"] * 8])
-    configure(at_once=1)
+    configure(max_connections=1)
     replies = chat(server, [request(seed=n) for n in range(9)])
     assert [reply.status for reply in replies] == [Status.OK, *[Status.REJECTED] * 8]
 
 
 def test_a_server_that_is_not_there_ends_the_run_with_one_line(configure: Configure, server: Loopback) -> None:
-    with pytest.raises(BackendError, match=r"127\.0\.0\.1 cannot be reached .*check the network, base_url"):
+    with pytest.raises(PluginError, match=r"127\.0\.0\.1 cannot be reached .*check the network, base_url"):
         chat(server, [request(seed=n) for n in range(4)], base_url="http://127.0.0.1:9/v1")
 
 
@@ -206,13 +206,13 @@ def test_a_server_that_is_not_there_ends_the_run_with_one_line(configure: Config
 def test_a_budget_of_calls_stops_cleanly_and_raising_it_resumes(server: Loopback, configure: Configure) -> None:
     server.latency = 0.05
     requests = [request(seed=n) for n in range(12)]
-    path = configure(max_calls=5, at_once=3)
+    path = configure(max_calls=5, max_connections=3)
     with pytest.raises(BudgetError, match=r"calls\.max_calls = 5 is reached: 5 calls were sent; .* raise it"):
         chat(server, requests)
     assert len(server.log) == 5
-    store = ResponseCache(path)
-    assert len(list(store.calls())) == 5, "what was in flight is stored"
-    store.close()
+    cache = ResponseCache(path)
+    assert len(list(cache.calls())) == 5, "what was in flight is stored"
+    cache.close()
     configure(max_calls=12)
     assert all(reply.status == Status.OK for reply in chat(server, requests))
     assert set(server.sent().values()) == {1}
@@ -236,7 +236,7 @@ def test_a_budget_of_money_is_used_up_however_many_calls_go_at_once(
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:
     server.latency = 0.02
-    configure(max_cost_usd=0.006, at_once=8, prices=prices(tmp_path))
+    configure(max_cost_usd=0.006, max_connections=8, prices=prices(tmp_path))
     with pytest.raises(BudgetError, match=r"calls\.max_cost_usd = 0\.006 is reached"):
         chat(server, [request(seed=n) for n in range(100)])
     assert 0.002 < server.usd <= 0.006
@@ -244,25 +244,25 @@ def test_a_budget_of_money_is_used_up_however_many_calls_go_at_once(
 
 def test_a_budget_of_money_needs_a_price(server: Loopback, configure: Configure) -> None:
     configure(max_cost_usd=1)
-    with pytest.raises(BackendError, match=r"price list of .* does not have vlm; add it .* calls\.prices"):
+    with pytest.raises(PluginError, match=r"price list of .* does not have vlm; add it .* calls\.prices"):
         chat(server)
     assert server.log == []
 
 
-def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does_not(store: ResponseCache) -> None:
+def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does_not(cache: ResponseCache) -> None:
     budget = Budget(max_cost_usd=1.0)
 
     def attempt(reserved: float, ended: str, usage: Usage | None, listed: float | None, charged: bool) -> None:
-        store.settle(UsageEntry(store.send(call(), reserved, budget), ended, usage, listed, charged))
+        cache.record_usage(UsageEntry(cache.send(call(), reserved, budget), ended, usage, listed, charged))
 
     attempt(0.4, "http_429", None, None, charged=False)
     attempt(0.4, "timeout", None, None, charged=True)
     attempt(0.4, "ok", Usage(1, 1, cost_usd=0.1), 0.3, charged=True)
     attempt(0.4, "ok", Usage(1, 1), 0.2, charged=True)
-    assert store.paid([call().key]) == (4, pytest.approx(0.4 + 0.1 + 0.2))
-    store.send(call(), 0.3, budget)
+    assert cache.paid([call().key]) == (4, pytest.approx(0.4 + 0.1 + 0.2))
+    cache.send(call(), 0.3, budget)
     with pytest.raises(BudgetError, match=r"1\.0000 USD are spent or set aside"):
-        store.send(call(), 0.01, budget)
+        cache.send(call(), 0.01, budget)
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ def test_the_ledger_sets_aside_what_nobody_told(
     path = configure(attempts=1, prices=prices(tmp_path))
     server.script([fault])
     (reply,) = chat(server)
-    store = ResponseCache(path)
-    assert least <= store.paid(reply.calls)[1] <= most
-    store.close()
+    cache = ResponseCache(path)
+    assert least <= cache.paid(reply.calls)[1] <= most
+    cache.close()
 
 
 def test_reported_and_listed_costs_stand_side_by_side(
@@ -286,14 +286,14 @@ def test_reported_and_listed_costs_stand_side_by_side(
     path = configure(prices=prices(tmp_path))
     conversations(server.openrouter, 0, 3)
     ask(server, Kind.SUBMIT)
-    status, out, _ = cfeval("store", "stats", "--store", path, "--json")
+    status, out, _ = cfeval("cache", "stats", "--cache", path, "--json")
     assert status == 0
     flux, vlm = json.loads(out)
     assert vlm["sent"] == vlm["good"] == vlm["stored"] == 6
     assert vlm["reported_usd"] == pytest.approx(server.usd)
     assert vlm["listed_where_reported_usd"] == pytest.approx(server.usd), "the server charges what the list says"
     assert (flux["reported_usd"], flux["listed_usd"], flux["images"]) == (pytest.approx(0.08), pytest.approx(0.07), 1)
-    _, out, _ = cfeval("store", "stats", "--store", path)
+    _, out, _ = cfeval("cache", "stats", "--cache", path)
     assert "flux-kontext-max: reported minus list +0.0100 USD" in out
     assert "vlm: reported minus list +0.0000 USD" in out
 
@@ -301,20 +301,20 @@ def test_reported_and_listed_costs_stand_side_by_side(
 # What is kept
 
 
-def test_a_reply_comes_back_as_it_went_in(store: ResponseCache) -> None:
+def test_a_reply_comes_back_as_it_went_in(cache: ResponseCache) -> None:
     for number, reply in enumerate([GOOD, FAILED, Response(image=b"\x89PNG", text="\u2028\x85é😀")]):
-        store.keep(call(number), reply)
-        assert store.find(call(number).key) == reply
-    assert store.find("0" * 64) is None
+        cache.keep(call(number), reply)
+        assert cache.find(call(number).key) == reply
+    assert cache.find("0" * 64) is None
 
 
-def test_a_reply_that_stands_is_never_replaced(store: ResponseCache) -> None:
+def test_a_reply_that_stands_is_never_replaced(cache: ResponseCache) -> None:
     for reply, kept in [(FAILED, FAILED), (GOOD, GOOD), (FAILED, GOOD), (Response(text="no"), GOOD)]:
-        store.keep(call(), reply)
-        assert store.find(call().key) == kept
+        cache.keep(call(), reply)
+        assert cache.find(call().key) == kept
 
 
-def test_a_call_is_held_by_one_store_at_a_time_and_let_go(tmp_path: Path) -> None:
+def test_a_call_is_held_by_one_cache_at_a_time_and_let_go(tmp_path: Path) -> None:
     one, other = ResponseCache(tmp_path / "s"), ResponseCache(tmp_path / "s")
     assert one.claim("k", 60)
     assert one.claim("k", 60), "its own claim hinders nobody"
@@ -335,24 +335,24 @@ def test_only_calls_no_record_names_are_pruned_and_what_they_cost_stays(
     records = tmp_path / "results"
     records.mkdir()
     (records / "a.jsonl").write_text(f'{{"id": "i1", "calls": ["{kept.calls[0]}"]}}\n')
-    assert cfeval("store", "prune", records, "--dry-run", "--store", path)[1] == "1 calls that no record names\n"
-    assert cfeval("store", "prune", records, "--store", path)[1] == "1 calls that no record names removed\n"
-    status, _, err = cfeval("store", "prune", "--store", path)
+    assert cfeval("cache", "prune", records, "--dry-run", "--cache", path)[1] == "1 calls that no record names\n"
+    assert cfeval("cache", "prune", records, "--cache", path)[1] == "1 calls that no record names removed\n"
+    status, _, err = cfeval("cache", "prune", "--cache", path)
     assert (status, "name the record files" in err) == (2, True)
-    store = ResponseCache(path)
-    assert [row.key for row in store.calls()] == [kept.calls[0]]
-    assert store.paid(unused.calls)[0] == 1
-    store.close()
+    cache = ResponseCache(path)
+    assert [row.key for row in cache.calls()] == [kept.calls[0]]
+    assert cache.paid(unused.calls)[0] == 1
+    cache.close()
 
 
-def test_an_image_goes_when_its_last_call_goes(store: ResponseCache) -> None:
-    store.keep(call(1), Response(image=b"a"))
-    store.keep(call(2), Response(image=b"a"))
-    (row, _) = store.calls()
-    store.remove([call(1).key])
-    assert store.image(row.image) == b"a"
-    store.remove([call(2).key])
-    assert store.image(row.image) is None
+def test_an_image_goes_when_its_last_call_goes(cache: ResponseCache) -> None:
+    cache.keep(call(1), Response(image=b"a"))
+    cache.keep(call(2), Response(image=b"a"))
+    (row, _) = cache.calls()
+    cache.remove([call(1).key])
+    assert cache.image(row.image) == b"a"
+    cache.remove([call(2).key])
+    assert cache.image(row.image) is None
 
 
 # A file that cannot be used
@@ -369,7 +369,7 @@ def refused(work: Callable[[], object], error: type[CfevalError], *words: str) -
 def test_a_full_disk_ends_the_run_with_one_line_and_nothing_more_is_sent(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = configure(at_once=1)
+    path = configure(max_connections=1)
     chat(server, [request(seed=0)])
     real = sqlite3.connect
 
@@ -388,12 +388,12 @@ def test_a_full_disk_ends_the_run_with_one_line_and_nothing_more_is_sent(
     assert sum(count - 1 for count in server.sent().values()) <= 1
 
 
-def test_a_store_that_cannot_be_written_opened_or_had_in_time_is_one_line(
+def test_a_cache_that_cannot_be_written_opened_or_had_in_time_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "s"
     ResponseCache(path).close()
-    refused(lambda: ResponseCache(tmp_path), OutputError, "unable to open", "calls.store")
+    refused(lambda: ResponseCache(tmp_path), OutputError, "unable to open", "calls.cache")
     real = sqlite3.connect
     with monkeypatch.context() as patch:
         read_only = lambda path, **options: real(f"file:{path}?mode=ro", uri=True, **options)  # noqa: E731
@@ -406,15 +406,15 @@ def test_a_store_that_cannot_be_written_opened_or_had_in_time_is_one_line(
     holder.close()
 
 
-def test_another_file_is_not_taken_for_a_store(tmp_path: Path) -> None:
+def test_another_file_is_not_taken_for_a_cache(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_text("a text file, long enough to be no SQLite file at all" * 30)
-    refused(lambda: ResponseCache(path), InputError, "not a response store", "calls.store")
+    refused(lambda: ResponseCache(path), InputError, "not a response cache", "calls.cache")
     path.unlink()
     foreign = sqlite3.connect(path)
     foreign.execute("CREATE TABLE calls (key)")
     foreign.close()
-    refused(lambda: ResponseCache(path), InputError, "not a response store")
+    refused(lambda: ResponseCache(path), InputError, "not a response cache")
     path.unlink()
     ResponseCache(path).close()
     later = sqlite3.connect(path)
@@ -445,13 +445,13 @@ def meddle(path: Path, statement: str) -> None:
 )
 def test_verify_finds_what_was_changed(tmp_path: Path, cfeval: Run, statement: str, words: str) -> None:
     path = tmp_path / "s"
-    store = ResponseCache(path)
+    cache = ResponseCache(path)
     blue = Request("chat", "http://x/v1", "vlm", {"messages": ["blue"]}, 1, "i1")
-    store.keep(blue, Response(text="blue", image=b"\x89PNG"))
-    store.close()
-    assert cfeval("store", "verify", "--store", path)[:2] == (0, f"{path}: fine; 1 calls\n")
+    cache.keep(blue, Response(text="blue", image=b"\x89PNG"))
+    cache.close()
+    assert cfeval("cache", "verify", "--cache", path)[:2] == (0, f"{path}: fine; 1 calls\n")
     meddle(path, statement)
-    status, out, err = cfeval("store", "verify", "--store", path)
+    status, out, err = cfeval("cache", "verify", "--cache", path)
     assert (status, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
@@ -459,32 +459,32 @@ def test_verify_finds_what_was_changed(tmp_path: Path, cfeval: Run, statement: s
 
 def test_a_reply_that_lost_its_image_or_its_form_is_no_reply(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    store = ResponseCache(path)
-    store.keep(call(), Response(image=b"a"))
+    cache = ResponseCache(path)
+    cache.keep(call(), Response(image=b"a"))
     meddle(path, "DELETE FROM images")
-    refused(lambda: store.find(call().key), InputError, "damaged", "cfeval store verify")
+    refused(lambda: cache.find(call().key), InputError, "damaged", "cfeval cache verify")
     meddle(path, "UPDATE calls SET reply = '{', image = NULL")
-    refused(lambda: store.find(call().key), InputError, "damaged")
-    store.close()
+    refused(lambda: cache.find(call().key), InputError, "damaged")
+    cache.close()
 
 
 def test_bytes_overwritten_in_the_file_are_found_and_told(tmp_path: Path, cfeval: Run) -> None:
     path = tmp_path / "s"
-    store = ResponseCache(path)
+    cache = ResponseCache(path)
     for number in range(200):
-        store.keep(call(number), GOOD)
-    store.close()
+        cache.keep(call(number), GOOD)
+    cache.close()
     content = bytearray(path.read_bytes())
     middle = len(content) // 2
     content[middle : middle + 9000] = b"\xab" * 9000
     path.write_bytes(content)
-    status, _, err = cfeval("store", "verify", "--store", path)
+    status, _, err = cfeval("cache", "verify", "--cache", path)
     assert status == 2
     assert "damaged" in err
     assert len(err.splitlines()) == 1
 
 
-def test_editors_use_the_store_too(server: Loopback, configure: Configure) -> None:
+def test_editors_use_the_cache_too(server: Loopback, configure: Configure) -> None:
     for kind in (Kind.IMAGE, Kind.EDIT, Kind.SUBMIT):
         server.reset()
         first = ask(server, kind)

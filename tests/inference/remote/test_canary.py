@@ -51,18 +51,27 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
 
     Calls that all fail alike from the first on would end the run.
     """
-    folder, scripted = samples.parent, json.dumps({"backend": "scripted"})
-    vlm = json.dumps({"backend": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
+    folder, scripted = samples.parent, json.dumps({"plugin": "mock"})
+    vlm = json.dumps({"plugin": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
     seed = ("--seed", 1)
-    baseline, instructions = ("--baseline", folder / "b.jsonl"), ("--instructions", folder / "i.jsonl")
-    counterfactuals, requery = ("--counterfactuals", folder / "c.jsonl"), ("--requery", folder / "r.jsonl")
+    baseline, instructions = ("--baselines", folder / "b.jsonl"), ("--instructions", folder / "i.jsonl")
+    counterfactuals, requery = ("--counterfactuals", folder / "c.jsonl"), ("--requeries", folder / "r.jsonl")
     steps = [
-        ("baseline", "--samples", samples, "--vlm", vlm, "--out", baseline[1]),
-        ("instruct", "--samples", samples, *baseline, "--writer", scripted, "--out", instructions[1]),
-        ("edit", "--samples", samples, *instructions, "--editor", json.dumps(editor), "--out", counterfactuals[1]),
-        ("requery", "--samples", samples, *counterfactuals, "--vlm", vlm, "--out", requery[1]),
+        ("baselines", "--samples", samples, "--vlm", vlm, "--out", baseline[1]),
+        ("instructions", "--samples", samples, *baseline, "--writer", scripted, "--out", instructions[1]),
         (
-            "judge",
+            "counterfactuals",
+            "--samples",
+            samples,
+            *instructions,
+            "--editor",
+            json.dumps(editor),
+            "--out",
+            counterfactuals[1],
+        ),
+        ("requeries", "--samples", samples, *counterfactuals, "--vlm", vlm, "--out", requery[1]),
+        (
+            "verdicts",
             *baseline,
             *instructions,
             *counterfactuals,
@@ -86,26 +95,26 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
 @pytest.mark.parametrize(
     "editor",
     [
-        {"backend": "scripted"},
-        {"backend": "bfl", "poll": 0.01},
-        {"backend": "openrouter_image"},
-        {"backend": "openai_image"},
+        {"plugin": "mock"},
+        {"plugin": "bfl", "poll": 0.01},
+        {"plugin": "openrouter_image"},
+        {"plugin": "openai_image"},
     ],
-    ids=lambda editor: editor["backend"],
+    ids=lambda editor: editor["plugin"],
 )
 def test_a_study_whose_servers_repeat_the_key_leaves_it_nowhere(
     server: Loopback, configure: Configure, samples: Path, cfeval: Run, editor: dict[str, Any]
 ) -> None:
-    store = configure(attempts=2)
+    cache = configure(attempts=2)
     addresses = {"bfl": server.bfl, "openrouter_image": server.openrouter, "openai_image": server.openai}
-    if editor["backend"] in addresses:
-        editor = {**editor, "base_url": addresses[editor["backend"]], "key_env": KEY_ENV}
+    if editor["plugin"] in addresses:
+        editor = {**editor, "base_url": addresses[editor["plugin"]], "key_env": KEY_ENV}
     server.random(0.6, ECHOES)
-    keeps_the_log = sqlite3.connect(store)
+    keeps_the_log = sqlite3.connect(cache)
     keeps_the_log.execute("SELECT 1")
     said = run_study(cfeval, samples, server, editor)
-    cfeval("store", "export", "--out", samples.parent / "calls.zip")
-    said += "".join(cfeval("store", "stats")[1:])
+    cfeval("cache", "export", "--out", samples.parent / "calls.zip")
+    said += "".join(cfeval("cache", "stats")[1:])
     assert sum(server.faults().values()) >= 10
     files = [path for path in samples.parent.rglob("*") if path.is_file()]
     assert {"calls.sqlite", "calls.sqlite-wal", "c.jsonl", "calls.zip"} <= {path.name for path in files}
@@ -122,9 +131,9 @@ def test_a_run_that_ends_with_an_error_does_not_tell_the_key(
 ) -> None:
     configure(attempts=2)
     server.random(1.0, [fault])
-    vlm = json.dumps({"backend": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
+    vlm = json.dumps({"plugin": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
     arguments = ("--samples", samples, "--vlm", vlm, "--seed", 1, "--out", samples.parent / "b.jsonl")
-    status, out, err = cfeval("edct", "baseline", *arguments)
+    status, out, err = cfeval("edct", "baselines", *arguments)
     assert status == 2
     assert err.splitlines()[-1].startswith("cfeval: ")
     assert "[key]" in err

@@ -1,4 +1,4 @@
-"""Every row of the fault table, through every backend whose calls it can meet: the one right reaction to it."""
+"""Every row of the fault table, through every plugin whose calls it can meet: the one right reaction to it."""
 
 import json
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def healthy(running: Loopback, tmp_path_factory: pytest.TempPathFactory) -> dict
     folder = tmp_path_factory.mktemp("healthy")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(KEY_ENV, KEY)
-        patch.setenv("CFEVAL_CALLS", json.dumps({"store": str(folder / "calls.sqlite")}))
+        patch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(folder / "calls.sqlite")}))
         return {kind: ask(running, kind) for kind in KINDS}
 
 
@@ -53,11 +53,11 @@ def sent(server: Loopback, kind: Kind) -> int:
 
 
 def stored(path: Path) -> list[dict[str, object]]:
-    store = ResponseCache(path)
+    cache = ResponseCache(path)
     try:
-        return [json.loads(call.reply) for call in store.calls()]
+        return [json.loads(call.reply) for call in cache.calls()]
     finally:
-        store.close()
+        cache.close()
 
 
 def play(server: Loopback, row: Fault, kind: Kind, configure: Configure, times: int | None) -> tuple[Outcome, Path]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import DEEPEST, Endpoint, HttpResponse, fault_of, read_json
 from cfeval.inference.remote.providers import about_model, checked_base_url, endpoint
@@ -68,7 +68,7 @@ def test_a_key_that_is_missing_or_cannot_be_one_is_told_without_telling_it(
     monkeypatch: pytest.MonkeyPatch, key: str, words: str
 ) -> None:
     monkeypatch.setenv(KEY_ENV, key)
-    with pytest.raises(BackendError, match=words) as error:
+    with pytest.raises(PluginError, match=words) as error:
         endpoint("http://x", KEY_ENV)
     assert "12345678" not in str(error.value)
     assert KEY_ENV in str(error.value)

@@ -10,13 +10,13 @@ import pytest
 from llmock.chaos import ChaosSettings
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.inference.remote import client
 from tests.inference.remote.asking import request
 from tests.inference.remote.conftest import Configure
 
-LLMock = Any  # the plug-in's fixture of that name
+LLMock = Any  # the plugin's fixture of that name
 
 
 @pytest.fixture(autouse=True)
@@ -25,9 +25,9 @@ def quick(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(llmock: LLMock, count: int = 1) -> list[Any]:
-    spec = {"backend": "openai", "model": "gpt-4o", "base_url": llmock.base_url(), "key_env": "OPENAI_API_KEY"}
+    spec = {"plugin": "openai", "model": "gpt-4o", "base_url": llmock.base_url(), "key_env": "OPENAI_API_KEY"}
     model = registry.build("chat", spec)
-    replies: list[Any] = model.chat([request(seed=n, text=f"Item {n}?") for n in range(count)])
+    replies: list[Any] = model.generate([request(seed=n, text=f"Item {n}?") for n in range(count)])
     return replies
 
 
@@ -74,7 +74,7 @@ def test_what_cannot_pass_is_asked_once(llmock: LLMock, status: int) -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_what_every_call_would_meet_ends_the_run(llmock: LLMock, status: int) -> None:
     llmock.fail(status, times=None)
-    with pytest.raises(BackendError, match="OPENAI_API_KEY"):
+    with pytest.raises(PluginError, match="OPENAI_API_KEY"):
         ask(llmock)
     llmock.assert_resilient(strict=True)
 

@@ -1,4 +1,4 @@
-"""A response store on a disk that several machines share: no shared memory, nothing lost, nothing paid twice."""
+"""A response cache on a disk that several machines share: no shared memory, nothing lost, nothing paid twice."""
 
 import sqlite3
 import subprocess
@@ -20,12 +20,12 @@ from cfeval.inference.remote.request import Request, Response
 from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
 
 database.shared = lambda path: True
-store, sent = ResponseCache(Path(sys.argv[1])), 0
+cache, sent = ResponseCache(Path(sys.argv[1])), 0
 for number in range(40):
     call = Request("chat", "http://x/v1", "vlm", {"messages": [number]}, 1)
-    if store.claim(call.key, 60) and store.find(call.key) is None:
-        usage = UsageEntry(store.send(call, 0.0, Budget(max_calls=40)), "ok", None, None, True)
-        store.keep(call, Response(text=str(number)), usage)
+    if cache.claim(call.key, 60) and cache.find(call.key) is None:
+        usage = UsageEntry(cache.send(call, 0.0, Budget(max_calls=40)), "ok", None, None, True)
+        cache.keep(call, Response(text=str(number)), usage)
         sent += 1
 print(sent)
 """
@@ -57,6 +57,6 @@ def test_jobs_at_once_send_every_call_once(tmp_path: Path) -> None:
     path = tmp_path / "calls.sqlite"
     jobs = [subprocess.Popen([sys.executable, "-c", JOB, path], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert sum(int(job.communicate()[0]) for job in jobs) == 40
-    store = ResponseCache(path)
-    assert len(list(store.calls())) == 40
-    assert store.damage() == ""
+    cache = ResponseCache(path)
+    assert len(list(cache.calls())) == 40
+    assert cache.integrity_error() == ""

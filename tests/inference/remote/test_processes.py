@@ -1,4 +1,4 @@
-"""Jobs of their own that share a store: nothing is sent twice, no budget is exceeded, a killed job resumes."""
+"""Jobs of their own that share a cache: nothing is sent twice, no budget is exceeded, a killed job resumes."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def until(condition: Any, seconds: float = 30) -> None:
 
 
 def undisturbed(server: Loopback, configure: Configure, tmp_path: Path, **options: Any) -> list[dict[str, Any]]:
-    configure(store=str(tmp_path / "undisturbed.sqlite"))
+    configure(cache=str(tmp_path / "undisturbed.sqlite"))
     return conversations(server.openrouter, 0, ITEMS, **options)
 
 
@@ -51,14 +51,14 @@ def test_a_killed_job_sends_again_no_more_than_was_in_flight_and_ends_with_the_s
     server.reset()
     server.latency = 0.1
     path = tmp_path / "killed.sqlite"
-    settings = {"store": str(path), "at_once": 6}
+    settings = {"cache": str(path), "max_connections": 6}
     process = job(server.openrouter, 0, ITEMS, **settings)
     until(lambda: len(server.log) >= ITEMS)
     process.send_signal(signal.SIGKILL)
     ended(process)
-    store = ResponseCache(path)
-    (line,) = store.ledger()
-    store.close()
+    cache = ResponseCache(path)
+    (line,) = cache.ledger()
+    cache.close()
     in_flight = int(str(line["lost"]))
     assert 1 <= in_flight <= 6
     server.latency = 0.0
@@ -85,9 +85,9 @@ def test_what_ctrl_c_breaks_off_is_told_as_lost(server: Loopback, configure: Con
     finally:
         presser.join()
         signal.signal(signal.SIGINT, former)
-    store = ResponseCache(configure())
-    (line,) = store.ledger()
-    store.close()
+    cache = ResponseCache(configure())
+    (line,) = cache.ledger()
+    cache.close()
     assert (line["sent"], line["lost"]) == (1, 1)
 
 
@@ -97,12 +97,12 @@ def test_jobs_that_ask_the_same_at_the_same_time_send_it_once(
     expected = undisturbed(server, configure, tmp_path)
     server.reset()
     server.latency = 0.05
-    jobs = [job(server.openrouter, 0, ITEMS, store=str(tmp_path / "shared.sqlite")) for _ in range(2)]
+    jobs = [job(server.openrouter, 0, ITEMS, cache=str(tmp_path / "shared.sqlite")) for _ in range(2)]
     assert [said(process) for process in jobs] == [expected] * 2
     assert set(server.sent().values()) == {1}
     assert len(server.log) == 2 * ITEMS
     server.reset()
-    configure(store=str(tmp_path / "shared.sqlite"))
+    configure(cache=str(tmp_path / "shared.sqlite"))
     assert conversations(server.openrouter, 0, ITEMS) == expected
     assert server.log == []
 
@@ -111,7 +111,7 @@ def test_jobs_together_never_send_more_than_the_budget_and_go_on_once_it_is_rais
     server: Loopback, configure: Configure, tmp_path: Path
 ) -> None:
     server.latency = 0.05
-    settings = {"store": str(tmp_path / "shared.sqlite"), "max_calls": 25}
+    settings = {"cache": str(tmp_path / "shared.sqlite"), "max_calls": 25}
     jobs = [job(server.openrouter, first, first + 15, **settings) for first in (0, 15)]
     for process in jobs:
         status, _, err = ended(process)
@@ -129,7 +129,7 @@ def test_jobs_together_never_send_more_than_the_budget_and_go_on_once_it_is_rais
 def test_jobs_together_never_spend_more_than_the_budget(server: Loopback, configure: Configure, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
     prices.write_text("date: 2026-01-01\nmodels: {vlm: {input: 1.0, output: 1.0}}\n")
-    settings = {"store": str(tmp_path / "shared.sqlite"), "prices": str(prices), "max_cost_usd": 0.012}
+    settings = {"cache": str(tmp_path / "shared.sqlite"), "prices": str(prices), "max_cost_usd": 0.012}
     server.latency = 0.05
     jobs = [job(server.openrouter, first, first + 60, **settings) for first in (0, 60)]
     for process in jobs:
@@ -144,9 +144,9 @@ def test_a_job_waits_for_another_only_while_that_one_lives(
 ) -> None:
     path = tmp_path / "shared.sqlite"
     server.script(["hang"] * 4)
-    first = job(server.openrouter, 0, 2, store=str(path))
+    first = job(server.openrouter, 0, 2, cache=str(path))
     until(lambda: len(server.log) >= 2)
-    second = job(server.openrouter, 0, 2, store=str(path))
+    second = job(server.openrouter, 0, 2, cache=str(path))
     with pytest.raises(subprocess.TimeoutExpired):
         second.wait(2)
     assert len(server.log) == 2
@@ -157,10 +157,11 @@ def test_a_job_waits_for_another_only_while_that_one_lives(
     assert len(server.log) == 4
 
 
-def test_jobs_that_make_the_same_new_store_at_once_all_get_it(tmp_path: Path) -> None:
+def test_jobs_that_make_the_same_new_cache_at_once_all_get_it(tmp_path: Path) -> None:
     path = tmp_path / "new.sqlite"
     code = (
-        f"from pathlib import Path; from cfeval.inference.remote.cache import ResponseCache; ResponseCache(Path({str(path)!r})).close()"
+        "from pathlib import Path; from cfeval.inference.remote.cache import ResponseCache; "
+        f"ResponseCache(Path({str(path)!r})).close()"
     )
     processes = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(6)]
     assert [process.communicate()[1] for process in processes] == [""] * 6

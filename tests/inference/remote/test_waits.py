@@ -63,7 +63,7 @@ def test_once_the_run_stops_nobody_waits_on(server: Loopback, configure: Configu
 
 
 def test_refusals_while_an_early_call_waits_do_not_end_the_run(server: Loopback, configure: Configure) -> None:
-    configure(at_once=2)
+    configure(max_connections=2)
     server.script(["http_500", *["http_400"] * 9])
     replies = chat(server, [request(seed=n) for n in range(12)])
     assert sum(reply.status == Status.REJECTED for reply in replies) == 9

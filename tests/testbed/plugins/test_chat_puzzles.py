@@ -18,7 +18,7 @@ QUESTION = original_of(PUZZLE).question
 
 @pytest.fixture(scope="module")
 def model() -> ChatModel:
-    built: ChatModel = registry.build("chat", {"backend": "puzzles"})
+    built: ChatModel = registry.build("chat", {"plugin": "puzzles"})
     return built
 
 
@@ -27,7 +27,7 @@ def asked(*turns: ChatMessage, seed: int = 1) -> ChatRequest:
 
 
 def test_a_request_without_a_picture_is_unparsable_and_the_others_are_answered(model: ChatModel) -> None:
-    blind, good = model.chat([asked(ChatMessage("user", QUESTION)), asked(ChatMessage("user", QUESTION, PICTURE))])
+    blind, good = model.generate([asked(ChatMessage("user", QUESTION)), asked(ChatMessage("user", QUESTION, PICTURE))])
     assert (blind.status, blind.text) == (Status.UNPARSABLE, "")
     assert "none came with the question" in blind.reason
     assert good.status == Status.OK
@@ -36,22 +36,22 @@ def test_a_request_without_a_picture_is_unparsable_and_the_others_are_answered(m
 
 def test_the_picture_may_have_any_size(model: ChatModel) -> None:
     for size in ((64, 64), (336, 336), (500, 375)):
-        reply = model.chat([asked(ChatMessage("user", QUESTION, PICTURE.resized(*size)))])[0]
+        reply = model.generate([asked(ChatMessage("user", QUESTION, PICTURE.resized(*size)))])[0]
         assert reply.text in "ABCD"
 
 
 def test_seeds_change_nothing(model: ChatModel) -> None:
-    replies = model.chat([asked(ChatMessage("user", QUESTION, PICTURE), seed=seed) for seed in range(3)])
+    replies = model.generate([asked(ChatMessage("user", QUESTION, PICTURE), seed=seed) for seed in range(3)])
     assert len(set(replies)) == 1
 
 
 def test_asked_on_it_says_what_it_counted(model: ChatModel) -> None:
     turns = (ChatMessage("user", QUESTION, PICTURE), ChatMessage("assistant", "B"), ChatMessage("user", "Why?"))
-    reply = model.chat([asked(*turns)])[0]
-    number = model.chat([asked(ChatMessage("user", QUESTION.partition(" Select")[0], PICTURE))])[0].text
+    reply = model.generate([asked(*turns)])[0]
+    number = model.generate([asked(ChatMessage("user", QUESTION.partition(" Select")[0], PICTURE))])[0].text
     assert reply.text == f"I counted {number}."
 
 
 def test_it_has_no_options() -> None:
     with pytest.raises(ParamsError, match="temperature"):
-        registry.build("chat", {"backend": "puzzles", "temperature": 0.5})
+        registry.build("chat", {"plugin": "puzzles", "temperature": 0.5})

@@ -21,7 +21,7 @@ COUNT = 40
 
 
 def made(fault: Fault, share: float = 1.0, requests: Sequence[EditRequest] = ()) -> list[EditReply]:
-    editor = registry.build("editors", {"backend": "flawed", "fault": fault, "share": share})
+    editor = registry.build("editors", {"plugin": "flawed", "fault": fault, "share": share})
     replies: list[EditReply] = editor.edit(requests or wanted(COUNT))
     return replies
 
@@ -38,7 +38,7 @@ def right(request: EditRequest) -> Reading:
 
 
 def test_without_a_fault_it_draws_what_the_perfect_editor_draws() -> None:
-    perfect = registry.build("editors", {"backend": "scene"}).edit(wanted(COUNT))
+    perfect = registry.build("editors", {"plugin": "scene"}).edit(wanted(COUNT))
     assert [reply.picture for reply in made("none")] == [reply.picture for reply in perfect]
 
 

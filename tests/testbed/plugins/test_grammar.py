@@ -12,9 +12,9 @@ from cfeval.testbed.agents.repaint import find
 from cfeval.testbed.language.instructions import parse_instruction, scene_after
 from tests.testbed.scenes import recorded
 
-WRITER = registry.build("writers", {"backend": "grammar"})
-JUDGE = registry.build("judges", {"backend": "grammar"})
-DRAWN = next(registry.build("datasets", {"backend": "world"}).samples(1, 5))
+WRITER = registry.build("instruction_writers", {"plugin": "grammar"})
+JUDGE = registry.build("judges", {"plugin": "grammar"})
+DRAWN = next(registry.build("datasets", {"plugin": "world"}).samples(1, 5))
 
 RED_CIRCLE = "the circle in the top left is red"
 TO_BLUE = "Change the color of the circle in the top left from red to blue. Keep everything else as it is."
@@ -134,32 +134,32 @@ def test_one_edit_is_written_under_2025_and_a_chain_under_2026_that_begins_with_
         assert chain.edits[0] == alone.edits[0]
         assert chain.edits[1].concept != chain.edits[0].concept
         assert {edit.evidence for edit in chain.edits} == {"object"}
-        assert all(edit.positive in chain.raw for edit in chain.edits)
+        assert all(edit.positive in chain.completion for edit in chain.edits)
 
 
 NOTHING_CITED = "i see nothing"
-PLACEBO = WriteRequest(
-    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "placebo-edit", DRAWN.picture, DRAWN.metadata
+UNCITED = WriteRequest(
+    "i", DRAWN.question, DRAWN.reference, NOTHING_CITED, 3, 2, "uncited-edit", DRAWN.picture, DRAWN.metadata
 )
 
 
-def test_a_placebo_changes_what_was_left_out_and_says_what_that_is() -> None:
+def test_an_uncited_edit_changes_what_was_left_out_and_says_what_that_is() -> None:
     scene = recorded(DRAWN.metadata)
     background = f"the background is {scene.background}"
-    [of_objects] = WRITER.write([replace(PLACEBO, explanation=background)])
+    [of_objects] = WRITER.write([replace(UNCITED, explanation=background)])
     assert {edit.evidence for edit in of_objects.edits} == {"object"}
-    [of_background] = WRITER.write([PLACEBO])
+    [of_background] = WRITER.write([UNCITED])
     assert [edit.evidence for edit in of_background.edits] == ["background"]
     assert scene_after(scene, [of_background.edits[0].positive]).background != scene.background
 
 
 def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
-    [sample] = registry.build("datasets", {"backend": "easy_vqa"}).samples(1, 0)
+    [sample] = registry.build("datasets", {"plugin": "easy_vqa"}).samples(1, 0)
     said = "the circle in the picture is red"
-    request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "placebo-edit", sample.picture)
+    request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "uncited-edit", sample.picture)
     [reply] = WRITER.write([request])
     assert [edit.evidence for edit in reply.edits] == ["background"]
-    [edited] = registry.build("editors", {"backend": "repaint"}).edit(
+    [edited] = registry.build("editors", {"plugin": "repaint"}).edit(
         [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)]
     )
     before, after = find(sample.picture.pixels), find(edited.picture.pixels)
@@ -177,14 +177,14 @@ def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
         ({"protocol": "null-edit"}, "null-edit has no instructions"),
     ],
 )
-def test_where_no_placebo_can_be_found_the_reason_is_said(change: dict[str, Any], reason: str) -> None:
-    [reply] = WRITER.write([replace(PLACEBO, **change)])
+def test_where_no_uncited_can_be_found_the_reason_is_said(change: dict[str, Any], reason: str) -> None:
+    [reply] = WRITER.write([replace(UNCITED, **change)])
     assert reply.status == Status.UNPARSABLE
     assert reply.reason.startswith(reason)
 
 
 def test_a_writer_that_takes_the_first_writes_the_same_whatever_the_seed() -> None:
-    first = registry.build("writers", {"backend": "grammar", "pick": "first"})
+    first = registry.build("instruction_writers", {"plugin": "grammar", "pick": "first"})
     said = "i see a red circle, a blue square, a green star"
     requests = [
         WriteRequest("i", "How many objects are there?", "three", said, seed, 2, "edct-bench-2026") for seed in range(9)

@@ -13,7 +13,7 @@ from tests.testbed.scenes import recorded
 
 
 def made(**options: object) -> QuestionSet:
-    built: QuestionSet = registry.build("question_sets", {"backend": "world", **options})
+    built: QuestionSet = registry.build("question_sets", {"plugin": "world", **options})
     return built
 
 

@@ -16,7 +16,7 @@ from cfeval.cvqa.synthetic.render import png_of
 
 
 def vision(**options: Any) -> Vision:
-    built: Vision = registry.build("vision", {"backend": "puzzle", **options})
+    built: Vision = registry.build("vision_tools", {"plugin": "puzzle", **options})
     return built
 
 
@@ -213,7 +213,7 @@ def test_a_part_that_is_no_finding_has_its_box_for_an_outline() -> None:
 
 
 def test_a_language_model_tells_what_a_text_asks() -> None:
-    told = vision(llm={"backend": "scripted", "replies": ["said: {question}"]}).tell("How many is a dozen?", False)
+    told = vision(llm={"plugin": "mock", "replies": ["said: {question}"]}).tell("How many is a dozen?", False)
     assert told.startswith("said: How many is a dozen?")
 
 

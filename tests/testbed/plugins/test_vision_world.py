@@ -17,7 +17,7 @@ from tests.pictures import picture
 
 
 def vision(**options: Any) -> Vision:
-    built: Vision = registry.build("vision", {"backend": "world", **options})
+    built: Vision = registry.build("vision_tools", {"plugin": "world", **options})
     return built
 
 

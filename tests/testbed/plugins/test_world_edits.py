@@ -31,7 +31,7 @@ def edited(editor: str, picture: Picture, positive: str, scene: Scene | None, *b
     request = EditRequest(
         "i", picture, positive, "", 3, metadata=scene and as_metadata(scene), edit=len(before) + 1, before=before
     )
-    [reply] = registry.build("editors", {"backend": editor}).edit([request])
+    [reply] = registry.build("editors", {"plugin": editor}).edit([request])
     assert isinstance(reply, EditReply)
     return reply
 
@@ -76,7 +76,7 @@ def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
     first = edited("diffusion", PICTURE, RECOLOR, None)
     second = edited("diffusion", first.picture or PICTURE, REMOVE, None, RECOLOR)
     assert second.picture is not None
-    [seen] = registry.build("verifiers", {"backend": "reader"}).verify(
+    [seen] = registry.build("verifiers", {"plugin": "reader"}).verify(
         [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))]
     )
     assert seen.verified, seen.reason
@@ -84,7 +84,7 @@ def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
 
 def verified(edited: Scene, **changes: Any) -> VerifyReply:
     request = VerifyRequest("i", PICTURE, Picture.from_pixels(render(edited)), RECOLOR, as_metadata(SCENE))
-    [reply] = registry.build("verifiers", {"backend": "reader"}).verify([replace(request, **changes)])
+    [reply] = registry.build("verifiers", {"plugin": "reader"}).verify([replace(request, **changes)])
     assert isinstance(reply, VerifyReply)
     return reply
 
@@ -100,7 +100,7 @@ def test_the_verifier_knows_the_scene_that_an_edit_began_with() -> None:
 
 
 def test_the_ground_of_an_easy_vqa_picture_is_tinted_and_its_shape_untouched() -> None:
-    [sample] = registry.build("datasets", {"backend": "easy_vqa"}).samples(1, 0)
+    [sample] = registry.build("datasets", {"plugin": "easy_vqa"}).samples(1, 0)
     reply = edited("repaint", sample.picture, REPAINT, None)
     assert reply.picture is not None
     moved = (reply.picture.pixels != sample.picture.pixels).any(axis=2)
@@ -111,10 +111,10 @@ def test_the_ground_of_an_easy_vqa_picture_is_tinted_and_its_shape_untouched() -
 
 
 def test_the_scripted_writer_writes_as_many_edits_as_are_wanted_and_the_first_as_ever() -> None:
-    writer = registry.build("writers", {"backend": "scripted", "positive": "Change {explanation}"})
+    writer = registry.build("instruction_writers", {"plugin": "mock", "positive": "Change {explanation}"})
     [one], [three] = (writer.write([WriteRequest("i", "q", "a", "the hat", 0, edits)]) for edits in (1, 3))
     assert three.edits[:1] == one.edits
     assert one.edits[0].positive == "Change the hat"
     assert len({edit.concept for edit in three.edits}) == len({edit.positive for edit in three.edits}) == 3
-    [placebo] = writer.write([WriteRequest("i", "q", "a", "the hat", 0, 2, "placebo-edit")])
-    assert [edit.evidence for edit in placebo.edits] == ["object", "background"]
+    [uncited] = writer.write([WriteRequest("i", "q", "a", "the hat", 0, 2, "uncited-edit")])
+    assert [edit.evidence for edit in uncited.edits] == ["object", "background"]

@@ -17,8 +17,8 @@ from cfeval.testbed.records import Scene
 from cfeval.testbed.render import render
 from tests.testbed.scenes import Thing, scene_of
 
-GRAMMAR: Judge = registry.build("judges", {"backend": "grammar"})
-LEXICAL: Judge = registry.build("judges", {"backend": "lexical"})
+GRAMMAR: Judge = registry.build("judges", {"plugin": "grammar"})
+LEXICAL: Judge = registry.build("judges", {"plugin": "lexical"})
 BENCH, BEFORE = "edct-bench-2026", "edct-2025"
 
 RED = "the circle in the top left is red"
@@ -91,7 +91,7 @@ def test_the_lexical_judge_scores_words_under_every_protocol() -> None:
 
 @pytest.fixture(scope="module")
 def blind() -> Judge:
-    judge: Judge = registry.build("judges", {"backend": "reader"})
+    judge: Judge = registry.build("judges", {"plugin": "reader"})
     return judge
 
 
@@ -159,7 +159,7 @@ class Knowing:
 
 
 def noisy(**options: Any) -> Judge:
-    judge: Judge = registry.build("judges", {"backend": "noisy", "judge": {"backend": "grammar"}, **options})
+    judge: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "grammar"}, **options})
     judge.wrapped = Knowing()
     return judge
 
@@ -196,18 +196,18 @@ def test_errors_are_a_matter_of_seeds_alone() -> None:
 
 
 def test_a_noisy_judge_leaves_failures_alone_and_looks_where_its_judge_does() -> None:
-    judge: Judge = registry.build("judges", {"backend": "noisy", "judge": {"backend": "grammar"}})
+    judge: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "grammar"}})
     [reply] = judge.judge([replace(FOLLOWED, explanation="")])
     assert reply == GRAMMAR.judge([replace(FOLLOWED, explanation="")])[0]
     assert not judge.needs_picture
-    looks: Judge = registry.build("judges", {"backend": "noisy", "judge": {"backend": "reader"}})
+    looks: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "reader"}})
     assert looks.needs_picture
-    assert registry.dependencies("judges", {"backend": "noisy", "judge": {"backend": "reader"}})
+    assert registry.dependencies("judges", {"plugin": "noisy", "judge": {"plugin": "reader"}})
 
 
 @pytest.mark.parametrize("protocol", sorted(RULES))
 def test_the_scripted_judge_draws_the_scores_of_any_protocol(protocol: str) -> None:
-    judge: Judge = registry.build("judges", {"backend": "scripted", "threshold": 0.5})
+    judge: Judge = registry.build("judges", {"plugin": "mock", "threshold": 0.5})
     replies = judge.judge([replace(FOLLOWED, protocol=protocol, item=f"i{number}") for number in range(200)])
     for name in RULES[protocol].scores:
         assert 60 < sum(reply.scores[name] for reply in replies) < 140

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, InputError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.vce.models.classifier import IMAGENET_MEAN, IMAGENET_STD
 from tests.tiny.classifiers import ARCHITECTURE, NAMES, images, network, write_weights
 
 
 def build(path: object, **options: Any) -> Any:
-    spec = {"backend": "state_dict", "path": str(path), "architecture": ARCHITECTURE, "device": "cpu"}
+    spec = {"plugin": "state_dict", "path": str(path), "architecture": ARCHITECTURE, "device": "cpu"}
     return registry.build("classifiers", {**spec, "num_classes": len(NAMES), **options})
 
 
@@ -81,17 +81,17 @@ def test_without_a_normalizer_the_architectures_own_preprocessing_holds(tmp_path
 def test_weights_that_do_not_fit_are_one_line_with_a_few_names(tmp_path: Path) -> None:
     path = write_weights(tmp_path / "w.pt", "module.")
     with pytest.raises(
-        BackendError, match=r"w.pt do not fit torchvision's resnet18 with 3 classes: 102 missing"
+        PluginError, match=r"w.pt do not fit torchvision's resnet18 with 3 classes: 102 missing"
     ) as said:
         build(path, architecture="resnet18")
     assert str(said.value).count("\n") == 0
     assert len(str(said.value)) < 500
-    with pytest.raises(BackendError, match=r"classifier.1.weight is 3×512×1×1 and should be 1000×512×1×1"):
+    with pytest.raises(PluginError, match=r"classifier.1.weight is 3×512×1×1 and should be 1000×512×1×1"):
         build(path, num_classes=None)
     state = network().state_dict()
     del state["classifier.1.bias"]
     torch.save(state | {"head.weight": torch.ones(2)}, tmp_path / "w.pt")
-    with pytest.raises(BackendError, match=r"1 missing \(classifier.1.bias\); 1 unexpected \(head.weight\)"):
+    with pytest.raises(PluginError, match=r"1 missing \(classifier.1.bias\); 1 unexpected \(head.weight\)"):
         build(path)
 
 
@@ -109,7 +109,7 @@ def test_a_file_that_holds_no_weights_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_files_that_results_depend_on_are_named_and_the_doctor_looks(tmp_path: Path) -> None:
-    spec = {"backend": "state_dict", "path": "w.pt", "architecture": "resnet5", "classes": "c.txt", "device": "cpu"}
+    spec = {"plugin": "state_dict", "path": "w.pt", "architecture": "resnet5", "classes": "c.txt", "device": "cpu"}
     assert registry.dependencies("classifiers", spec) == ("w.pt", "c.txt")
     found = list(registry.diagnose("classifiers", spec))
     assert [one.fine for one in found] == [True, False]

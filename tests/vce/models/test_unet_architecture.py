@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from tests.tiny.denoisers import guided, original
 from tests.vce.models.variants import VARIANTS, flags, options
 
@@ -91,7 +91,7 @@ def test_the_schedule_is_linear_or_cosine(checkpoint: Path) -> None:
     ],
 )
 def test_weights_that_do_not_fit_are_one_line(checkpoint: Path, change: dict[str, Any], said: str) -> None:
-    with pytest.raises(BackendError, match=rf"'model.pt' does not fit the architecture: .*{said}") as caught:
+    with pytest.raises(PluginError, match=rf"'model.pt' does not fit the architecture: .*{said}") as caught:
         built("as 256, unconditional", checkpoint, **change)
     assert "\n" not in str(caught.value)
 
@@ -118,13 +118,13 @@ def test_a_file_with_code_in_it_a_cut_one_and_none_are_one_line_each(checkpoint:
     (tmp_path / "cut.pt").write_bytes(checkpoint.read_bytes()[:5000])
     said = {"code": "holds more than weights", "cut": "is cut short", "list": "no state dict", "none": "check the path"}
     for name, text in said.items():
-        with pytest.raises(BackendError, match=text):
+        with pytest.raises(PluginError, match=text):
             built("as 256, unconditional", tmp_path / f"{name}.pt")
 
 
 def test_a_conditional_one_without_labels_is_one_line(tmp_path: Path) -> None:
     denoiser = built("as 256, conditional", guided(tmp_path, "as 256, conditional"))
-    with pytest.raises(BackendError, match="conditional on 10 classes"):
+    with pytest.raises(PluginError, match="conditional on 10 classes"):
         denoiser.predict(NOISY, STEPS)
 
 

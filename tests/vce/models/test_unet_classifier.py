@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from tests.tiny.noisy_classifiers import FLAGS, original
 
 IMAGES = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1))
@@ -20,7 +20,7 @@ KINDS: dict[str, dict[str, bool]] = {
 
 
 def built(path: Path, **changes: Any) -> Any:
-    return registry.build("classifiers", {"backend": "guided_diffusion", "path": str(path), **FLAGS, **changes})
+    return registry.build("classifiers", {"plugin": "guided_diffusion", "path": str(path), **FLAGS, **changes})
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_preparing_resizes_and_divides_by_the_temperature(checkpoint: Path) -> N
     assert torch.equal(warm.logits(IMAGES, prepared=False), plain.logits(IMAGES))
     flat = torch.full((1, 3, 64, 64), 0.3)
     assert torch.allclose(plain.logits(flat), plain.logits(flat[:, :, :32, :32]), atol=1e-5)
-    with pytest.raises(BackendError, match="takes images of 32 × 32 pixels, not 64 × 64"):
+    with pytest.raises(PluginError, match="takes images of 32 × 32 pixels, not 64 × 64"):
         plain.logits(flat, prepared=False)
 
 
@@ -73,20 +73,20 @@ def test_a_thousand_classes_are_imagenets(tmp_path: Path) -> None:
 
 
 def test_other_classes_must_be_named_one_each(checkpoint: Path) -> None:
-    with pytest.raises(BackendError, match="have 7 classes, which are not ImageNet's; set 'classes'"):
+    with pytest.raises(PluginError, match="have 7 classes, which are not ImageNet's; set 'classes'"):
         built(checkpoint, classes=())
-    with pytest.raises(BackendError, match="names 2 classes, and the weights have 7"):
+    with pytest.raises(PluginError, match="names 2 classes, and the weights have 7"):
         built(checkpoint, classes=("a", "b"))
 
 
 def test_weights_that_do_not_fit_are_one_line(checkpoint: Path) -> None:
     for change in ({"classifier_width": 64}, {"classifier_depth": 1}, {"image_size": 64}):
-        with pytest.raises(BackendError, match=r"'classifier.pt' does not fit the architecture: .* such weights"):
+        with pytest.raises(PluginError, match=r"'classifier.pt' does not fit the architecture: .* such weights"):
             built(checkpoint, **change)
 
 
 def test_an_architecture_that_cannot_be_is_said_before_anything_is_read() -> None:
-    spec = {"backend": "guided_diffusion", "path": "gone.pt", **FLAGS}
+    spec = {"plugin": "guided_diffusion", "path": "gone.pt", **FLAGS}
     for change, said in (
         ({"image_size": 30}, "cannot be halved 2 times"),
         ({"head_channels": 24}, "multiples of 32 and of head_channels"),

@@ -26,6 +26,6 @@ def flags(variant: str) -> dict[str, Any]:
 
 
 def options(variant: str, path: object) -> dict[str, Any]:
-    """The options of the plug-in for a variant whose weights lie at `path`."""
+    """The options of the plugin for a variant whose weights lie at `path`."""
     own = {name: value for name, value in flags(variant).items() if name not in ("classes", "learn_sigma")}
-    return {"backend": "guided_diffusion", "path": str(path), "device": "cpu", **own}
+    return {"plugin": "guided_diffusion", "path": str(path), "device": "cpu", **own}

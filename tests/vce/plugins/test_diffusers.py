@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from tests.tiny.denoisers import pipeline
 
 NOISY = torch.randn(2, 3, 16, 16, generator=torch.Generator().manual_seed(1))
@@ -17,7 +17,7 @@ STEPS = torch.tensor([3, 900])
 
 
 def spec(folder: Path, **changes: Any) -> dict[str, Any]:
-    return {"backend": "diffusers", "model": str(folder), "device": "cpu", **changes}
+    return {"plugin": "diffusers", "model": str(folder), "device": "cpu", **changes}
 
 
 def built(folder: Path, **changes: Any) -> Any:
@@ -61,7 +61,7 @@ def test_classes_are_told_and_must_be(tmp_path: Path) -> None:
     first, other = (denoiser.predict(NOISY, STEPS, torch.tensor([k, k])).noise for k in (0, 3))
     assert denoiser.classes == 4
     assert not torch.allclose(first, other)
-    with pytest.raises(BackendError, match="conditional on 4 classes"):
+    with pytest.raises(PluginError, match="conditional on 4 classes"):
         denoiser.predict(NOISY, STEPS)
 
 
@@ -99,7 +99,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_cannot_serve_is_one_line(kind: str, tmp_path: Path) -> None:
     made, said = UNFIT[kind]
     pipeline(tmp_path, **made)
-    with pytest.raises(BackendError, match=said) as caught:
+    with pytest.raises(PluginError, match=said) as caught:
         built(tmp_path)
     assert "\n" not in str(caught.value)
 
@@ -108,14 +108,14 @@ def test_another_networks_weights_and_no_weights_are_one_line(tmp_path: Path) ->
     pipeline(tmp_path)
     config = tmp_path / "unet" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"block_out_channels": [64, 64]}))
-    with pytest.raises(BackendError, match="cannot be loaded") as caught:
+    with pytest.raises(PluginError, match="cannot be loaded") as caught:
         built(tmp_path)
     assert str(tmp_path) not in str(caught.value)
     (tmp_path / "unet" / "diffusion_pytorch_model.safetensors").unlink()
-    with pytest.raises(BackendError, match="is incomplete: unet: the weights"):
+    with pytest.raises(PluginError, match="is incomplete: unet: the weights"):
         built(tmp_path)
     (tmp_path / "scheduler" / "scheduler_config.json").unlink()
-    with pytest.raises(BackendError, match=r"scheduler/scheduler_config\.json is missing"):
+    with pytest.raises(PluginError, match=r"scheduler/scheduler_config\.json is missing"):
         built(tmp_path)
 
 

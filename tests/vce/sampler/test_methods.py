@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.method import Compute, Method
 from cfeval.vce.sampler.batch import Classes
 from cfeval.vce.sampler.networks import BatchBudget, Models
@@ -167,7 +167,7 @@ def test_out_of_memory_in_the_middle_loses_no_finished_step() -> None:
 
 
 def test_a_single_image_that_does_not_fit_is_one_clear_line() -> None:
-    with pytest.raises(BackendError, match="out of memory with a single image"):
+    with pytest.raises(PluginError, match="out of memory with a single image"):
         made(method("dbvce"), models(denoiser=ToyDenoiser(limit=0)))
 
 

@@ -6,13 +6,13 @@ import pytest
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.vce.metrics.realism import frechet_distance
-from cfeval.vce.records import GroupScore, VceArm, VceCounterfactual, VceScore
+from cfeval.vce.records import GroupScore, VceCondition, VceCounterfactual, VceScore
 from cfeval.vce.stages.distributions import Distributions
-from cfeval.vce.stages.groups import group_scores
+from cfeval.vce.stages.group_scores import group_scores
 from cfeval.vce.stages.scores import Measures, scores
 from tests.vce.stages.colors import Apart, Colors, Means, as_sample, plain, record, views
 
-ARM = VceArm(image_set="plain", denoiser="none", classifier="colors", method="by-hand")
+CONDITION = VceCondition(image_set="plain", denoiser="none", classifier="colors", method="by-hand")
 REDS = {f"r{n}": plain(200 + 10 * n, 10 * n, 5 * n * n) for n in range(6)}
 GREENS = {
     f"r{n}-green-{repeat}": plain(10 * n, 150 + 20 * n - 30 * repeat, 20 * repeat + n)
@@ -35,7 +35,7 @@ def measured(records: list[VceCounterfactual], **oracles: Colors) -> list[VceSco
 def grouped(found: list[VceScore], **changes: object) -> list[GroupScore]:
     given = {"views": views(PICTURES), "extractors": {"fd": Means()}, "splits": 3, "batch": 4}
     distributions = Distributions(**given | changes)  # type: ignore[arg-type]
-    return list(group_scores(found, ARM, distributions, {"apart": Apart()}, seed=1))
+    return list(group_scores(found, CONDITION, distributions, {"apart": Apart()}, seed=1))
 
 
 def features(names: list[str]) -> np.ndarray:
@@ -47,7 +47,7 @@ def test_a_group_has_a_score_with_its_shares_and_means() -> None:
     green, blue = grouped(found)
     assert (green.group.target, green.group.pair, green.n, green.n_scored) == ("green", "ideal", 12, 12)
     assert (blue.group.target, blue.group.pair, blue.n, blue.n_scored) == ("blue", "other", 6, 6)
-    assert green.arm == blue.arm == ARM
+    assert green.condition == blue.condition == CONDITION
     assert green.figures["ta"] == green.figures["fr"] == green.figures["ota_blind"] == green.figures["ota_mean"] == 1
     assert blue.figures["ta"] == pytest.approx(2 / 6, abs=1e-6)  # the two that are bluer than 150
     assert blue.figures["oa"] == 1 - blue.figures["fr"]

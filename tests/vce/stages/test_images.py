@@ -6,7 +6,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.vce.stages.images import images
 
-WORLD = registry.build("image_sets", {"backend": "world"})
+WORLD = registry.build("image_sets", {"plugin": "world"})
 
 
 def test_images_are_numbered_in_each_class_and_named_by_their_pictures() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from cfeval.core.errors import BackendError, InputError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.vce.records import VceScore
@@ -162,7 +162,5 @@ def test_memory_that_runs_out_is_an_error_of_one_line() -> None:
         def distance(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    with pytest.raises(
-        BackendError, match="out of memory while scoring 2 counterfactuals at once; set a smaller batch"
-    ):
+    with pytest.raises(PluginError, match="out of memory while scoring 2 counterfactuals at once; set a smaller batch"):
         scored(distances={"full": Full()})

@@ -15,7 +15,7 @@ from tests.tiny.wordnet import write_wordnet
 
 @pytest.fixture
 def classifier(tmp_path: Path) -> str:
-    spec = {"backend": "random", "architecture": ARCHITECTURE, "classes": write_names(tmp_path), "device": "cpu"}
+    spec = {"plugin": "random", "architecture": ARCHITECTURE, "classes": write_names(tmp_path), "device": "cpu"}
     return json.dumps(spec)
 
 
@@ -40,7 +40,7 @@ def test_imagenets_classes_are_found_by_their_synset_ids(cfeval: Run, tmp_path: 
     ]
     (tmp_path / "data.noun").write_text("00000001 05 n 01 entity 0 000 | all  \n" + "".join(lines))
     (tmp_path / "index.noun").write_text("entity n 1 1 @ 1 0 00000001  \n")
-    spec = json.dumps({"backend": "random", "architecture": ARCHITECTURE, "device": "cpu"})
+    spec = json.dumps({"plugin": "random", "architecture": ARCHITECTURE, "device": "cpu"})
     status, out, _ = cfeval(
         "vce", "targets", "--classifier", spec, "--source", "crane bird", "--count", 1, "--wordnet", tmp_path
     )

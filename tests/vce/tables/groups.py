@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cfeval.core.jsonl import read_csv, write_jsonl
 from cfeval.vce.config import Roles
-from cfeval.vce.records import Group, GroupScore, Pair, VceArm, VceScore
+from cfeval.vce.records import Group, GroupScore, Pair, VceCondition, VceScore
 from cfeval.vce.tables.group_scores import GroupMaterial, PublishedCell, group_material
 
 REFERENCE = Path(__file__).parents[3] / "data" / "reference"
@@ -55,7 +55,7 @@ def group(
     """The scores of a group; what is missing is not scored."""
     gone = dict(missing or {})
     return GroupScore(
-        arm=arm(classifier, method),
+        condition=condition(classifier, method),
         group=Group(source=source, target=target, pair=pair),
         n=n,
         n_scored=n - sum(gone.values()),
@@ -64,33 +64,33 @@ def group(
     )
 
 
-def arm(classifier: str = "cnn", method: str = "base") -> VceArm:
-    """An arm of one setting."""
-    return VceArm(image_set="set", denoiser="ddpm", classifier=classifier, method=method)
+def condition(classifier: str = "cnn", method: str = "base") -> VceCondition:
+    """A condition of one setting."""
+    return VceCondition(image_set="set", denoiser="ddpm", classifier=classifier, method=method)
 
 
-def write_groups(folder: Path, groups: Iterable[GroupScore]) -> list[VceArm]:
-    """Groups where the workflow puts them, a file an arm; returns the arms."""
-    found: dict[VceArm, list[GroupScore]] = {}
+def write_groups(folder: Path, groups: Iterable[GroupScore]) -> list[VceCondition]:
+    """Groups where the workflow puts them, a file a condition; returns the conditions."""
+    found: dict[VceCondition, list[GroupScore]] = {}
     for one in groups:
-        found.setdefault(one.arm, []).append(one)
+        found.setdefault(one.condition, []).append(one)
     for name, rows in found.items():
-        write_jsonl(arm_file(folder, name), rows)
+        write_jsonl(condition_file(folder, name), rows)
     return list(found)
 
 
-def arm_file(folder: Path, of: VceArm) -> Path:
-    """The file of an arm where it is in one piece."""
+def condition_file(folder: Path, of: VceCondition) -> Path:
+    """The file of a condition where it is in one piece."""
     return folder / of.image_set / of.denoiser / of.classifier / f"{of.method}.jsonl"
 
 
-def arms_json(arms: Iterable[VceArm]) -> str:
-    """Arms as the command line takes them."""
-    return json.dumps([one.model_dump() for one in arms])
+def conditions_json(conditions: Iterable[VceCondition]) -> str:
+    """Conditions as the command line takes them."""
+    return json.dumps([one.model_dump() for one in conditions])
 
 
 def made_of(
-    groups: Sequence[GroupScore], roles: Roles = ROLES, scores: Mapping[VceArm, Sequence[VceScore]] | None = None
+    groups: Sequence[GroupScore], roles: Roles = ROLES, scores: Mapping[VceCondition, Sequence[VceScore]] | None = None
 ) -> GroupMaterial:
     """What tables are made from."""
     return group_material(groups, scores, roles=roles, published=published())

@@ -7,10 +7,10 @@ import pytest
 from cfeval.core.records import Status
 from cfeval.report.tables import markdown
 from cfeval.vce.config import Roles
-from cfeval.vce.records import GroupScore, VceArm, VceScore
+from cfeval.vce.records import GroupScore, VceCondition, VceScore
 from cfeval.vce.tables import hypotheses
 from cfeval.vce.tables.hypotheses import HypothesisRow
-from tests.vce.tables.groups import ROLES, arm, group, made_of, of_the_paper
+from tests.vce.tables.groups import ROLES, condition, group, made_of, of_the_paper
 
 NETS = ("adv", "cnn", "vit", "noisy", "rand")
 METHODS = ("base", "no-cone", "no-x0", "unguided")
@@ -40,7 +40,7 @@ def oracles_as_in_the_paper(net: str, method: str, pair: str) -> float:
 
 
 def scores(net: str, method: str, seen: Chance, agreed: Chance, images: int = 60) -> list[VceScore]:
-    """The scores of an arm: the first share of images is seen as the target, by the classifier and by the oracles."""
+    """The scores of a condition: the first share of images is seen as the target, by classifier and oracles."""
     found = []
     for pair, target in (("ideal", "near"), ("other", "far")):
         for n in range(images):
@@ -58,12 +58,14 @@ def scores(net: str, method: str, seen: Chance, agreed: Chance, images: int = 60
     return found
 
 
-def study(seen: Chance = as_in_the_paper, agreed: Chance = oracles_as_in_the_paper) -> dict[VceArm, list[VceScore]]:
-    return {arm(net, method): scores(net, method, seen, agreed) for net in NETS for method in METHODS}
+def study(
+    seen: Chance = as_in_the_paper, agreed: Chance = oracles_as_in_the_paper
+) -> dict[VceCondition, list[VceScore]]:
+    return {condition(net, method): scores(net, method, seen, agreed) for net in NETS for method in METHODS}
 
 
 def fitting_groups() -> list[GroupScore]:
-    """A group for each arm, so that the tables know of it; realism by source class."""
+    """A group for each condition, so that the tables know of it; realism by source class."""
     return [
         group(net, method, {"fd_enl0_40": 9.0 if net == "adv" else 5.0 + n / 10}, source=f"s{n}")
         for net in NETS
@@ -72,7 +74,7 @@ def fitting_groups() -> list[GroupScore]:
     ]
 
 
-def verdicts_on(of: dict[VceArm, list[VceScore]]) -> dict[str, HypothesisRow]:
+def verdicts_on(of: dict[VceCondition, list[VceScore]]) -> dict[str, HypothesisRow]:
     rows = hypotheses.rows(made_of(fitting_groups(), MINE, of))
     return {row.part: row for row in rows}
 
@@ -128,7 +130,7 @@ def test_the_robust_classifier_and_the_random_one_are_no_witnesses() -> None:
 @pytest.mark.parametrize("by_image", [True, False])
 def test_those_who_are_oracles_only_are_witnesses_too(by_image: bool) -> None:
     found = [group("cnn", "base", {"ta": 1.0, "ota_vit": 1.0, "ota_mean": 0.0}, source=f"s{n}") for n in range(3)]
-    of = {arm("cnn", "base"): scores("cnn", "base", as_in_the_paper, oracles_as_in_the_paper)} if by_image else {}
+    of = {condition("cnn", "base"): scores("cnn", "base", as_in_the_paper, oracles_as_in_the_paper)} if by_image else {}
     rows = {row.part: row for row in hypotheses.rows(made_of(found, MINE, of))}
     assert rows["no adversarial example"].effect == pytest.approx(0.9 if by_image else 1.0)
 
@@ -136,8 +138,8 @@ def test_those_who_are_oracles_only_are_witnesses_too(by_image: bool) -> None:
 def test_a_failure_is_never_a_score_and_pairs_need_both_sides() -> None:
     of = study()
     gone = {"status": Status.REJECTED, "predicted": None, "oracles": {}, "distances": {}}
-    rows = of[arm("cnn", "no-cone")]
-    of[arm("cnn", "no-cone")] = [row.model_copy(update=gone) for row in rows[:10]] + rows[10:]
+    rows = of[condition("cnn", "no-cone")]
+    of[condition("cnn", "no-cone")] = [row.model_copy(update=gone) for row in rows[:10]] + rows[10:]
     row = verdicts_on(of)["cone projection"]
     assert (row.n, row.n_scored, row.missing) == (180, 170, "rejected 10")
 
@@ -154,14 +156,14 @@ def test_without_scores_of_images_the_papers_groups_point_the_papers_way_but_six
     assert min(row.p or 1 for row in rows) == pytest.approx(2 / 64, abs=1e-4)
 
 
-def test_a_part_without_its_arm_is_undecided_and_says_so() -> None:
+def test_a_part_without_its_condition_is_undecided_and_says_so() -> None:
     only = {one: rows for one, rows in study().items() if one.method == "base"}
-    groups = [one for one in fitting_groups() if one.arm.method == "base"]
+    groups = [one for one in fitting_groups() if one.condition.method == "base"]
     rows = hypotheses.rows(made_of(groups, MINE, only))
     found = {row.part: row for row in rows}
-    assert found["cone projection"].note == "no arm, or no figure, to test it on"
+    assert found["cone projection"].note == "no condition, or no figure, to test it on"
     assert (found["cone projection"].verdict, found["cone projection"].effect) == ("undecided", None)
-    assert found["no meaningful change"].note.startswith("no unguided arm")
+    assert found["no meaningful change"].note.startswith("no unguided condition")
 
 
 def test_p_is_adjusted_over_the_whole_table_and_readers_see_every_verdict() -> None:

@@ -121,7 +121,7 @@ def test_methods_average_ota_over_the_trained_oracles_but_the_classifier() -> No
 
 def test_methods_show_calls_where_they_are_told() -> None:
     made = made_of([group(figures={"ta": 1.0})], SMALL)
-    told = type(made)(made.arms, made.roles, cost={"base": {"denoiser_calls": 50}})
+    told = type(made)(made.conditions, made.roles, cost={"base": {"denoiser_calls": 50}})
     assert cells(methods.rows(told))["cnn", "denoiser_calls"].mean == 50
     assert "Denoiser calls each ↓" in markdown(methods.sheet(methods.rows(told)))
 
@@ -144,7 +144,7 @@ def test_a_table_without_groups_is_empty_and_says_why(name: str, roles: Roles) -
 
 def test_two_settings_stand_in_blocks_of_their_own() -> None:
     first = group(figures={"ta": 0.5})
-    second = first.model_copy(update={"arm": first.arm.model_copy(update={"image_set": "photos"})})
+    second = first.model_copy(update={"condition": first.condition.model_copy(update={"image_set": "photos"})})
     text = markdown(paper.TABLE3.sheet(paper.TABLE3.rows(made_of([first, second], SMALL))))
     assert "| Image set | Denoiser | Metric | cnn |" in text
     assert "| photos | ddpm | TA ↑ | 0.500 ± 0.000 |" in text

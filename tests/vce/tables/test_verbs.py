@@ -12,7 +12,15 @@ from cfeval.vce.tables.summary import SummaryRow
 from tests.conftest import Run
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
-from tests.vce.tables.groups import REFERENCE, ROLES, arm, arm_file, arms_json, of_the_paper, write_groups
+from tests.vce.tables.groups import (
+    REFERENCE,
+    ROLES,
+    condition,
+    condition_file,
+    conditions_json,
+    of_the_paper,
+    write_groups,
+)
 from tests.vce.tables.test_hypotheses import MINE, fitting_groups, study
 
 PAPERS = ["--roles", ROLES.model_dump_json(), "--reference", REFERENCE / "dbvce.csv"]
@@ -21,18 +29,18 @@ PAPERS = ["--roles", ROLES.model_dump_json(), "--reference", REFERENCE / "dbvce.
 @pytest.fixture
 def paper(tmp_path: Path) -> list[object]:
     """The authors' groups, as options."""
-    arms = write_groups(tmp_path / "groups", of_the_paper())
-    return ["--groups", tmp_path / "groups", "--arms", arms_json(arms), *PAPERS]
+    conditions = write_groups(tmp_path / "groups", of_the_paper())
+    return ["--groups", tmp_path / "groups", "--conditions", conditions_json(conditions), *PAPERS]
 
 
 def study_options(folder: Path, shards: int) -> list[object]:
     """A study with scores of single counterfactuals that are cut into so many files, as options."""
-    arms = write_groups(folder / "groups", fitting_groups())
+    conditions = write_groups(folder / "groups", fitting_groups())
     for one, rows in study().items():
-        for number, file in enumerate(shard_files(arm_file(folder / "scores", one), shards)):
+        for number, file in enumerate(shard_files(condition_file(folder / "scores", one), shards)):
             write_jsonl(file, [row for row in rows if shard_of(row.source_image, shards) == number])
     given = ["--groups", folder / "groups", "--scores", folder / "scores", "--shards", shards]
-    return [*given, "--arms", arms_json(arms), "--roles", MINE.model_dump_json()]
+    return [*given, "--conditions", conditions_json(conditions), "--roles", MINE.model_dump_json()]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +111,7 @@ def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, t
         (["table", "tabel3"], "unknown table 'tabel3'; did you mean 'table3'?"),
         (["figure", "tree", "--table", "t.csv"], "unknown figure 'tree'; allowed: validity"),
         (["table", "table3", "--roles", '{"bse": "m"}'], "--roles: bse: Extra inputs are not permitted"),
-        (["table", "table3", "--arms", arms_json([arm()])], "set/ddpm/cnn/base.jsonl: no such file"),
+        (["table", "table3", "--conditions", conditions_json([condition()])], "set/ddpm/cnn/base.jsonl: no such file"),
         (["table", "methods", "--cost", '{"m": {"calls": "many"}}'], "--cost: m.calls: Input should be a valid number"),
         (["metrics", "edct_table1.csv"], "edct_table1.csv: not the name of a table; allowed: vce_table2.csv, "),
     ],
@@ -114,7 +122,7 @@ def test_what_cannot_be_made_is_one_line(cfeval: Run, tmp_path: Path, arguments:
     assert said in err
 
 
-def test_an_arm_without_scores_of_images_is_named(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
+def test_a_condition_without_scores_of_images_is_named(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
     given = [*paper, "--scores", tmp_path / "none", "--out", tmp_path / "t"]
     status, _, err = cfeval("vce", "table", "hypotheses", *given)
     assert status == 2

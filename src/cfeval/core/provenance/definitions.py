@@ -85,7 +85,7 @@ class _Normal(ast.NodeTransformer):
         self._fatal = fatal
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Without annotations: they are for readers, type checkers and help texts."""
+        """Without annotations: they are for readers, type question validators and help texts."""
         return self._function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
@@ -102,7 +102,7 @@ class _Normal(ast.NodeTransformer):
         return self._body(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """With annotations: they are the fields of records. Without what only planning asks of a plug-in."""
+        """With annotations: they are the fields of records. Without what only planning asks of a plugin."""
         if node.name.endswith("Plugin"):
             node.body = [line for line in node.body if getattr(line, "name", "") not in outside.HOOKS]
         return self._body(node)

@@ -13,7 +13,7 @@ class Job:
     """A job; paths are relative to the working folder, and a folder's name ends with a slash."""
 
     stage: str
-    """The verb, as `edct.baseline`."""
+    """The verb, as `edct.baselines`."""
     command: tuple[str, ...]
     """The words after `cfeval`."""
     inputs: tuple[str, ...]

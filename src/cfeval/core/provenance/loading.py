@@ -21,7 +21,7 @@ named: set[str] = set()
 """Modules of the project, and of packages that are watched, that were imported by a name that is made while a job runs
 (`importlib.import_module`)."""
 _watched: set[str] = set()
-"""Packages of others whose modules count like the project's: plug-ins."""
+"""Packages of others whose modules count like the project's: plugins."""
 
 
 class _Loader(SourceFileLoader):
@@ -48,7 +48,7 @@ class _Foreign(MetaPathFinder):
 
 
 def watch(module: str) -> None:
-    """Let a plug-in's module count like the project's, and all of the package that it belongs to."""
+    """Let a plugin's module count like the project's, and all of the package that it belongs to."""
     _watched.add(module.partition(".")[0])
 
 

@@ -117,7 +117,7 @@ def _check_what_ran(job: Job) -> None:
     unknown = {n for n in loading.named - modules if _is_ours(n)}
     if unknown:
         raise InputError(
-            f"{job.name}: ran {', '.join(sorted(unknown))}, which neither its stage nor its plug-ins name; "
+            f"{job.name}: ran {', '.join(sorted(unknown))}, which neither its stage nor its plugins name; "
             "name it in the list of jobs (cfeval.jobs)"
         )
     allowed = {*job.inputs, *job.files, *job.outputs, job.sidecar}
@@ -125,12 +125,12 @@ def _check_what_ran(job: Job) -> None:
     if read := reading.unnamed(allowed):
         raise InputError(
             f"{job.name}: read {', '.join(read[:3])}{' …' * (len(read) > 3)}, which its plan does not name; let the "
-            "plug-in's `dependencies` name it"
+            "plugin's `dependencies` name it"
         )
 
 
 def _is_ours(module: str) -> bool:
-    """Whether a module is one that a plan names: of the project, or of a plug-in's package."""
+    """Whether a module is one that a plan names: of the project, or of a plugin's package."""
     return bool(path_of(module)) and not outside.is_outside(module) if is_own(module) else True
 
 

@@ -29,8 +29,8 @@ MODULES = (
 )
 """Modules, and packages with all that is in them."""
 HOOKS = ("resources", "dependencies", "diagnose", "estimate_calls")
-"""Methods of a plug-in's class, whose name ends with `Plugin`, that only planning, `doctor` and `estimate` ask."""
-FATAL = ("ParamsError", "OutputError", "BackendError")
+"""Methods of a plugin's class, whose name ends with `Plugin`, that only planning, `doctor` and `estimate` ask."""
+FATAL = ("ParamsError", "OutputError", "PluginError")
 """Errors that end a run: their wording is no part of a result."""
 FATAL_IN = (
     "cfeval.core.cli_options:build",
@@ -50,7 +50,7 @@ FATAL_IN = (
     "cfeval.cvqa.cli:run_table",
     "cfeval.cvqa.decisions_file",
     "cfeval.cvqa.gender_labels",
-    "cfeval.cvqa.stages.assembly:_refuse_loss",
+    "cfeval.cvqa.stages.builds:_refuse_loss",
     "cfeval.datasets.files:_check_columns",
     "cfeval.datasets.files:_folder",
     "cfeval.datasets.files:_jsonl",
@@ -72,8 +72,8 @@ FATAL_IN = (
     "cfeval.edct.cli:run_table",
     "cfeval.edct.files",
     "cfeval.edct.labelling.files",
-    "cfeval.edct.options:arms_of",
-    "cfeval.edct.stages.scores:_arm",
+    "cfeval.edct.options:conditions_of",
+    "cfeval.edct.stages.scores:_condition",
     "cfeval.inference.cli:_keys",
     "cfeval.inference.cli:opened",
     "cfeval.inference.prompts:fill",

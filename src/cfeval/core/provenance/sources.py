@@ -4,7 +4,7 @@ Nothing is executed or imported. A name that stands for a module as a whole (and
 of the module, and so does a root without a name. Module names are left out of what is hashed, so that moving a file
 costs nothing; which definition a name means is not. What was found is remembered by the hashes of the files.
 
-A plug-in of another distribution counts with every file of its top-level package or module, byte by byte, with all of
+A plugin of another distribution counts with every file of its top-level package or module, byte by byte, with all of
 the project that one of its definitions names, and with the versions of the packages that these import.
 """
 
@@ -52,7 +52,7 @@ class Sources:
         self._changed = False
 
     def closure(self, root: str) -> Closure:
-        """What a root rests on: a `module:name`, or a module with all its definitions; or a plug-in of others.
+        """What a root rests on: a `module:name`, or a module with all its definitions; or a plugin of others.
 
         Raises:
             ModuleNotFoundError: there is no such module.
@@ -102,7 +102,7 @@ class Sources:
         return walk.closure()
 
     def _foreign(self, module: str) -> Closure:
-        """What a plug-in of another distribution rests on; it is small, and nothing of it is remembered."""
+        """What a plugin of another distribution rests on; it is small, and nothing of it is remembered."""
         walk, parts, modules = _Walk(self), [], set()
         for path, relative, name in _files_of(module.partition(".")[0]):
             content = self.loaded[path] if path in self.loaded else Path(path).read_bytes()

@@ -45,7 +45,7 @@ _TURN = re.compile(r"[.!?;\n]\s*(?:however|but|that said|on the other hand|still
 """A sentence that may take an opening `yes` back."""
 _WHOLE_ONLY = frozenset(
     {
-        *("and", "or", "only", "all", "both", "every", "each", "same", "more", "most", "less", "fewer", "than"),
+        *("and", "or", "only", "all", "both", "all_of", "each", "same", "more", "most", "less", "fewer", "than"),
         *("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     }
 )

@@ -48,7 +48,7 @@ _VAGUE = frozenset(
 )
 """Amounts that are no number."""
 _PRONOUN_BEFORE = frozenset(
-    ["the", "this", "that", "another", "each", "every", "which", "any", "other", "red", "blue", "big", "small", "same"]
+    ["the", "this", "that", "another", "each", "all_of", "which", "any", "other", "red", "blue", "big", "small", "same"]
 )
 _SINGLE = {("a", "single"), ("only", "single"), ("just", "single")}
 _DELTAS = frozenset(["more", "fewer", "less", "extra", "additional", "other", "others"])

@@ -1,4 +1,4 @@
-"""How accuracy moves from original to counterfactual questions, by answerer and type (C-VQA, Tables 3 and 7)."""
+"""How accuracy moves from original to counterfactual questions, by solver and type (C-VQA, Tables 3 and 7)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ TITLES = {
 
 
 def draw(rows: Sequence[AccuracyRow], empty: str = TABLE3_EMPTY) -> Figure:
-    """A panel a type, a line an answerer, as the released rules read the replies; without any, a sentence."""
+    """A panel a type, a line a solver, as the released rules read the replies; without any, a sentence."""
     use_style()
     shown = [row for row in rows if row.reader == "reference"]
     if not shown:
@@ -75,8 +75,8 @@ def _lines(name: str, rows: Sequence[AccuracyRow]) -> list[list[tuple[str, str]]
 
 
 def _names(name: str, rows: Sequence[AccuracyRow]) -> dict[str, str]:
-    """The answerers of a set, and what they are called: those of the test world are marked."""
-    return {row.answerer: f"{row.answerer} †" if row.test_world else row.answerer for row in rows if row.set == name}
+    """The solvers of a set, and what they are called: those of the test world are marked."""
+    return {row.solver: f"{row.solver} †" if row.test_world else row.solver for row in rows if row.set == name}
 
 
 def _title(name: str, kind: str, first: bool) -> str:
@@ -101,7 +101,7 @@ def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Mapping[str, str], ti
     axes.tick_params(axis="x", labelsize=7.5)
     axes.grid(axis="x", color=GRID, linewidth=0.7)
     _baselines(axes, rows)
-    of: Mapping[str, AccuracyRow] = {row.answerer: row for row in rows if row.reader == "reference"}
+    of: Mapping[str, AccuracyRow] = {row.solver: row for row in rows if row.reader == "reference"}
     for place, name in enumerate(names):
         if name in of:
             _line(axes, place, of[name])
@@ -110,7 +110,7 @@ def _panel(axes: Axes, rows: Sequence[AccuracyRow], names: Mapping[str, str], ti
 def _baselines(axes: Axes, rows: Sequence[AccuracyRow]) -> None:
     """What always saying the commonest counterfactual answer would score."""
     for row in rows:
-        if row.answerer == "majority" and row.counterfactual is not None:
+        if row.solver == "majority" and row.counterfactual is not None:
             axes.axvline(row.counterfactual, color=_BASELINE, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
 
 
@@ -135,7 +135,7 @@ def _star(color: str) -> dict[str, Any]:
 def _legend(figure: Figure, axes: Axes, rows: Sequence[AccuracyRow]) -> None:
     axes.plot([], [], "o", color=_ORIGINAL, markersize=6.5, label="original question")
     axes.plot([], [], "o", color=_CHANGED, markersize=6.5, label="counterfactual question")
-    if any(row.answerer == "majority" for row in rows):
+    if any(row.solver == "majority" for row in rows):
         axes.plot(
             [], [], color=_BASELINE, linewidth=1, linestyle=(0, (4, 3)), label="always the commonest answer (cf.)"
         )

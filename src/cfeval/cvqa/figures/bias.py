@@ -14,7 +14,7 @@ _ROW_INCHES, _FRAME_INCHES = 0.42, 1.5
 
 
 def draw(rows: Sequence[BiasRow]) -> Figure:
-    """All types together, a line an answerer, as the released rules read the replies; without any, a sentence."""
+    """All types together, a line a solver, as the released rules read the replies; without any, a sentence."""
     use_style()
     shown = [row for row in rows if row.reader == "reference" and row.type == "all"]
     figure = Figure(figsize=(8.4, _FRAME_INCHES + _ROW_INCHES * max(2, len(shown))), layout="constrained")
@@ -34,7 +34,7 @@ def draw(rows: Sequence[BiasRow]) -> Figure:
 
 def _frame(axes: Axes, rows: Sequence[BiasRow], title: str) -> None:
     several = len({row.set for row in rows}) > 1
-    names = [f"{row.set} · {row.answerer}" if several else row.answerer for row in rows]
+    names = [f"{row.set} · {row.solver}" if several else row.solver for row in rows]
     strip_spines(axes, "bottom")
     axes.set_title(title, fontsize=9, color=INK, loc="left", pad=6)
     axes.set_yticks(

@@ -170,7 +170,7 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
         frame.names[target.id] = value
     elif isinstance(target, ast.Subscript):
         container, index = evaluate(target.value, frame), evaluate(target.slice, frame)
-        _store(container, index, value, frame)
+        _cache(container, index, value, frame)
     elif isinstance(target, ast.Tuple | ast.List):
         items = list(iterate(value, meter))
         if len(items) != len(target.elts):
@@ -181,7 +181,7 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
         raise ProgramFault("only names and items can be assigned to")
 
 
-def _store(container: Any, index: Any, value: object, frame: Frame) -> None:
+def _cache(container: Any, index: Any, value: object, frame: Frame) -> None:
     if isinstance(container, dict):
         container[key(index, frame.machine.meter)] = value
         frame.machine.meter.grow(len(container))

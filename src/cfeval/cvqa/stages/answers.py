@@ -14,7 +14,7 @@ from cfeval.core.records import failure
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.csv_format import LETTERS, read_choices
 from cfeval.cvqa.files import QuestionsFile, opener
-from cfeval.cvqa.interfaces import Answerer, AnswerReply, AnswerRequest
+from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.records import SIDES, Answer, QuestionPair, Side
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
@@ -34,7 +34,7 @@ class _Put:
 def answers(
     pairs: Iterable[QuestionPair],
     picture_of: Callable[[QuestionPair], Picture],
-    answerer: Answerer,
+    solver: Solver,
     orders: int,
     seed: int,
 ) -> Iterator[Answer]:
@@ -43,7 +43,7 @@ def answers(
     Args:
         pairs: the questions.
         picture_of: how to open a pair's picture.
-        answerer: who is asked.
+        solver: who is asked.
         orders: 1 asks as the question stands; 2 to 4 also with the options rotated by one, two, three places. With 4
             every value stands once at every letter.
         seed: of the study; every question derives its own.
@@ -54,10 +54,10 @@ def answers(
         return [_request(put, picture, seed) for put in _puts(pair, orders)]
 
     def answer(some: list[list[AnswerRequest]]) -> list[list[AnswerReply]]:
-        replies = iter(answerer.answer([request for its in some for request in its]))
+        replies = iter(solver.answer([request for its in some for request in its]))
         return [[next(replies) for _ in its] for its in some]
 
-    for pair, replies in map_requests(answerer, pairs, requests, answer, BATCH):
+    for pair, replies in map_requests(solver, pairs, requests, answer, BATCH):
         yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
 
 
@@ -100,7 +100,7 @@ def _said(put: _Put, reply: AnswerReply) -> Answer:
 
 def run(
     questions: QuestionsFile,
-    answerer: Annotated[str, typer.Option(help="Who answers, as JSON: its backend and options.")],
+    solver: Annotated[str, typer.Option(help="Who answers, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     orders: Annotated[
@@ -117,6 +117,6 @@ def run(
         else len(SIDES) * count_records(questions)
     )
     pairs = read_jsonl(questions, QuestionPair)
-    who = build("answerers", answerer, "--answerer")
+    who = build("solvers", solver, "--solver")
     said = answers(pairs, lambda pair: open_picture(pair.image), who, orders, seed)
     write_jsonl(out, track(said, total, "answers"))

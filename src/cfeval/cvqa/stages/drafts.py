@@ -16,7 +16,7 @@ from cfeval.core.records import Status, failure
 from cfeval.core.sampling import derive_seed
 from cfeval.core.shards import file_pictured
 from cfeval.cvqa.building.arithmetic import check_sum
-from cfeval.cvqa.interfaces import Builder, BuildReply, BuildRequest, Wanted
+from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator, Wanted
 from cfeval.cvqa.records import Draft, Question
 from cfeval.datasets.sample import RawSample, Sample, as_record
 from cfeval.datasets.vqa_format import read_questions
@@ -51,19 +51,23 @@ class Skipped:
 
 
 def drafts(
-    samples: Iterable[Sample], builder: Builder, seed: int, skipped: Skipped, name_of: NameOf | None = None
+    samples: Iterable[Sample],
+    question_generator: QuestionGenerator,
+    seed: int,
+    skipped: Skipped,
+    name_of: NameOf | None = None,
 ) -> Iterator[Draft]:
     """Have a counterfactual question built from every sample that allows for one, in order.
 
     Args:
         samples: questions with their right answers.
-        builder: who writes.
+        question generator: who writes.
         seed: of the study.
         skipped: where the other samples are counted.
         name_of: see `NameOf`; without it the sample's id and no number.
     """
     sources = _sources(samples, skipped)
-    asked = map_requests(builder, sources, lambda one: _request(*one, seed), builder.build, BATCH)
+    asked = map_requests(question_generator, sources, lambda one: _request(*one, seed), question_generator.build, BATCH)
     for (sample, original, kind), reply in asked:
         yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
 
@@ -75,9 +79,9 @@ def in_coco(split: str) -> NameOf:
     """
 
     def name(sample: Sample) -> tuple[str, int | None]:
-        if sample.scoring == "contains" or not sample.id.isdecimal():
+        if sample.scorer == "contains" or not sample.id.isdecimal():
             return _by_id(sample)
-        image = int(sample.id) // (1000 if sample.scoring == "vqa" else 10)
+        image = int(sample.id) // (1000 if sample.scorer == "vqa" else 10)
         return f"COCO_{split}_{image:012d}.jpg", image
 
     return name
@@ -116,12 +120,12 @@ def _request(sample: Sample, original: Question, kind: Wanted, seed: int) -> Bui
 
 
 def _sound(reply: BuildReply, kind: Wanted) -> BuildReply:
-    """The reply, or its failure where a plug-in says what no draft may say."""
+    """The reply, or its failure where a plugin says what no draft may say."""
     if reply.status != Status.OK:
         return reply
     if not reply.question.strip() or not re.fullmatch(_ANSWERS[kind], reply.answer):
         reason = f"no {kind} question with an answer came back, but {reply.question[:40]!r}, {reply.answer[:40]!r}"
-        return BuildReply(raw=reply.raw, status=Status.UNPARSABLE, reason=reason, calls=reply.calls)
+        return BuildReply(completion=reply.completion, status=Status.UNPARSABLE, reason=reason, calls=reply.calls)
     return reply
 
 
@@ -141,7 +145,7 @@ def _draft(sample: Sample, original: Question, kind: Wanted, reply: BuildReply, 
         question=reply.question,
         answer=reply.answer,
         arithmetic=sums.result if sums else None,
-        raw=reply.raw,
+        completion=reply.completion,
         calls=reply.calls,
         **failure(reply.status, STAGE, reply.reason),
     )
@@ -153,7 +157,7 @@ def _by_id(sample: Sample) -> tuple[str, None]:
 
 def run(
     source: Annotated[str, typer.Option(help="Where the originals come from, as JSON: a data set and its options.")],
-    builder: Annotated[str, typer.Option(help="Who writes, as JSON: its backend and options.")],
+    question_generator: Annotated[str, typer.Option(help="Who writes, as JSON: its plugin and options.")],
     items: Annotated[int, typer.Option(min=1, help="Originals that are looked at.")],
     seed: Seed,
     out: Out,
@@ -166,7 +170,7 @@ def run(
     Originals are questions whose right answer is a number of `How many`, or yes or no; others are counted and left out.
     """
     use_offline_cache(offline)
-    writer = build("builders", builder, "--builder")
+    writer = build("question_generators", question_generator, "--question-generator")
     raws = build("datasets", source, "--source").samples(items, seed)
     kept = _Kept(raws)
     skipped = Skipped()
@@ -207,4 +211,4 @@ def _pictured(made: Iterable[Draft], kept: _Kept) -> Iterator[tuple[str, Draft, 
 def _names(source: str) -> NameOf | None:
     """How images are named: as COCO names them where the originals are in VQA's layout."""
     spec = json.loads(source)
-    return in_coco(read_questions(Path(spec["questions"])).split) if spec["backend"] in _OF_COCO else None
+    return in_coco(read_questions(Path(spec["questions"])).split) if spec["plugin"] in _OF_COCO else None

@@ -16,7 +16,7 @@ from cfeval.datasets.sample import as_record
 
 
 def run(
-    set_: Annotated[str, typer.Option("--set", help="The set of questions, as JSON: its backend and options.")],
+    set_: Annotated[str, typer.Option("--set", help="The set of questions, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     items: Annotated[int | None, typer.Option(min=1, help="Pairs at most; by default all.")] = None,

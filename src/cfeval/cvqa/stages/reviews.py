@@ -12,7 +12,7 @@ from cfeval.core.progress import track
 from cfeval.core.records import Status, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.files import DraftsFile, opener
-from cfeval.cvqa.interfaces import Checker, CheckReply, CheckRequest
+from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
 from cfeval.cvqa.records import Draft, Question, Review
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
@@ -22,13 +22,17 @@ STAGE = "reviews"
 PictureOf = Callable[[Draft], Picture]
 
 
-def reviews(drafts: Iterable[Draft], picture_of: PictureOf, checker: Checker, seed: int) -> Iterator[Review]:
+def reviews(
+    drafts: Iterable[Draft], picture_of: PictureOf, question_validator: QuestionValidator, seed: int
+) -> Iterator[Review]:
     """Have every draft reviewed, in order; one that failed before carries its failure on."""
 
     def request(draft: Draft) -> CheckRequest:
         return _request(draft, picture_of(draft), seed)
 
-    for draft, reply in map_ok(drafts, lambda sound: map_requests(checker, sound, request, checker.check, BATCH)):
+    for draft, reply in map_ok(
+        drafts, lambda sound: map_requests(question_validator, sound, request, question_validator.check, BATCH)
+    ):
         yield _review(draft.id, reply) if reply else Review(id=draft.id, **propagated(draft))
 
 
@@ -47,28 +51,28 @@ def _request(draft: Draft, picture: Picture, seed: int) -> CheckRequest:
 def _review(item: str, reply: CheckReply) -> Review:
     status, reason = reply.status, reply.reason
     if status == Status.OK and (reply.related is None or reply.reasonable is None):
-        status, reason = Status.UNPARSABLE, "the checker gave no verdict"
+        status, reason = Status.UNPARSABLE, "the question_validator gave no verdict"
     if status != Status.OK:
-        return Review(id=item, raw=reply.raw, calls=reply.calls, **failure(status, STAGE, reason))
+        return Review(id=item, completion=reply.completion, calls=reply.calls, **failure(status, STAGE, reason))
     return Review(
         id=item,
         related=reply.related,
         reasonable=reply.reasonable,
         reason_given=reply.reason_given,
-        raw=reply.raw,
+        completion=reply.completion,
         calls=reply.calls,
     )
 
 
 def run(
     drafts: DraftsFile,
-    checker: Annotated[str, typer.Option(help="Who checks, as JSON: its backend and options.")],
+    question_validator: Annotated[str, typer.Option(help="Who checks, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     offline: Offline = False,
 ) -> None:
     """Have drafts checked by a second model: is the question about the image, and is its answer right?"""
     use_offline_cache(offline)
-    who, open_picture = build("checkers", checker, "--checker"), opener(drafts)
+    who, open_picture = build("question_validators", question_validator, "--question-validator"), opener(drafts)
     made = reviews(read_jsonl(drafts, Draft), lambda draft: open_picture(draft.image), who, seed)
     write_jsonl(out, track(made, count_records(drafts), "reviews"))

@@ -176,4 +176,4 @@ def run(
         if kind not in PUZZLE_TYPES:
             raise InputError(f"--type: unknown type '{kind}'; {nearest(kind, PUZZLE_TYPES)}")
     release(out, count, seed, size=size, icons=icons, jobs=jobs, types=wanted)
-    print(f"{count} puzzles in {out}; ask them with {{backend: csv, questions: {out}/{QUESTIONS}, images: {out}}}")
+    print(f"{count} puzzles in {out}; ask them with {{plugin: csv, questions: {out}/{QUESTIONS}, images: {out}}}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaArm, ExtractorName, PairType
+from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaCondition, ExtractorName, PairType
 from cfeval.cvqa.tables.baselines import baselines
 from cfeval.cvqa.tables.items import accuracies, both_sides, in_short, items, kinds, missing, of_kind
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, ReadRow
@@ -11,7 +11,7 @@ from cfeval.report.tables import Figures, RenderedTable, Table, cell, intervals,
 from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import holm
 
-TEST_WORLD_NOTE = "† built-in answerer of the test world; it stands for no real model."
+TEST_WORLD_NOTE = "† built-in solver of the test world; it stands for no real model."
 READING = (
     "Figures rest on the pairs with a score on both sides, as the released rules read the replies; difference: "
     "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by Holm "
@@ -22,37 +22,41 @@ _HEADINGS = ("Original", "Counterfactual", "Difference", "p, Holm", "Robust", "U
 Row = TypeVar("Row", bound=AccuracyRow)
 
 
-def rows_of(material: CvqaTableData, table: str, arms: Iterable[CvqaArm], whole: bool = True) -> list[AccuracyRow]:
-    """A row for each arm, type and reader, then a set's baselines."""
-    of_set: dict[str, list[CvqaArm]] = {}
-    for arm in arms:
-        of_set.setdefault(arm.set, []).append(arm)
+def rows_of(
+    material: CvqaTableData, table: str, conditions: Iterable[CvqaCondition], whole: bool = True
+) -> list[AccuracyRow]:
+    """A row for each condition, type and reader, then a set's baselines."""
+    of_set: dict[str, list[CvqaCondition]] = {}
+    for condition in conditions:
+        of_set.setdefault(condition.set, []).append(condition)
     found: list[AccuracyRow] = []
     for name, some in of_set.items():
-        replies = [reply for arm in some for reply in material.scores[arm]]
-        found += [row for arm in some for row in _arm_rows(material, table, arm, whole)]
+        replies = [reply for condition in some for reply in material.scores[condition]]
+        found += [row for condition in some for row in _condition_rows(material, table, condition, whole)]
         found += [row for kind in kinds(replies, whole) for row in baselines(name, kind, replies, material.interval)]
     return adjusted(found)
 
 
-def row_figures(material: CvqaTableData, table: str, arm: CvqaArm, kind: str, reader: ExtractorName) -> Figures:
+def row_figures(
+    material: CvqaTableData, table: str, condition: CvqaCondition, kind: str, reader: ExtractorName
+) -> Figures:
     """The fields of an `AccuracyRow`; p is not rounded yet, for Holm."""
-    replies = of_kind(material.scores[arm], kind)
+    replies = of_kind(material.scores[condition], kind)
     of = items(replies, reader)
     both = both_sides(of)
-    figures = named(material, arm) | {"type": kind, "reader": reader} | accuracies(of, material.interval)
+    figures = named(material, condition) | {"type": kind, "reader": reader} | accuracies(of, material.interval)
     figures |= {"missing": missing(replies), "n_unread_original": sum(item.unread[0] for item in both)}
     figures |= {"n_unread_counterfactual": sum(item.unread[1] for item in both)}
-    line = material.paper(table, arm.answerer, kind)
+    line = material.paper(table, condition.solver, kind)
     if line is not None:
         figures |= {f"paper_{name}": getattr(line, name) for name in ("original", "counterfactual", "difference")}
     return figures
 
 
-def named(material: CvqaTableData, arm: CvqaArm) -> Figures:
+def named(material: CvqaTableData, condition: CvqaCondition) -> Figures:
     """Who answered what."""
-    facts = material.facts(arm.answerer)
-    figures: Figures = {"set": arm.set, "answerer": arm.answerer, "kind": facts.kind, "llm": facts.llm}
+    facts = material.facts(condition.solver)
+    figures: Figures = {"set": condition.set, "solver": condition.solver, "kind": facts.kind, "llm": facts.llm}
     return figures | {"test_world": int(facts.test_world)}
 
 
@@ -63,19 +67,19 @@ def adjusted(rows: Sequence[Row]) -> list[Row]:
 
 
 def accuracy_sheet(
-    name: str, title: str, rows: Sequence[AccuracyRow], empty: str, first: str = "answerer", more: Sequence[str] = ()
+    name: str, title: str, rows: Sequence[AccuracyRow], empty: str, first: str = "solver", more: Sequence[str] = ()
 ) -> RenderedTable:
-    """The table for readers: a row an answerer and type, the better reader beside the released rules.
+    """The table for readers: a row a solver and type, the better reader beside the released rules.
 
     Args:
-        first: the field that names the answerer.
+        first: the field that names the solver.
         more: further notes.
     """
     shown = [row for row in rows if row.reader != "robust"]
     robust = {key(row): row for row in rows if row.reader == "robust"}
     paper = any(row.paper_original is not None for row in rows)
     several = len({row.set for row in rows}) > 1
-    headings = (*(("Set",) if several else ()), "LLM" if first == "llm" else "Answerer", "Type", *_HEADINGS)
+    headings = (*(("Set",) if several else ()), "LLM" if first == "llm" else "Solver", "Type", *_HEADINGS)
     headings += (*(("Paper",) if paper else ()), "Scored", "Missing")
     body = []
     for row in shown:
@@ -90,12 +94,12 @@ def accuracy_sheet(
 
 def key(row: ReadRow) -> tuple[str, str, str]:
     """What a row of either reader is about."""
-    return row.set, row.answerer, row.type
+    return row.set, row.solver, row.type
 
 
-def mark(row: Any, first: str = "answerer") -> str:
-    """The answerer's name, or its language model with the name, marked where it is of the test world."""
-    name = row.answerer if first == "answerer" or not row.llm else f"{row.llm} ({row.answerer})"
+def mark(row: Any, first: str = "solver") -> str:
+    """The solver's name, or its language model with the name, marked where it is of the test world."""
+    name = row.solver if first == "solver" or not row.llm else f"{row.llm} ({row.solver})"
     return f"{name} †" if getattr(row, "test_world", 0) else str(name)
 
 
@@ -114,10 +118,10 @@ def shown_p(value: float | None) -> str:
     return "< 0.0001" if value == 0 else cell(value)
 
 
-def _arm_rows(material: CvqaTableData, table: str, arm: CvqaArm, whole: bool) -> list[AccuracyRow]:
+def _condition_rows(material: CvqaTableData, table: str, condition: CvqaCondition, whole: bool) -> list[AccuracyRow]:
     return [
-        AccuracyRow.model_validate(row_figures(material, table, arm, kind, reader))
-        for kind in kinds(material.scores[arm], whole)
+        AccuracyRow.model_validate(row_figures(material, table, condition, kind, reader))
+        for kind in kinds(material.scores[condition], whole)
         for reader in READERS
     ]
 
@@ -137,10 +141,10 @@ def _table(
     name: str,
     title: str,
     empty: str,
-    wanted: Callable[[CvqaTableData, CvqaArm, PairType], bool],
+    wanted: Callable[[CvqaTableData, CvqaCondition, PairType], bool],
     shown: Callable[[Sequence[AccuracyRow]], Sequence[AccuracyRow]] = list,
     of_sets: bool = True,
-    first: str = "answerer",
+    first: str = "solver",
     more: Sequence[str] = (),
 ) -> Table[[CvqaTableData], AccuracyRow]:
     """A table of the paper.
@@ -149,16 +153,18 @@ def _table(
         name: such as `table3`.
         title: what stands behind `Table 3:`.
         empty: what is said where there is no row.
-        wanted: which arms, by the type of their first reply.
+        wanted: which conditions, by the type of their first reply.
         shown: the rows that readers see.
-        of_sets: whether baselines stand below the answerers of their set.
+        of_sets: whether baselines stand below the solvers of their set.
         first: see `accuracy_sheet`.
         more: see there.
     """
 
     def rows(material: CvqaTableData) -> list[AccuracyRow]:
-        arms = [arm for arm, of in material.scores.items() if of and wanted(material, arm, of[0].type)]
-        return [row for row in rows_of(material, name, arms) if of_sets or row.kind != "baseline"]
+        conditions = [
+            condition for condition, of in material.scores.items() if of and wanted(material, condition, of[0].type)
+        ]
+        return [row for row in rows_of(material, name, conditions) if of_sets or row.kind != "baseline"]
 
     def sheet(of: Sequence[AccuracyRow]) -> RenderedTable:
         heading = f"C-VQA, Table {name.removeprefix('table')}: {title}"
@@ -167,9 +173,9 @@ def _table(
     return Table(row=AccuracyRow, rows=rows, sheet=sheet)
 
 
-def _direct(material: CvqaTableData, arm: CvqaArm) -> bool:
+def _direct(material: CvqaTableData, condition: CvqaCondition) -> bool:
     """Whether it answers without chain of thought."""
-    return not material.facts(arm.answerer).cot
+    return not material.facts(condition.solver).cot
 
 
 TABLE3_EMPTY = "Empty: nobody answered a whole set of questions of these types without chain of thought."
@@ -177,22 +183,28 @@ TABLE3 = _table(
     "table3",
     "original and counterfactual questions, by group",
     TABLE3_EMPTY,
-    lambda material, arm, kind: kind in REAL and not material.is_subset(arm.set) and _direct(material, arm),
+    lambda material, condition, kind: (
+        kind in REAL and not material.is_subset(condition.set) and _direct(material, condition)
+    ),
 )
 """Whole sets of real questions, by group."""
 TABLE5 = _table(
     "table5",
     "on a drawn part of the questions",
     "Empty: nobody answered a set that is a drawn part of another.",
-    lambda material, arm, kind: kind in REAL and material.is_subset(arm.set) and _direct(material, arm),
+    lambda material, condition, kind: (
+        kind in REAL and material.is_subset(condition.set) and _direct(material, condition)
+    ),
     more=["A drawn part of the set: not to be compared with figures of the whole (C-VQA, Table 5)."],
 )
 """Drawn parts of sets, which stand in no column with whole ones."""
 TABLE6 = _table(
     "table6",
     "programs by the language model that writes them",
-    "Empty: no answerer writes programs.",
-    lambda material, arm, _: material.facts(arm.answerer).kind == "program" and not material.is_subset(arm.set),
+    "Empty: no solver writes programs.",
+    lambda material, condition, _: (
+        material.facts(condition.solver).kind == "program" and not material.is_subset(condition.set)
+    ),
     shown=in_short,
     of_sets=False,
     first="llm",
@@ -207,7 +219,7 @@ TABLE7 = _table(
     "table7",
     "synthetic puzzles",
     TABLE7_EMPTY,
-    lambda material, arm, kind: kind in SYNTHETIC and _direct(material, arm),
+    lambda material, condition, kind: kind in SYNTHETIC and _direct(material, condition),
     shown=lambda of: [row for row in of if row.kind != "baseline" or row in in_short(of)],
     more=[TABLE7_NOTE],
 )

@@ -1,4 +1,4 @@
-"""What needs no answerer: always the commonest answer, the opposite of the original's, chance."""
+"""What needs no solver: always the commonest answer, the opposite of the original's, chance."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -36,10 +36,10 @@ def gold(replies: Iterable[Reply]) -> list[Gold]:
 
 
 def baselines(name: str, kind: str, replies: Sequence[Reply], how: Interval) -> list[AccuracyRow]:
-    """The rows of a set and type; the same pairs as its answerers were asked about.
+    """The rows of a set and type; the same pairs as its solvers were asked about.
 
     Args:
-        replies: of all answerers of the set.
+        replies: of all solvers of the set.
     """
     of = gold(of_kind(replies, kind))
     if not of:
@@ -52,7 +52,7 @@ def baselines(name: str, kind: str, replies: Sequence[Reply], how: Interval) -> 
         found["chance"] = {"original": CHANCE, "counterfactual": CHANCE}
     shared = {"set": name, "kind": "baseline", "type": kind, "n": len(of), "n_scored": len(of)}
     shared["images"] = len({pair.image for pair in of})
-    return [AccuracyRow.model_validate({**shared, "answerer": who, **figures}) for who, figures in found.items()]
+    return [AccuracyRow.model_validate({**shared, "solver": who, **figures}) for who, figures in found.items()]
 
 
 def _majority(of: Sequence[Gold]) -> list[Item]:

@@ -6,7 +6,7 @@ Women's and men's images are two independent samples; each is resampled by image
 from collections.abc import Sequence
 
 from cfeval.core.records import Binary
-from cfeval.cvqa.records import READERS, REAL, CvqaArm, ExtractorName
+from cfeval.cvqa.records import READERS, REAL, CvqaCondition, ExtractorName
 from cfeval.cvqa.tables.accuracy import arrow, mark, named, shown_p, world
 from cfeval.cvqa.tables.items import ALL, Item, both_sides, difference_of, items, kinds, missing
 from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply
@@ -20,8 +20,8 @@ from cfeval.report.tables import (
     intervals,
     with_interval,
 )
+from cfeval.stats import means
 from cfeval.stats.intervals import ItemScore, estimate, mean_of, rounded
-from cfeval.stats.means import gap
 from cfeval.stats.paired import holm
 
 
@@ -69,15 +69,19 @@ NOTE = (
 
 
 def rows(material: CvqaTableData) -> list[BiasRow]:
-    """A row for each answerer of a whole set, type and reader; `all` is all types together."""
+    """A row for each solver of a whole set, type and reader; `all` is all types together."""
     if not material.genders:
         return []
-    arms = [arm for arm, of in material.scores.items() if of and of[0].type in REAL and not material.is_subset(arm.set)]
+    conditions = [
+        condition
+        for condition, of in material.scores.items()
+        if of and of[0].type in REAL and not material.is_subset(condition.set)
+    ]
     found = [
-        BiasRow.model_validate(_figures(material, arm, kind, reader))
-        for arm in arms
-        if _labelled(material, material.scores[arm])
-        for kind in (*kinds(material.scores[arm]), ALL)
+        BiasRow.model_validate(_figures(material, condition, kind, reader))
+        for condition in conditions
+        if _labelled(material, material.scores[condition])
+        for kind in (*kinds(material.scores[condition]), ALL)
         for reader in READERS
     ]
     return _adjusted(found)
@@ -85,7 +89,7 @@ def rows(material: CvqaTableData) -> list[BiasRow]:
 
 def sheet(of: Sequence[BiasRow]) -> RenderedTable:
     """The table for readers, by the released rules."""
-    headings = ("Answerer", "Type", "diff(female)", "diff(male)", "Gap", "p, Holm", "Women", "Men", "Scored", "Missing")
+    headings = ("Solver", "Type", "diff(female)", "diff(male)", "Gap", "p, Holm", "Women", "Men", "Scored", "Missing")
     shown = [row for row in of if row.reader == "reference"]
     several = len({row.set for row in shown}) > 1
     body = tuple((*((row.set,) if several else ()), *_cells(row)) for row in shown)
@@ -99,11 +103,11 @@ def _labelled(material: CvqaTableData, replies: Sequence[Reply]) -> list[Reply]:
     return [reply for reply in replies if reply.coco in material.genders]
 
 
-def _figures(material: CvqaTableData, arm: CvqaArm, kind: str, reader: ExtractorName) -> Figures:
+def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> Figures:
     wanted = REAL if kind == ALL else (kind,)
-    replies = [reply for reply in material.scores[arm] if reply.type in wanted]
+    replies = [reply for reply in material.scores[condition] if reply.type in wanted]
     known = _labelled(material, replies)
-    figures = named(material, arm) | {"type": kind, "reader": reader, "missing": missing(known)}
+    figures = named(material, condition) | {"type": kind, "reader": reader, "missing": missing(known)}
     figures |= {"n": _pairs(known), "n_unlabelled": _pairs(replies) - _pairs(known)}
     drops, methods = {}, []
     for who in GENDERS:
@@ -149,8 +153,8 @@ def _of_gender(
 
 def _gap(female: Sequence[ItemScore], male: Sequence[ItemScore], material: CvqaTableData) -> tuple[Figures, str]:
     how = material.interval
-    numbers, groups = ([[getattr(v, f) for v in some] for some in (female, male)] for f in ("value", "group"))
-    found = gap(numbers[0], numbers[1], how.level, how.resamples, how.seed, (groups[0], groups[1]))
+    numbers, groups = ([[getattr(v, f) for v in some] for some in (female, male)] for f in ("value", "cluster"))
+    found = means.gap(numbers[0], numbers[1], how.level, how.resamples, how.seed, (groups[0], groups[1]))
     return difference_of("gap", found.difference) | {"p": found.p}, found.difference.method
 
 

@@ -1,8 +1,8 @@
-"""C-VQA, Table 4: chain of thought beside the same answerer without."""
+"""C-VQA, Table 4: chain of thought beside the same solver without."""
 
 from collections.abc import Sequence
 
-from cfeval.cvqa.records import READERS, SIDES, CvqaArm, ExtractorName
+from cfeval.cvqa.records import READERS, SIDES, CvqaCondition, ExtractorName
 from cfeval.cvqa.tables.accuracy import accuracy_sheet, adjusted, arrow, row_figures, shown_p
 from cfeval.cvqa.tables.items import (
     both_sides,
@@ -22,10 +22,10 @@ from cfeval.stats.paired import holm
 
 
 class CotRow(AccuracyRow):
-    """Chain of thought beside the same answerer without (cvqa_table4)."""
+    """Chain of thought beside the same solver without (cvqa_table4)."""
 
-    twin: str
-    """The same answerer without chain of thought."""
+    no_cot_baseline: str
+    """The same solver without chain of thought."""
     n_both: int = 0
     """Pairs that both have a score for on both sides; the figures below rest on them."""
     plain_original: Figure = None
@@ -46,7 +46,7 @@ class CotRow(AccuracyRow):
     ci_change: str = ""
 
 
-EMPTY = "Empty: no answerer thinks step by step."
+EMPTY = "Empty: no solver thinks step by step."
 NOTE = (
     "Change: with chain of thought − without, on the pairs that both answered; its p-values are adjusted by Holm over "
     "all changes of the table."
@@ -54,10 +54,13 @@ NOTE = (
 
 
 def rows(material: CvqaTableData) -> list[CotRow]:
-    """A row for each answerer with chain of thought, type and reader."""
-    arms = [arm for arm, of in material.scores.items() if of and material.facts(arm.answerer).cot]
+    """A row for each solver with chain of thought, type and reader."""
+    conditions = [condition for condition, of in material.scores.items() if of and material.facts(condition.solver).cot]
     found = [
-        _row(material, arm, kind, reader) for arm in arms for kind in kinds(material.scores[arm]) for reader in READERS
+        _row(material, condition, kind, reader)
+        for condition in conditions
+        for kind in kinds(material.scores[condition])
+        for reader in READERS
     ]
     return _changes_adjusted(adjusted(found))
 
@@ -73,18 +76,20 @@ def sheet(of: Sequence[CotRow]) -> RenderedTable:
     return RenderedTable(plain.name, plain.title, headings, body, plain.notes)
 
 
-def _row(material: CvqaTableData, arm: CvqaArm, kind: str, reader: ExtractorName) -> CotRow:
-    twin = material.facts(arm.answerer).twin
-    figures = row_figures(material, "table4", arm, kind, reader) | {"twin": twin}
-    other = arm.model_copy(update={"answerer": twin})
-    return CotRow.model_validate(figures | _changes(material, arm, other, kind, reader))
+def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> CotRow:
+    twin = material.facts(condition.solver).no_cot_baseline
+    figures = row_figures(material, "table4", condition, kind, reader) | {"no_cot_baseline": twin}
+    other = condition.model_copy(update={"solver": twin})
+    return CotRow.model_validate(figures | _changes(material, condition, other, kind, reader))
 
 
-def _changes(material: CvqaTableData, arm: CvqaArm, twin: CvqaArm, kind: str, reader: ExtractorName) -> Figures:
+def _changes(
+    material: CvqaTableData, condition: CvqaCondition, twin: CvqaCondition, kind: str, reader: ExtractorName
+) -> Figures:
     """On the pairs that both have a score for on both sides."""
     mine, theirs = (
         {item.id: item for item in both_sides(items(of_kind(material.scores.get(one, ()), kind), reader))}
-        for one in (arm, twin)
+        for one in (condition, twin)
     )
     both = [name for name in mine if name in theirs]
     figures: Figures = {"n_both": len(both)}

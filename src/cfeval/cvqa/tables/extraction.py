@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cfeval.core.records import Binary, Record, Status
-from cfeval.cvqa.records import SIDES, CvqaArm, Side
+from cfeval.cvqa.records import SIDES, CvqaCondition, Side
 from cfeval.cvqa.tables.accuracy import mark, named, world
 from cfeval.cvqa.tables.items import difference_of, in_short, kinds, missing, of_kind, paired
 from cfeval.cvqa.tables.replies import CvqaTableData, Reply
@@ -24,7 +24,7 @@ class ReadersRow(Record):
     """The two readers on the same replies (cvqa_readers)."""
 
     set: str
-    answerer: str
+    solver: str
     kind: str = ""
     llm: str = ""
     type: str
@@ -67,10 +67,10 @@ NOTE = (
 
 
 def rows(material: CvqaTableData) -> list[ReadersRow]:
-    """A row for each arm, type and side."""
+    """A row for each condition, type and side."""
     return [
-        ReadersRow.model_validate(_figures(material, arm, kind, side))
-        for arm, replies in material.scores.items()
+        ReadersRow.model_validate(_figures(material, condition, kind, side))
+        for condition, replies in material.scores.items()
         for kind in kinds(replies)
         for side in SIDES
     ]
@@ -79,7 +79,7 @@ def rows(material: CvqaTableData) -> list[ReadersRow]:
 def sheet(of: Sequence[ReadersRow]) -> RenderedTable:
     """The table for readers."""
     headings = (
-        *("Set", "Answerer", "Type", "Side", "Reference", "Robust", "Difference", "Unread", "Disagree"),
+        *("Set", "Solver", "Type", "Side", "Reference", "Robust", "Difference", "Unread", "Disagree"),
         *("Only reference read", "Only robust read", "Scored", "Missing"),
     )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
@@ -88,10 +88,10 @@ def sheet(of: Sequence[ReadersRow]) -> RenderedTable:
     )
 
 
-def _figures(material: CvqaTableData, arm: CvqaArm, kind: str, side: Side) -> Figures:
-    due = [reply for reply in of_kind(material.scores[arm], kind) if reply.side == side]
+def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, side: Side) -> Figures:
+    due = [reply for reply in of_kind(material.scores[condition], kind) if reply.side == side]
     came = [reply for reply in due if reply.status == Status.OK]
-    figures = named(material, arm) | {"type": kind, "side": side, "n": len(due), "n_scored": len(came)}
+    figures = named(material, condition) | {"type": kind, "side": side, "n": len(due), "n_scored": len(came)}
     figures |= {"missing": missing(due)} | _differences(came)
     if not came:
         return figures

@@ -11,15 +11,15 @@ READER = "reference"
 
 
 def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
-    """Accuracy on counterfactual questions by set, answerer and type, and how many drafts built sets accepted.
+    """Accuracy on counterfactual questions by set, solver and type, and how many drafts built sets accepted.
 
     Of puzzles all types together; baselines are left out.
     """
     found: Figures = {}
     if "table3" in tables:
-        found["table3"] = _accuracies(tables["table3"], ("set", "answerer", "type"), lambda row: row.type != "all")
+        found["table3"] = _accuracies(tables["table3"], ("set", "solver", "type"), lambda row: row.type != "all")
     if "table7" in tables:
-        found["table7"] = _accuracies(tables["table7"], ("set", "answerer"), lambda row: row.type == "all")
+        found["table7"] = _accuracies(tables["table7"], ("set", "solver"), lambda row: row.type == "all")
     if "builds" in tables:
         found["builds"] = _builds(tables["builds"])
     return found

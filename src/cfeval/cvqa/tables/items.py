@@ -116,7 +116,7 @@ def accuracies(of: Sequence[Item], how: Interval) -> Figures:
 
 def paired(first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval) -> Comparison:
     """Two scores of the same items, first − second, images drawn as a whole."""
-    groups = [value.group for value in first]
+    groups = [value.cluster for value in first]
     one, other = ([value.value for value in values] for values in (first, second))
     return compare(one, other, how.level, how.resamples, how.seed, groups)
 

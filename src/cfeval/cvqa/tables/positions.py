@@ -1,4 +1,4 @@
-"""Does an answerer go by where an option stands? (C-VQA, Section 4.2: some models name one letter for most questions.)
+"""Does a solver go by where an option stands? (C-VQA, Section 4.2: some models name one letter for most questions.)
 
 Asked in several orders, an answer may follow the option's value, wherever it stands, or its position.
 """
@@ -9,7 +9,7 @@ from itertools import groupby
 
 from cfeval.core.records import Binary, Status
 from cfeval.cvqa.csv_format import LETTERS
-from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaArm, ExtractorName, Side
+from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaCondition, ExtractorName, Side
 from cfeval.cvqa.tables.accuracy import mark, named, shown_p, world
 from cfeval.cvqa.tables.items import in_short, kinds, missing, of_kind, standing
 from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply, place
@@ -19,7 +19,7 @@ from cfeval.stats.paired import holm
 
 
 class PositionsRow(ReadRow):
-    """Does an answerer go by where an option stands? (cvqa_positions; C-VQA, Section 4.2)"""
+    """Does a solver go by where an option stands? (cvqa_positions; C-VQA, Section 4.2)"""
 
     side: str
     n: int
@@ -71,10 +71,10 @@ NOTE = (
 
 
 def rows(material: CvqaTableData) -> list[PositionsRow]:
-    """A row for each arm with options, type, side and reader."""
+    """A row for each condition with options, type, side and reader."""
     found = [
-        PositionsRow.model_validate(_figures(material, arm, kind, side, reader))
-        for arm, replies in material.scores.items()
+        PositionsRow.model_validate(_figures(material, condition, kind, side, reader))
+        for condition, replies in material.scores.items()
         if replies and replies[0].type in SYNTHETIC
         for kind in kinds(replies)
         for side in SIDES
@@ -92,7 +92,7 @@ def rows(material: CvqaTableData) -> list[PositionsRow]:
 def sheet(of: Sequence[PositionsRow]) -> RenderedTable:
     """The table for readers, by the better reader."""
     headings = (
-        *("Set", "Answerer", "Type", "Side", "Said A B C D", "Right A B C D", "p, Holm", "Follows position"),
+        *("Set", "Solver", "Type", "Side", "Said A B C D", "Right A B C D", "p, Holm", "Follows position"),
         *("Follows value", "Told apart", "Accuracy", "Orders", "Read", "Missing"),
     )
     body = tuple(_cells(row) for row in in_short(of) if row.reader == "robust")
@@ -100,10 +100,12 @@ def sheet(of: Sequence[PositionsRow]) -> RenderedTable:
     return RenderedTable("cvqa_positions", "Positions of options", headings, body, notes)
 
 
-def _figures(material: CvqaTableData, arm: CvqaArm, kind: str, side: Side, reader: ExtractorName) -> Figures:
-    replies = [reply for reply in of_kind(material.scores[arm], kind) if reply.side == side]
+def _figures(
+    material: CvqaTableData, condition: CvqaCondition, kind: str, side: Side, reader: ExtractorName
+) -> Figures:
+    replies = [reply for reply in of_kind(material.scores[condition], kind) if reply.side == side]
     questions = [list(some) for _, some in groupby(replies, key=lambda reply: reply.id)]
-    figures = named(material, arm) | {"type": kind, "side": side, "reader": reader, "n": len(questions)}
+    figures = named(material, condition) | {"type": kind, "side": side, "reader": reader, "n": len(questions)}
     one_each = [some[0] for question in questions if (some := standing(question, side))]
     figures |= {"n_scored": len(one_each), "missing": missing(replies)} | _letters(one_each, place(reader))
     return figures | _orders(questions, place(reader)) | _accuracy(questions, place(reader), material)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cfeval.core.records import Binary, Record, Status
-from cfeval.cvqa.records import SIDES, Answer, CvqaArm, ProgramRun
+from cfeval.cvqa.records import SIDES, Answer, CvqaCondition, ProgramRun
 from cfeval.cvqa.tables.accuracy import mark, named, world
 from cfeval.cvqa.tables.items import ALL, counted, kinds
 from cfeval.cvqa.tables.replies import CvqaTableData
@@ -18,7 +18,7 @@ class ProgramsRow(Record):
     """Programs that answered questions (cvqa_programs; C-VQA, Section 4.1)."""
 
     set: str
-    answerer: str
+    solver: str
     llm: str = ""
     language: str = ""
     type: str
@@ -47,7 +47,7 @@ class ProgramsRow(Record):
     test_world: Binary = 0
 
 
-EMPTY = "Empty: no answerer writes programs."
+EMPTY = "Empty: no solver writes programs."
 NOTE = (
     "Ran: to their end, of the written ones. Fallback: the question was then put to the whole image. Calls of vision "
     "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
@@ -93,14 +93,14 @@ class _Runs:
 
 
 def rows(material: CvqaTableData) -> list[ProgramsRow]:
-    """A row for each arm whose replies are given, type and side; `all` is all types of the arm."""
-    return [row for arm, said in material.said.items() for row in _arm_rows(material, arm, said)]
+    """A row for each condition whose replies are given, type and side; `all` is all types of the condition."""
+    return [row for condition, said in material.said.items() for row in _condition_rows(material, condition, said)]
 
 
 def sheet(of: Sequence[ProgramsRow]) -> RenderedTable:
     """The table for readers."""
     headings = (
-        *("Set", "Answerer", "LLM", "Language", "Type", "Side", "Ran", "Written", "Faults", "Fallbacks"),
+        *("Set", "Solver", "LLM", "Language", "Type", "Side", "Ran", "Written", "Faults", "Fallbacks"),
         *("Calls", "Steps", "Missing"),
     )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
@@ -114,8 +114,8 @@ def kind_of(fault: str) -> str:
     return re.sub(r"\d[\d.,]*", "…", text).strip() or "unknown"
 
 
-def _arm_rows(material: CvqaTableData, arm: CvqaArm, said: Iterable[Answer]) -> list[ProgramsRow]:
-    replies = material.scores.get(arm, ())
+def _condition_rows(material: CvqaTableData, condition: CvqaCondition, said: Iterable[Answer]) -> list[ProgramsRow]:
+    replies = material.scores.get(condition, ())
     about = {reply.id: (str(reply.type), reply.image) for reply in replies}
     order = kinds(replies, whole=False)
     found: dict[tuple[str, str], _Runs] = {}
@@ -127,12 +127,15 @@ def _arm_rows(material: CvqaTableData, arm: CvqaArm, said: Iterable[Answer]) -> 
             found.setdefault((name, one.side), _Runs()).add(one, image)
     shown = [ALL] if len(order) < 1 else order if len(order) == 1 else [*order, ALL]
     return [
-        _row(material, arm, kind, side, found[kind, side]) for kind in shown for side in SIDES if (kind, side) in found
+        _row(material, condition, kind, side, found[kind, side])
+        for kind in shown
+        for side in SIDES
+        if (kind, side) in found
     ]
 
 
-def _row(material: CvqaTableData, arm: CvqaArm, kind: str, side: str, of: _Runs) -> ProgramsRow:
-    figures: Figures = {name: value for name, value in named(material, arm).items() if name != "kind"}
+def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str, of: _Runs) -> ProgramsRow:
+    figures: Figures = {name: value for name, value in named(material, condition).items() if name != "kind"}
     figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
     figures |= {"n_written": len(of.ran), "missing": counted(of.failed), "faults": counted(of.faults)}
     figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}

@@ -1,4 +1,4 @@
-"""What the cvqa study's tables are made from: scores of arms in little memory, and what is known beside them.
+"""What the cvqa study's tables are made from: scores of conditions in little memory, and what is known beside them.
 
 In the rows of all tables figures are plain numbers; an empty cell: there is no such figure.
 """
@@ -10,7 +10,7 @@ from typing import Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.cvqa.records import Answer, CvqaArm, CvqaBuild, CvqaScore, ExtractorName, PairType, Side
+from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, ExtractorName, PairType, Side
 from cfeval.cvqa.stages.statistics import PairStatistics
 from cfeval.report.tables import Figure
 from cfeval.stats.intervals import Interval
@@ -20,9 +20,9 @@ class ReadRow(Record):
     """What every table of accuracies begins with: whose answers, to what, read by whom."""
 
     set: str
-    answerer: str
+    solver: str
     kind: str = ""
-    """`chat`, `program`, `random`; `baseline` for what needs no answerer."""
+    """`chat`, `program`, `random`; `baseline` for what needs no solver."""
     llm: str = ""
     """The language model that writes the programs."""
     type: str
@@ -75,7 +75,7 @@ class AccuracyRow(ReadRow):
     paper_counterfactual: Figure = None
     paper_difference: Figure = None
     test_world: Binary = 0
-    """1: a built-in test answerer, which stands for no real model."""
+    """1: a built-in test solver, which stands for no real model."""
 
 
 class PublishedAnswer(Record):
@@ -84,7 +84,7 @@ class PublishedAnswer(Record):
     source: str
     table: str
     model: str
-    """As Table 3 calls it; an answerer's `paper` names it so."""
+    """As Table 3 calls it; a solver's `paper` names it so."""
     printed: str = ""
     """As this very table calls it, where that differs."""
     llm: str = ""
@@ -101,17 +101,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class AnswererFacts:
-    """What an answerer is.
+class SolverFacts:
+    """What a solver is.
 
-    `cot`: it is asked to think step by step; `twin` is then the same answerer without. `llm` writes its programs.
-    `paper` is what the paper calls it (`model` of data/reference/cvqa.csv), where it stands for one of the paper's.
-    `test_world`: it is built in and stands for no real model.
+    `cot`: it is asked to think step by step; `no_cot_baseline` is then the same solver without. `llm` writes its
+    programs. `paper` is what the paper calls it (`model` of data/reference/cvqa.csv), where it stands for one of the
+    paper's. `test_world`: it is built in and stands for no real model.
     """
 
     kind: Literal["chat", "program", "random"] = "chat"
     cot: bool = False
-    twin: str = ""
+    no_cot_baseline: str = ""
     llm: str = ""
     paper: str = ""
     test_world: bool = False
@@ -144,38 +144,38 @@ class Reply:
 
 @dataclass(frozen=True)
 class CvqaTableData:
-    """Replies by arm, and the settings.
+    """Replies by condition, and the settings.
 
-    `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what answerers that write programs
+    `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what solvers that write programs
     said (`programs`), `built` what became of the drafts of built sets (`builds`): each is read once, by that table
     alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
     """
 
-    scores: Mapping[CvqaArm, Sequence[Reply]]
-    answerers: Mapping[str, AnswererFacts] = field(default_factory=dict)
+    scores: Mapping[CvqaCondition, Sequence[Reply]]
+    solvers: Mapping[str, SolverFacts] = field(default_factory=dict)
     sets: Mapping[str, SetFacts] = field(default_factory=dict)
     interval: Interval = field(default_factory=Interval)
     published: Sequence[PublishedAnswer] = ()
     genders: Mapping[int, str] = field(default_factory=dict)
     pairs: Mapping[str, Iterable[PairStatistics]] = field(default_factory=dict)
-    said: Mapping[CvqaArm, Iterable[Answer]] = field(default_factory=dict)
+    said: Mapping[CvqaCondition, Iterable[Answer]] = field(default_factory=dict)
     built: Mapping[str, Iterable[CvqaBuild]] = field(default_factory=dict)
 
-    def facts(self, answerer: str) -> AnswererFacts:
-        """What is known of an answerer; one that nothing is said of is a model that is asked."""
-        return self.answerers.get(answerer, AnswererFacts())
+    def facts(self, solver: str) -> SolverFacts:
+        """What is known of a solver; one that nothing is said of is a model that is asked."""
+        return self.solvers.get(solver, SolverFacts())
 
     def is_subset(self, name: str) -> bool:
         """Whether a set is drawn from another."""
         return self.sets.get(name, SetFacts()).subset
 
-    def paper(self, table: str, answerer: str, kind: str) -> PublishedAnswer | None:
-        """The paper's line for an answerer and a type, where it has one.
+    def paper(self, table: str, solver: str, kind: str) -> PublishedAnswer | None:
+        """The paper's line for a solver and a type, where it has one.
 
-        Names are compared without letter case and without marks; where a line names a language model, the answerer's
+        Names are compared without letter case and without marks; where a line names a language model, the solver's
         must be that one.
         """
-        facts = self.facts(answerer)
+        facts = self.facts(solver)
         for line in self.published:
             if (line.table, line.type, _plain(line.model)) != (table, kind, _plain(facts.paper)):
                 continue
@@ -184,25 +184,25 @@ class CvqaTableData:
         return None
 
 
-def cvqa_material(scores: Mapping[CvqaArm, Iterable[CvqaScore]], /, **settings: object) -> CvqaTableData:
-    """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `CvqaMaterial`.
+def cvqa_material(scores: Mapping[CvqaCondition, Iterable[CvqaScore]], /, **settings: object) -> CvqaTableData:
+    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `CvqaMaterial`.
 
     Raises:
-        InputError: a question of an arm appears twice in the same order of options.
+        InputError: a question of a condition appears twice in the same order of options.
     """
     same: dict[object, object] = {}
-    kept = {arm: _gathered(arm, of, same) for arm, of in scores.items()}
+    kept = {condition: _gathered(condition, of, same) for condition, of in scores.items()}
     return CvqaTableData(kept, **settings)  # type: ignore[arg-type]
 
 
-def _gathered(arm: CvqaArm, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
+def _gathered(condition: CvqaCondition, scores: Iterable[CvqaScore], same: dict[object, object]) -> list[Reply]:
     found: dict[tuple[str, Side, str], Reply] = {}
     for score in scores:
         reply = _reply(score, same)
         key = (reply.id, reply.side, reply.order)
         if key in found:
             where = f"the {score.side} question of '{score.id}'" + (f", order {score.order}" if score.order else "")
-            raise InputError(f"two scores of {where}, of {arm.set}/{arm.answerer}; give each file once")
+            raise InputError(f"two scores of {where}, of {condition.set}/{condition.solver}; give each file once")
         found[key] = reply
     return [found[key] for key in sorted(found)]
 

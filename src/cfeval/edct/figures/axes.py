@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.arms import arm_labels
+from cfeval.edct.tables.conditions import condition_labels
 from cfeval.edct.tables.controls import ControlRow
 from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
-from cfeval.report.tables import NO_ARM_NOTE
+from cfeval.report.tables import NO_CONDITION_NOTE
 
 _SIZE_INCHES = (5.8, 5.4)
 _LIMITS = (-0.04, 1.06)
@@ -35,16 +35,16 @@ class _Box:
 
 
 def draw(rows: Sequence[ControlRow]) -> Figure:
-    """One cross an arm, with the intervals of both figures; without a row, a sentence that says so."""
+    """One cross a condition, with the intervals of both figures; without a row, a sentence that says so."""
     use_style()
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     placed = [row for row in rows if row.ccs is not None and row.completeness is not None]
     if not placed:
-        return empty_figure(figure, "No arm has both CCS and completeness." if rows else NO_ARM_NOTE)
+        return empty_figure(figure, "No condition has both CCS and completeness." if rows else NO_CONDITION_NOTE)
     axes = figure.add_subplot()
     _frame(axes, any(row.test_world for row in placed))
     taken = [_point(row) for row in placed]
-    for row, label in zip(placed, arm_labels(placed), strict=True):
+    for row, label in zip(placed, condition_labels(placed), strict=True):
         _cross(axes, row)
         taken.append(_name(axes, row, label, taken))
     _legend(figure, axes, any(row.noise_floor is not None for row in placed))
@@ -73,7 +73,7 @@ def _cross(axes: Axes, row: ControlRow) -> None:
 
 
 def _place(row: ControlRow) -> tuple[float, float]:
-    """Where an arm stands; only for rows that have both figures."""
+    """Where a condition stands; only for rows that have both figures."""
     return float(row.ccs or 0), float(row.completeness or 0)
 
 
@@ -100,7 +100,7 @@ def _spots(x: float, y: float, width: float) -> Iterator[_Box]:
 
 
 def _legend(figure: Figure, axes: Axes, floor: bool) -> None:
-    axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="arm, with both intervals")
+    axes.plot([], [], "o-", color=COLORS[0], linewidth=1.6, label="condition, with both intervals")
     if floor:
         what = "noise floor: moves though nothing was changed"
         axes.plot([], [], "|", color=MUTED, markersize=9, markeredgewidth=1.6, label=what)

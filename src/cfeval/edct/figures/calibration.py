@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.calibration import NO_ARM_NOTE, SETTING, TOLERANCE, CalibrationRow, title_of
+from cfeval.edct.tables.calibration import NO_CONDITION_NOTE, SETTING, TOLERANCE, CalibrationRow, title_of
 from cfeval.report.figures import (
     COLORS,
     GRID,
@@ -33,7 +33,7 @@ def draw(rows: Sequence[CalibrationRow]) -> Figure:
     """One panel a setting, one group of points a target. Without a row, a sentence that says so."""
     use_style()
     if not rows:
-        return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_ARM_NOTE)
+        return empty_figure(Figure(figsize=(6.4, 2), layout="constrained"), NO_CONDITION_NOTE)
     panels = _panels(rows)
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)

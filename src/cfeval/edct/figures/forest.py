@@ -1,4 +1,4 @@
-"""Forest plot: CCS of every arm of Table 1 with its interval; beside it PCS, NCC and what missing items allow."""
+"""Forest plot: CCS of every condition of Table 1 with its interval; beside it PCS, NCC and what missing items allow."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.arms import ArmRow, arm_labels
+from cfeval.edct.tables.conditions import ConditionRow, condition_labels
 from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
-from cfeval.report.tables import NO_ARM_NOTE, interval_methods
+from cfeval.report.tables import NO_CONDITION_NOTE, interval_methods
 
 _ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
 
 
-def draw(rows: Sequence[ArmRow]) -> Figure:
-    """One line an arm, in the order of the table; without one, a sentence that says so."""
+def draw(rows: Sequence[ConditionRow]) -> Figure:
+    """One line a condition, in the order of the table; without one, a sentence that says so."""
     use_style()
     figure = Figure(figsize=(_WIDTH_INCHES, _FRAME_INCHES + _ROW_INCHES * len(rows)), layout="constrained")
     if not rows:
-        return empty_figure(figure, NO_ARM_NOTE)
+        return empty_figure(figure, NO_CONDITION_NOTE)
     axes = figure.add_subplot()
     _frame(axes, rows)
     for place, row in enumerate(rows):
@@ -29,9 +29,9 @@ def draw(rows: Sequence[ArmRow]) -> Figure:
     return figure
 
 
-def _frame(axes: Axes, rows: Sequence[ArmRow]) -> None:
+def _frame(axes: Axes, rows: Sequence[ConditionRow]) -> None:
     strip_spines(axes, "bottom")
-    axes.set_yticks(range(len(rows)), arm_labels(rows))
+    axes.set_yticks(range(len(rows)), condition_labels(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
     share_ticks(axes, "x")
@@ -44,12 +44,12 @@ def _frame(axes: Axes, rows: Sequence[ArmRow]) -> None:
     axes.set_xlabel("\n".join(said))
 
 
-def _bounds(axes: Axes, place: int, row: ArmRow) -> None:
+def _bounds(axes: Axes, place: int, row: ConditionRow) -> None:
     if row.ccs_min is not None and row.ccs_max is not None and row.ccs_max > row.ccs_min:
         axes.plot([row.ccs_min, row.ccs_max], [place, place], color=GRID, linewidth=7, solid_capstyle="butt", zorder=1)
 
 
-def _satellites(axes: Axes, place: int, row: ArmRow) -> None:
+def _satellites(axes: Axes, place: int, row: ConditionRow) -> None:
     for value, marker, size in ((row.pcs, "|", 12), (row.ncc, "x", 6)):
         if value is not None:
             axes.plot(value, place, marker, color=MUTED, markersize=size, markeredgewidth=1.2, zorder=2, clip_on=False)
@@ -57,7 +57,7 @@ def _satellites(axes: Axes, place: int, row: ArmRow) -> None:
         axes.plot(row.paper_ccs, place, "*", color=COLORS[1], markersize=8, zorder=2)
 
 
-def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
+def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:
     beside: dict[str, Any] = {"x": 1.03, "y": place, "va": "center", "fontsize": 8}
     beside["transform"] = axes.get_yaxis_transform()
     scored = f"{row.n_scored} of {row.n}"
@@ -69,7 +69,7 @@ def _estimate(axes: Axes, place: int, row: ArmRow) -> None:
     axes.text(s=f"{row.ccs:.2f}  [{row.ccs_lo:.2f}, {row.ccs_hi:.2f}]   {scored}", **beside)
 
 
-def _legend(figure: Figure, axes: Axes, rows: Sequence[ArmRow]) -> None:
+def _legend(figure: Figure, axes: Axes, rows: Sequence[ConditionRow]) -> None:
     axes.plot([], [], "o-", color=COLORS[0], linewidth=2, label="CCS")
     axes.plot([], [], "|", color=MUTED, markersize=10, markeredgewidth=1.2, label="PCS (answer)")
     axes.plot([], [], "x", color=MUTED, markeredgewidth=1.2, label="NCC (explanation)")

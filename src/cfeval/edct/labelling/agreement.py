@@ -29,7 +29,7 @@ class Rated:
     """None: missing."""
     why: tuple[str, ...]
     """Why it is; empty where it is not."""
-    group: str
+    cluster: str
     """Edits of the same image share it."""
     weight: float
 
@@ -52,7 +52,7 @@ class Known(NamedTuple):
 
     truth: float
     verdict: float
-    group: str
+    cluster: str
 
 
 def questions(protocol: str) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def known_truth(labels: Sequence[Label], scores: Iterable[Score], about: str = C
     _refuse_drawn_by_verdict(labels)
     verdicts = {edited_of(score): _verdict(score, about) for score in scores}
     return [
-        Known(truth, verdict, one.group)
+        Known(truth, verdict, one.cluster)
         for one in rated(labels, about)
         if (truth := one.consensus) is not None and (verdict := verdicts.get(one.edited)) is not None
     ]
@@ -133,7 +133,7 @@ def _rated(edited: Edited, by: Sequence[Label | None], about: str) -> Rated:
     first = next(label for label in by if label)
     said = tuple(_said(label, about) if label else None for label in by)
     why = tuple("" if value is not None else _why(label, about) for label, value in zip(by, said, strict=True))
-    return Rated(edited, said, why, first.group or f"{edited.dataset}/{edited.id}", first.weight)
+    return Rated(edited, said, why, first.cluster or f"{edited.dataset}/{edited.id}", first.weight)
 
 
 def _why(label: Label | None, about: str) -> str:

@@ -15,12 +15,12 @@ from cfeval.core.files import write_text
 from cfeval.core.images import load
 from cfeval.core.jsonl import read_csv, stream_csv, write_csv
 from cfeval.core.records import ImageRef
-from cfeval.edct.files import ArmFiles
+from cfeval.edct.files import ConditionFiles
 from cfeval.edct.labelling.draw import Candidate, Drawn, draw
 from cfeval.edct.labelling.files import read_key, read_labels
 from cfeval.edct.labelling.records import KeyRow, Label, edited_of
 from cfeval.edct.labelling.sheet import (
-    ArmRecords,
+    ConditionRecords,
     SheetItem,
     candidates,
     gates,
@@ -31,8 +31,8 @@ from cfeval.edct.labelling.sheet import (
 )
 from cfeval.edct.labelling.table import LabelAgreementRow, rows, sheet
 from cfeval.edct.options import How, Results, ScoreFiles, Shards, interval_of
-from cfeval.edct.records import Arm, Score
-from cfeval.edct.tables.scores import Published, arm_of
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables.scores import Published, condition_of
 from cfeval.report.tables import write_table
 
 Place = tuple[Path, ImageRef]
@@ -44,7 +44,8 @@ def run_sheet(
     items: Annotated[int, typer.Option(min=1, max=2000, help="How many edits to draw at most.")] = 128,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 1,
     by_verdict: Annotated[
-        bool, typer.Option("--by-verdict", help="Within an arm, draw as many rejected, faithful and unfaithful edits.")
+        bool,
+        typer.Option("--by-verdict", help="Within a condition, draw as many rejected, faithful and unfaithful edits."),
     ] = False,
     shards: Shards = 1,
     out: Annotated[
@@ -53,15 +54,15 @@ def run_sheet(
 ) -> None:
     """Draw edits for people to label, and write the labelling sheet: an HTML page that works offline, and a CSV.
 
-    Both are blind: they tell neither which arm an edit comes from nor what the tool made of it. OUT.key.csv does: keep
-    it from those who label, and give it to `cfeval edct labels`.
+    Both are blind: they tell neither which condition an edit comes from nor what the tool made of it. OUT.key.csv does:
+    keep it from those who label, and give it to `cfeval edct labels`.
     """
-    drawn = draw(_candidates(scores, partial(ArmFiles, results, shards=shards)), items, seed, by_verdict)
+    drawn = draw(_candidates(scores, partial(ConditionFiles, results, shards=shards)), items, seed, by_verdict)
     if not drawn:
         raise InputError("no edit to label: no item of these score files was scored or rejected by a gate")
-    files = {arm: ArmFiles(results, arm, shards, of) for arm, of in _items(drawn).items()}
-    arms = {arm: _records(some) for arm, some in files.items()}
-    shown = [sheet_item(arms[arm_of(one.score)], one.score) for one in drawn]
+    files = {condition: ConditionFiles(results, condition, shards, of) for condition, of in _items(drawn).items()}
+    conditions = {condition: _records(some) for condition, some in files.items()}
+    shown = [sheet_item(conditions[condition_of(one.score)], one.score) for one in drawn]
     places = {ref.sha256: (folder, ref) for some in files.values() for folder, ref in _pictures(some)}
     page = sheet_page(shown, lambda sha256: load(*places[sha256]))
     write_csv(Path(f"{out}.key.csv"), KeyRow, _key(drawn, shown))
@@ -70,24 +71,24 @@ def run_sheet(
     print(f"{len(drawn)} edits: give {out}.html to those who label, and keep {out}.key.csv to yourself")
 
 
-def _candidates(scores: list[Path], files_of: Callable[[Arm], ArmFiles]) -> Iterator[Candidate]:
+def _candidates(scores: list[Path], files_of: Callable[[Condition], ConditionFiles]) -> Iterator[Candidate]:
     """All edits of some score files that people can label, as they stand there; of other files what gates said."""
-    gate = lru_cache(maxsize=1)(lambda arm: gates(made for made, _ in files_of(arm).counterfactuals()))
+    gate = lru_cache(maxsize=1)(lambda condition: gates(made for made, _ in files_of(condition).counterfactuals()))
     for file in scores:
-        for arm, scored in groupby(stream_csv(file, Score), key=arm_of):
-            yield from candidates(scored, gate(arm.model_copy(update={"judge": ""})))
+        for condition, scored in groupby(stream_csv(file, Score), key=condition_of):
+            yield from candidates(scored, gate(condition.model_copy(update={"judge": ""})))
 
 
-def _items(drawn: list[Drawn]) -> dict[Arm, set[str]]:
-    """The items of each arm that were drawn."""
-    found: dict[Arm, set[str]] = defaultdict(set)
+def _items(drawn: list[Drawn]) -> dict[Condition, set[str]]:
+    """The items of each condition that were drawn."""
+    found: dict[Condition, set[str]] = defaultdict(set)
     for one in drawn:
-        found[arm_of(one.score)].add(one.score.id)
+        found[condition_of(one.score)].add(one.score.id)
     return found
 
 
-def _records(files: ArmFiles) -> ArmRecords:
-    return ArmRecords(
+def _records(files: ConditionFiles) -> ConditionRecords:
+    return ConditionRecords(
         samples={sample.id: sample for sample, _ in files.samples()},
         baselines=files.baselines(),
         instructions=files.instructions(),
@@ -96,12 +97,12 @@ def _records(files: ArmFiles) -> ArmRecords:
     )
 
 
-def _pictures(files: ArmFiles) -> Iterator[Place]:
-    """Every picture of an arm that a sheet may show, and where it lies."""
+def _pictures(files: ConditionFiles) -> Iterator[Place]:
+    """Every picture of a condition that a sheet may show, and where it lies."""
     for sample, folder in files.samples():
         yield folder, sample.image
     for made, folder in files.counterfactuals():
-        yield from ((folder, ref) for ref in (made.image, *(one.image for one in made.tries)) if ref is not None)
+        yield from ((folder, ref) for ref in (made.image, *(one.image for one in made.attempts)) if ref is not None)
 
 
 def _key(drawn: list[Drawn], shown: list[SheetItem]) -> Iterator[KeyRow]:
@@ -112,7 +113,7 @@ def _key(drawn: list[Drawn], shown: list[SheetItem]) -> Iterator[KeyRow]:
             sheet=sheet,
             item=number,
             asks=" ".join(item.asks),
-            group=one.score.group,
+            cluster=one.score.cluster,
             weight=one.weight,
             gate=one.gate,
         )
@@ -147,8 +148,8 @@ def run_agreement(
 ) -> None:
     """Make the agreement table: how far people agree about edits and scores, and the tool with them.
 
-    Labels count for every judge whose scores of the same edits are given. Where these are of one arm, its CCS over the
-    items that nobody labelled is corrected for the judge's error.
+    Labels count for every judge whose scores of the same edits are given. Where these are of one condition, its CCS
+    over the items that nobody labelled is corrected for the judge's error.
     """
     said = [label for file in labels for label in read_csv(file, Label)]
     judged = [score for file in scores for score in read_csv(file, Score)]

@@ -1,4 +1,4 @@
-"""Which edits people are asked to label: a seeded draw over arms and, if wanted, over what the tool said."""
+"""Which edits people are asked to label: a seeded draw over conditions and, if wanted, over what the tool said."""
 
 import hashlib
 from collections import defaultdict
@@ -13,7 +13,7 @@ from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Score
 
 NAMES = ("dataset", "vlm", "writer", "protocol", "editor")
-"""What makes arms differ for people: all names but the judge's."""
+"""What makes conditions differ for people: all names but the judge's."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class Drawn:
 def draw(candidates: Iterable[Candidate], items: int, seed: int, by_verdict: bool = False) -> list[Drawn]:
     """At most so many edits, in an order that tells nothing; the same arguments give the same draw.
 
-    Every arm gives as many as every other, as far as it has them. An edit that several judges read is one candidate:
-    the first.
+    Every condition gives as many as every other, as far as it has them. An edit that several judges read is one
+    candidate: the first.
 
     Args:
         candidates: see `Candidate`.
         items: how many to draw.
         seed: of the draw.
-        by_verdict: within an arm, rejected edits, edits whose two scores are both 1 and the rest are drawn in equal
-            numbers, as far as there are any; the weights undo it.
+        by_verdict: within a condition, rejected edits, edits whose two scores are both 1 and the rest are drawn in
+            equal numbers, as far as there are any; the weights undo it.
     """
     groups: dict[tuple[str, ...], _Stratum] = defaultdict(partial(_Stratum, items))
     for lot, candidate in _once_each(candidates, seed):
-        arm = (getattr(candidate.score, name) for name in NAMES)
-        groups[*arm, _outcome(candidate) if by_verdict else ""].add(lot, candidate)
+        condition = (getattr(candidate.score, name) for name in NAMES)
+        groups[*condition, _outcome(candidate) if by_verdict else ""].add(lot, candidate)
     strata = [group for _, group in sorted(groups.items())]
     drawn = [
         Drawn(candidate.score, candidate.gate, round(stratum.size / len(taken), 4))

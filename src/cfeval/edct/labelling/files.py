@@ -23,7 +23,7 @@ def read_key(path: Path) -> dict[int, KeyRow]:
     """The key of one sheet, by the items' numbers; InputError where it is none."""
     rows = read_csv(path, KeyRow)
     if not rows:
-        raise InputError(f"{path}: has no items; give the file NAME.key.csv that `cfeval edct sheet` wrote")
+        raise InputError(f"{path}: has no items; give the file NAME.key.csv that `cfeval edct label-sheet` wrote")
     if len({row.sheet for row in rows}) > 1 or len({row.item for row in rows}) < len(rows):
         raise InputError(f"{path}: holds several sheets, or an item twice; give the key of one sheet")
     return {row.item: row for row in rows}

@@ -1,4 +1,4 @@
-"""A tool's error by human labels, and an arm's CCS corrected for its judge's."""
+"""A tool's error by human labels, and a condition's CCS corrected for its judge's."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,31 +33,31 @@ def error_figures(met: Sequence[Rated], verdicts: Verdicts, level: float) -> Fig
 
 
 def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: float) -> Figures:
-    """The CCS of an arm over the items that nobody labelled, corrected for the error that the labels show.
+    """The CCS of a condition over the items that nobody labelled, corrected for the error that the labels show.
 
     Edits are the unit, as people label edits. Labelled items are left out, so that the sample which shows the error is
     another than the one that is corrected. Where there is no estimate, `corrected_note` says why.
 
     Args:
-        labels: of one protocol; those of other arms are left aside.
+        labels: of one protocol; those of other conditions are left aside.
         scores: of one judge, at least one.
     """
     by_edit = {edited_of(score): score for score in scores}
-    arms = {_arm(edited) for edited in by_edit}
-    if len(arms) > 1:
-        return {"corrected_note": f"the scores are of {len(arms)} arms; give those of one"}
-    mine = [label for label in labels if _arm(edited_of(label)) in arms]
+    conditions = {_condition(edited) for edited in by_edit}
+    if len(conditions) > 1:
+        return {"corrected_note": f"the scores are of {len(conditions)} conditions; give those of one"}
+    mine = [label for label in labels if _condition(edited_of(label)) in conditions]
     try:
         known = known_truth(mine, by_edit.values())
     except InputError as refused:
         return {"corrected_note": str(refused)}
     labelled = {label.id for label in mine}
     unlabelled = [one for one in by_edit.values() if one.id not in labelled]
-    rest = [(float(one.ccs), one.group or one.id) for one in unlabelled if one.ccs is not None]
+    rest = [(float(one.ccs), one.cluster or one.id) for one in unlabelled if one.ccs is not None]
     if not rest:
         return {"corrected_note": "the scores are of no item that nobody labelled"}
     observed = share([value for value, _ in rest], [group for _, group in rest])
-    error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.group for one in known])
+    error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.cluster for one in known])
     found = rogan_gladen(observed, error, level)
     told: Figures = {"ccs": rounded(observed.value), "n_corrected": observed.n, "corrected_note": found.note}
     return told | figures_of({"corrected": found})
@@ -72,8 +72,8 @@ def _right(truth: int, cells: Cells, alike: bool, level: float) -> Estimate:
         hit, missed = (sum(one.weight for one in part) for part in (right, wrong))
         return Estimate(hit / (hit + missed))
     values = [1.0] * len(right) + [0.0] * len(wrong)
-    return wilson(share(values, [one.group for one in (*right, *wrong)]), level)
+    return wilson(share(values, [one.cluster for one in (*right, *wrong)]), level)
 
 
-def _arm(edited: Edited) -> tuple[str, ...]:
+def _condition(edited: Edited) -> tuple[str, ...]:
     return edited.dataset, edited.vlm, edited.writer, edited.protocol, edited.editor

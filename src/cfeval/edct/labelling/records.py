@@ -44,8 +44,8 @@ class KeyRow(Edited):
     """The item's number on the sheet."""
     asks: str
     """What people are asked about it, separated by blanks: fields of `Marks`."""
-    group: str = ""
-    """See `Score.group`."""
+    cluster: str = ""
+    """See `Score.cluster`."""
     weight: float = Field(gt=0)
     """For how many edits of the study the item stands: the size of its stratum by how many of it were drawn."""
     gate: Binary | None = None

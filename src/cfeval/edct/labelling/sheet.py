@@ -1,8 +1,8 @@
 """The labelling sheet: one HTML page that works offline, and a CSV of the same items for those who prefer that.
 
 People see an edit and are asked, in words, whether it is valid, and for the scores of its protocol and the grade: those
-that judges give (`cfeval.edct.protocols.rules`), each in one sentence. They see neither which arm an item comes from
-nor what the tool made of it.
+that judges give (`cfeval.edct.protocols.rules`), each in one sentence. They see neither which condition an item comes
+from nor what the tool made of it.
 """
 
 import csv
@@ -115,8 +115,8 @@ class SheetItem:
 
 
 @dataclass(frozen=True)
-class ArmRecords:
-    """The records of one arm that a sheet shows, by item, or by item and edit."""
+class ConditionRecords:
+    """The records of one condition that a sheet shows, by item, or by item and edit."""
 
     samples: Mapping[str, Sample]
     baselines: Mapping[str, Baseline]
@@ -199,7 +199,7 @@ def candidates(scores: Iterable[Score], gate: Mapping[Key, Binary | None]) -> It
             yield Candidate(score, gate[score.id, score.edit])
 
 
-def sheet_item(of: ArmRecords, score: Score) -> SheetItem:
+def sheet_item(of: ConditionRecords, score: Score) -> SheetItem:
     """What people see of a candidate."""
     key = (score.id, score.edit)
     before, after = of.baselines[score.id], of.requeries.get(key)
@@ -225,8 +225,8 @@ def _change(instruction: Instruction) -> Change:
 
 def _edited(made: Counterfactual) -> ImageRef | None:
     """The edited image, or the last one that the gate rejected."""
-    return made.image or (made.tries[-1].image if made.tries else None)
+    return made.image or (made.attempts[-1].image if made.attempts else None)
 
 
 def _gate(made: Counterfactual) -> Binary | None:
-    return made.tries[-1].found.verified if made.tries else None
+    return made.attempts[-1].found.verified if made.attempts else None

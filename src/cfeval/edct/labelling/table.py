@@ -86,7 +86,7 @@ class LabelAgreementRow(Record):
     specificity_lo: float | None = None
     specificity_hi: float | None = None
     ccs: float | None = None
-    """tool_consensus about ccs: share of 1 that the judge gives to the arm's edits of items that nobody labelled."""
+    """tool_consensus about ccs: share of 1 that the judge gives to the condition's edits of unlabelled items."""
     n_corrected: int | None = None
     """Those edits."""
     corrected: float | None = None
@@ -113,7 +113,7 @@ class _Case:
     """An edit, and what all that are compared said of it; `missing` says why it is not assessable."""
 
     said: tuple[float | None, ...]
-    group: str
+    cluster: str
     missing: str = ""
 
 
@@ -153,7 +153,7 @@ def _comparisons(
     """All comparisons in one question: what is compared, the edits, and the tool's errors."""
     edits, names = rated(labels, about), people(labels)
     if len(names) > 1:
-        yield {"comparison": "human_human"}, [_Case(one.said, one.group, _too_few(one)) for one in edits], []
+        yield {"comparison": "human_human"}, [_Case(one.said, one.cluster, _too_few(one)) for one in edits], []
     for tool, verdicts in sorted(tools.items()):
         met = [one for one in edits if one.edited in verdicts]
         if not met:
@@ -177,7 +177,7 @@ def _joined(*parts: Figures | dict[str, str]) -> Figures:
 
 def _beside_tool(one: Rated, said: tuple[float | None, ...], missing: str, verdicts: Verdicts) -> _Case:
     verdict = verdicts[one.edited]
-    return _Case((*said, verdict), one.group, missing or ("no verdict" if verdict is None else ""))
+    return _Case((*said, verdict), one.cluster, missing or ("no verdict" if verdict is None else ""))
 
 
 def _too_few(one: Rated) -> str:
@@ -194,7 +194,7 @@ def _undecided(one: Rated) -> str:
 
 def _figures(about: str, cases: Sequence[_Case], how: Interval) -> Figures:
     whole = [case for case in cases if not case.missing]
-    said, groups = [case.said for case in whole], [case.group for case in whole]
+    said, groups = [case.said for case in whole], [case.cluster for case in whole]
     same = [float(len(set(values) - {None}) == 1) for values in said]
     boot = (how.level, how.resamples, how.seed, groups)
     two = about != GRADE and all(len(values) == 2 for values in said)

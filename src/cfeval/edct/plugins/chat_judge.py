@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, Field, field_validator
 
-from cfeval.core.errors import BackendError, InputError, nearest
+from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.records import Binary, Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
@@ -19,7 +19,7 @@ from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
 from cfeval.edct.metrics import majority, median_grade
 from cfeval.edct.protocols import controls, edct_2025
 from cfeval.edct.protocols import edct_bench_2026 as bench
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, PLACEBO_EDIT, RULES
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.inference import prompts
 from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
@@ -51,7 +51,7 @@ FORMS: Mapping[str, Forms] = {
         ),
     ),
     NULL_EDIT: (_COMPARE,),
-    PLACEBO_EDIT: (_COMPARE,),
+    UNCITED_EDIT: (_COMPARE,),
 }
 """By protocol, for a judge that reads texts."""
 
@@ -61,12 +61,12 @@ class JudgePlugin(prompts.ChatPlugin):
 
     by_protocol: ClassVar[bool] = True
 
-    samples: int = Field(1, ge=1)
-    """How often it is asked, an odd number; each score is what more than half of the samples say."""
+    votes: int = Field(1, ge=1)
+    """How often it is asked, an odd number; each score is what more than half of the votes say."""
     order: Literal["original-first", "edited-first"] = "original-first"
     """Whose answer and explanation it reads first."""
 
-    @field_validator("samples")
+    @field_validator("votes")
     @classmethod
     def _odd(cls, value: int) -> int:
         if value % 2 == 0:
@@ -79,7 +79,7 @@ class JudgePlugin(prompts.ChatPlugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """For each sample those of every form."""
-        return self.samples * super().estimate_calls(protocol)
+        return self.votes * super().estimate_calls(protocol)
 
 
 class ChatJudge:
@@ -99,11 +99,11 @@ class ChatJudge:
         """Have every request judged.
 
         Raises:
-            BackendError: a request lacks what its protocol judges by.
+            PluginError: a request lacks what its protocol judges by.
         """
         for request in requests:
             _check(request, self.forms)
-        numbers = range(self.options.samples)
+        numbers = range(self.options.votes)
         samples = [_sample(one, n, *self._questions(one.protocol)) for one in requests for n in numbers]
         replies = iter(run_dialogues(self.model, samples))
         return [count_votes({f"sample {n + 1}": next(replies) for n in numbers}, one.protocol) for one in requests]
@@ -128,12 +128,12 @@ def edited_first(template: str) -> str:
 
 def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
     if request.protocol not in known:
-        raise BackendError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
+        raise PluginError(f"a judge cannot judge by protocol '{request.protocol}'; {nearest(request.protocol, known)}")
     forms = known[request.protocol]
     if forms[0].seen and request.picture is None:
-        raise BackendError(f"item '{request.item}': the judge sees the edited image, and there is none")
+        raise PluginError(f"item '{request.item}': the judge sees the edited image, and there is none")
     if "edit_instruction" in forms[0].placeholders and not request.changes:
-        raise BackendError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
+        raise PluginError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
 
 
 def _sample(
@@ -143,10 +143,10 @@ def _sample(
     seed, values = derive_seed(request.seed, "sample", number), _values(request)
     heard = yield from _ask(request, scored, values, seed)
     if heard.value is None:
-        return JudgeReply(raw=heard.raw, status=heard.status, reason=heard.reason, calls=heard.calls)
+        return JudgeReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
     said = heard.value.model_dump()
     scores = {name: said[name] for name in RULES[request.protocol].scores}
-    reply = JudgeReply(scores, stated_ccs=said.get("ccs"), raw=heard.raw, calls=heard.calls)
+    reply = JudgeReply(scores, stated_ccs=said.get("ccs"), completion=heard.completion, calls=heard.calls)
     if graded is None:
         return reply
     return _with_grade(reply, (yield from _ask(request, graded, values, derive_seed(seed, "grade"))))
@@ -183,12 +183,12 @@ def _parts(change: Change) -> str:
 
 
 def _with_grade(reply: JudgeReply, heard: ParsedReply[Any]) -> JudgeReply:
-    raw = named_texts({"scores": reply.raw, "grade": heard.raw})
+    raw = named_texts({"scores": reply.completion, "grade": heard.completion})
     calls = reply.calls + heard.calls
     if heard.value is None:
         reason = f"{heard.status}, {heard.reason}" if heard.reason else str(heard.status)
-        return replace(reply, grade_reason=reason, raw=raw, calls=calls)
-    return replace(reply, grade=float(heard.value.grade), raw=raw, calls=calls)
+        return replace(reply, grade_reason=reason, completion=raw, calls=calls)
+    return replace(reply, grade=float(heard.value.grade), completion=raw, calls=calls)
 
 
 def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
@@ -208,17 +208,17 @@ def count_votes(replies: Mapping[str, JudgeReply], protocol: str) -> JudgeReply:
     members = list(replies.values())
     if len(members) == 1:
         return members[0]
-    raw = named_texts({name: reply.raw for name, reply in replies.items()})
+    raw = named_texts({name: reply.completion for name, reply in replies.items()})
     calls = tuple(call for reply in members for call in reply.calls)
     voting = [reply if reply.status == Status.OK else JudgeReply() for reply in members]
     scores = _scores(voting, RULES[protocol].scores)
     if scores is None:
         ends = {reply.status for reply in members}
         status = ends.pop() if len(ends) == 1 and Status.OK not in ends else Status.UNPARSABLE
-        return JudgeReply(raw=raw, status=status, reason=f"no majority ({_votes(replies)})", calls=calls)
+        return JudgeReply(completion=raw, status=status, reason=f"no majority ({_votes(replies)})", calls=calls)
     grade = median_grade([reply.grade for reply in voting])
     missing = f"no majority gave a grade ({_grades(replies)})" if RULES[protocol].graded and grade is None else ""
-    return JudgeReply(scores, grade, missing, raw=raw, calls=calls)
+    return JudgeReply(scores, grade, missing, completion=raw, calls=calls)
 
 
 def _scores(voting: list[JudgeReply], names: tuple[str, ...]) -> dict[str, Binary] | None:

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from cfeval.core.errors import BackendError, ParamsError
+from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, Canvas, Kind, Settings
-from cfeval.edct.plugins.masks import Mask, Masked, Masker
+from cfeval.edct.plugins.masks import Mask, Masked, Segmenter
 from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
 from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
 from cfeval.inference.local.hub import Checkpoint
@@ -43,7 +43,7 @@ class PipelineEditor:
     needs_metadata = False
 
     def __init__(
-        self, pipe: Any, kind: Kind, settings: Settings, mask: Masker | None, about: Mapping[str, str], advice: str
+        self, pipe: Any, kind: Kind, settings: Settings, mask: Segmenter | None, about: Mapping[str, str], advice: str
     ) -> None:
         self.pipe = pipe
         self.kind = kind
@@ -209,12 +209,12 @@ def pipeline_of(checkpoint: Checkpoint, wanted: str) -> str:
     """The pipeline to use: the one that is wanted, else the checkpoint's own.
 
     Raises:
-        BackendError: none is wanted, and the checkpoint's own edits no images here; or it cannot be found.
+        PluginError: none is wanted, and the checkpoint's own edits no images here; or it cannot be found.
     """
     content = checkpoint.content()
     own = wanted or content.get("_class_name")
     if own not in KINDS:
-        raise BackendError(
+        raise PluginError(
             f"model '{checkpoint.name()}' is a checkpoint of {own!r}, which is no editor here; set 'pipeline' to one "
             f"that can use its parts: {', '.join(sorted(KINDS))}"
         )
@@ -237,7 +237,7 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
     """Load a checkpoint as a pipeline and put it where it computes.
 
     Raises:
-        BackendError: the parts do not fit the pipeline.
+        PluginError: the parts do not fit the pipeline.
     """
     import diffusers
     import torch
@@ -274,7 +274,7 @@ def _from_folder(pipeline: Any, folder: Path, model: str, dtype: "torch.dtype") 
     except Exception as error:  # whatever is wrong with a checkpoint surfaces as any kind of error
         if out_of_memory(error):
             raise
-        raise BackendError(
+        raise PluginError(
             f"model '{model}' cannot be loaded as {pipeline.__name__} ({first_line(error, folder, model)}); "
             "set 'pipeline' to the one it is for, or download it again"
         ) from error

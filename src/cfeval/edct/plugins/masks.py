@@ -13,7 +13,7 @@ import numpy.typing as npt
 from PIL import Image
 from pydantic import Field, ValidationInfo, field_validator
 
-from cfeval.core.errors import BackendError, InputError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.core.images import import_image
 from cfeval.core.registry import PluginOptions
 from cfeval.edct.interfaces import EditRequest
@@ -63,14 +63,14 @@ class Masked:
     details: dict[str, str] = field(default_factory=dict)
 
 
-Masker = Callable[[EditRequest], Masked]
+Segmenter = Callable[[EditRequest], Masked]
 
 
-def masker(options: MaskOptions, device: str = "cpu") -> Masker | None:
+def segmenter(options: MaskOptions, device: str = "cpu") -> Segmenter | None:
     """How to come by the mask of a request; None where no source is named.
 
     Raises:
-        BackendError: the folder or the model is not there or incomplete.
+        PluginError: the folder or the model is not there or incomplete.
     """
     if options.mask_model:
         segmenter = ClipSeg(options.mask_model, options.mask_revision, device)
@@ -89,13 +89,13 @@ def mask_folder(name: str) -> Path:
     """The folder of own masks.
 
     Raises:
-        BackendError: no such folder, or no mask in it.
+        PluginError: no such folder, or no mask in it.
     """
     folder = Path(name)
     if not folder.is_dir():
-        raise BackendError(f"masks: no folder {name}; give a folder of masks (<item>.png) or '{WHOLE}'")
+        raise PluginError(f"masks: no folder {name}; give a folder of masks (<item>.png) or '{WHOLE}'")
     if not any(folder.glob("*.png")):
-        raise BackendError(f"masks: no *.png in {name}; name each mask after its item: <item>.png")
+        raise PluginError(f"masks: no *.png in {name}; name each mask after its item: <item>.png")
     return folder
 
 
@@ -112,7 +112,7 @@ def examine_masks(options: MaskOptions) -> str:
     """What can be said about the masks before any is needed.
 
     Raises:
-        BackendError: the folder or the model is not there or incomplete.
+        PluginError: the folder or the model is not there or incomplete.
     """
     if options.mask_model:
         return about(options.mask_model, options.mask_revision)
@@ -189,7 +189,7 @@ def about(model: str, revision: str) -> str:
     """What can be said about a checkpoint without loading it.
 
     Raises:
-        BackendError: it is not there, incomplete, of another model, or the hub cannot be reached.
+        PluginError: it is not there, incomplete, of another model, or the hub cannot be reached.
     """
     checkpoint = checkpoint_of(model, revision)
     check_kind(checkpoint, KINDS)

@@ -1,7 +1,7 @@
 """The two controls: did anything move when nothing was changed, or only what the explanation does not cite?
 
 Neither paper has them. Both are judged alike, by a comparison that is told of no edit: what moves under `null-edit` is
-the noise floor, what moves under `placebo-edit` beyond it has a cause that the explanation left out.
+the noise floor, what moves under `uncited-edit` beyond it has a cause that the explanation left out.
 """
 
 from typing import Annotated, Any, Literal
@@ -30,7 +30,7 @@ class Comparison(BaseModel):
     explanation_moved: Bit
 
 
-class Placebo(Concept):
+class UncitedEdit(Concept):
     """Something that the explanation does not cite, and the two parts of the instruction that changes it."""
 
     evidence: Evidence
@@ -38,23 +38,23 @@ class Placebo(Concept):
     negative: Text
 
 
-Placebos = Edits[Placebo]
+UncitedEdits = Edits[UncitedEdit]
 """Instructions, each for the original image."""
 
 
-def placebo_schema(edits: int) -> dict[str, Any]:
+def uncited_schema(edits: int) -> dict[str, Any]:
     """A writer's reply: at most `edits` instructions."""
     evidence = {"type": "string", "enum": ["object", "background"]}
     edit = object_schema(concept=TEXT, evidence=evidence, positive=TEXT, negative=TEXT)
     return object_schema(edits={"type": "array", "items": edit, "minItems": 1, "maxItems": edits})
 
 
-def read_placebos(text: str, edits: int) -> Edits[Placebo] | None:
+def read_uncited_edits(text: str, edits: int) -> Edits[UncitedEdit] | None:
     """The instructions of a writer's reply, each for the original image, or None: see `read_edits`.
 
     They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`.
     """
-    return read_edits(text, Placebos, Placebo, edits)
+    return read_edits(text, UncitedEdits, UncitedEdit, edits)
 
 
 def read_comparison(text: str) -> Comparison | None:

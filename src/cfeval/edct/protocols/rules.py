@@ -2,7 +2,7 @@
 
 `edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The two controls are ours:
 what moves when nothing was changed (`null-edit`), and when only evidence was changed that the explanation does not cite
-(`placebo-edit`).
+(`uncited-edit`).
 """
 
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ class Rules:
 EDCT_2025: ProtocolName = "edct-2025"
 EDCT_BENCH_2026: ProtocolName = "edct-bench-2026"
 NULL_EDIT: ProtocolName = "null-edit"
-PLACEBO_EDIT: ProtocolName = "placebo-edit"
+UNCITED_EDIT: ProtocolName = "uncited-edit"
 
 RULES: dict[str, Rules] = {
     EDCT_2025: Rules("cited", chained=False, scores=("pcs", "ncc")),
     EDCT_BENCH_2026: Rules("cited", chained=True, scores=("ac", "ef"), several=True, graded=True),
     NULL_EDIT: Rules("none", chained=False, scores=("answer_moved", "explanation_moved")),
-    PLACEBO_EDIT: Rules("uncited", chained=False, scores=("answer_moved", "explanation_moved"), several=True),
+    UNCITED_EDIT: Rules("uncited", chained=False, scores=("answer_moved", "explanation_moved"), several=True),
 }
 """By protocol."""
-CONTROLS = (NULL_EDIT, PLACEBO_EDIT)
+CONTROLS = (NULL_EDIT, UNCITED_EDIT)
 """The protocols that have no CCS."""

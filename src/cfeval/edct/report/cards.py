@@ -1,4 +1,4 @@
-"""Cards of the gallery: everything that happened to one item and edit of one arm, in one place.
+"""Cards of the gallery: everything that happened to one item and edit of one condition, in one place.
 
 They stand in the page as JSON, in a form that no text from a model can break out of.
 """
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Arm, Baseline, Instruction, Requery, Score
+from cfeval.edct.records import Baseline, Condition, Instruction, Requery, Score
 
 Key = tuple[str, int]
 NUMBERS = ("edit", "answer_score", "explanation_score", "ccs", "ccs_graded", "verified")
@@ -46,7 +46,7 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 class Card:
     """One item and edit. Images are links from the report; an empty text or link is one that is not there."""
 
-    arm: Arm
+    condition: Condition
     id: str
     edit: int
     question: str
@@ -65,7 +65,7 @@ class Card:
     stage: str
     reason: str
     answer_score: int | None
-    """PCS, AC or whether the answer moved, as the arm's protocol has it."""
+    """PCS, AC or whether the answer moved, as the condition's protocol has it."""
     explanation_score: int | None
     """NCC, EF or whether the explanation moved."""
     ccs: int | None
@@ -75,9 +75,9 @@ class Card:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The records of one arm; `originals` and `edits` are the links to the pictures."""
+    """The records of one condition; `originals` and `edits` are the links to the pictures."""
 
-    arm: Arm
+    condition: Condition
     scores: Iterable[Score]
     samples: Mapping[str, Sample]
     baselines: Mapping[str, Baseline]
@@ -97,7 +97,7 @@ def _card(of: Evidence, score: Score) -> Card:
     sample, before = of.samples[score.id], of.baselines[score.id]
     written, after = of.instructions.get(key), of.requeries.get(key)
     return Card(
-        arm=of.arm,
+        condition=of.condition,
         id=score.id,
         edit=score.edit,
         question=sample.question,
@@ -115,8 +115,8 @@ def _card(of: Evidence, score: Score) -> Card:
         status=score.status.value,
         stage=score.stage,
         reason=score.reason,
-        answer_score=getattr(score, RULES[of.arm.protocol].scores[0]),
-        explanation_score=getattr(score, RULES[of.arm.protocol].scores[1]),
+        answer_score=getattr(score, RULES[of.condition.protocol].scores[0]),
+        explanation_score=getattr(score, RULES[of.condition.protocol].scores[1]),
         ccs=score.ccs,
         ccs_graded=score.ccs_graded,
         verified=score.verified,
@@ -124,25 +124,29 @@ def _card(of: Evidence, score: Score) -> Card:
 
 
 def payload(cards: Sequence[Card]) -> Markup:
-    """The cards as JSON: each is a list of the number of its arm, its NUMBERS, and the places of its TEXTS in `texts`.
+    """The cards as JSON: each is a list of the number of its condition, its NUMBERS, and the places of its TEXTS in
+    `texts`.
 
-    Every text is stored once, since arms share questions, answers and explanations.
+    Every text is stored once, since conditions share questions, answers and explanations.
     """
-    arms = list(dict.fromkeys(card.arm for card in cards))
-    number = {arm: place for place, arm in enumerate(arms)}
+    conditions = list(dict.fromkeys(card.condition for card in cards))
+    number = {condition: place for place, condition in enumerate(conditions)}
     places: dict[str, int] = {}
     rows = [
         [
-            number[card.arm],
+            number[card.condition],
             *(getattr(card, name) for name in NUMBERS),
             *(places.setdefault(getattr(card, name), len(places)) for name in TEXTS),
         ]
         for card in cards
     ]
-    fields = ["arm", *NUMBERS, *TEXTS]
-    named = {arm.protocol: [SHOWN.get(score, score) for score in RULES[arm.protocol].scores] for arm in arms}
+    fields = ["condition", *NUMBERS, *TEXTS]
+    named = {
+        condition.protocol: [SHOWN.get(score, score) for score in RULES[condition.protocol].scores]
+        for condition in conditions
+    }
     content = {
-        "arms": [arm.model_dump() for arm in arms],
+        "conditions": [condition.model_dump() for condition in conditions],
         "scores": named,
         "fields": fields,
         "numbers": len(NUMBERS) + 1,

@@ -24,9 +24,9 @@ from cfeval.core.images import in_archive, load
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import ImageRef
 from cfeval.edct.figures import FIGURES
-from cfeval.edct.files import ArmFiles
-from cfeval.edct.options import Arms, Results, Shards, arms_of
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.files import ConditionFiles
+from cfeval.edct.options import Conditions, Results, Shards, conditions_of
+from cfeval.edct.records import Condition, Score
 from cfeval.edct.report.cards import Card, Evidence, cards, payload
 from cfeval.edct.tables import TABLES
 from cfeval.report.figures import GRID, INK, MUTED, PAPER
@@ -96,22 +96,24 @@ def themed(svg: str) -> Markup:
 
 
 def showcase(cards: Sequence[Card]) -> Showcase:
-    """Items of the first arm's setting, one of each kind of question first, those that tell the targets apart first."""
+    """Items of the first condition's setting, one of each kind of question first, those that tell the targets apart
+    first.
+    """
     if not cards:
         return Showcase((), ())
-    setting = _setting(cards[0].arm)
-    shown = [card for card in cards if _setting(card.arm) == setting and card.edit == 1]
-    targets = tuple(dict.fromkeys(card.arm.vlm for card in shown))[:TARGETS]
+    setting = _setting(cards[0].condition)
+    shown = [card for card in cards if _setting(card.condition) == setting and card.edit == 1]
+    targets = tuple(dict.fromkeys(card.condition.vlm for card in shown))[:TARGETS]
     by_item: dict[str, dict[str, Card]] = defaultdict(dict)
     for card in shown:
-        by_item[card.id][card.arm.vlm] = card
+        by_item[card.id][card.condition.vlm] = card
     ranked = sorted(by_item.values(), key=lambda found: _rank(found, targets))
     strips = [Strip(next(iter(f.values())), tuple(f.get(t) for t in targets)) for f in _one_of_each_kind(ranked)]
     return Showcase(targets, tuple(strips[:ITEMS]))
 
 
-def _setting(arm: Arm) -> Arm:
-    return arm.model_copy(update={"vlm": ""})
+def _setting(condition: Condition) -> Condition:
+    return condition.model_copy(update={"vlm": ""})
 
 
 def _rank(found: dict[str, Card], targets: Iterable[str]) -> tuple[int, int, str]:
@@ -137,7 +139,7 @@ def _one_of_each_kind(ranked: Sequence[dict[str, Card]]) -> list[dict[str, Card]
 
 def run(
     results: Results,
-    arms: Arms,
+    conditions: Conditions,
     out: Out,
     shards: Shards = 1,
     tables: Annotated[Path | None, typer.Option(help="Folder of the tables (edct_table1.csv, …) to show.")] = None,
@@ -145,7 +147,9 @@ def run(
     table: Annotated[
         list[str] | None, typer.Option(help="A table of that folder to show; may be repeated. None: all.")
     ] = None,
-    per_arm: Annotated[int, typer.Option(min=1, help="At most so many items of each arm in the gallery.")] = 400,
+    per_condition: Annotated[
+        int, typer.Option(min=1, help="At most so many items of each condition in the gallery.")
+    ] = 400,
 ) -> None:
     """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
     shown_tables = list(_tables(tables, table or list(TABLES)))
@@ -153,10 +157,10 @@ def run(
     built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
     shown: list[Card] = []
     left_out, link = 0, _Links(out.parent)
-    for arm in dict.fromkeys(arms_of(arms)):
-        files = ArmFiles(results, arm, shards)
-        scores, others = _first(files.scores(), per_arm)
-        shown += cards(_evidence(files.of({score.id for score in scores}), arm, scores, link))
+    for condition in dict.fromkeys(conditions_of(conditions)):
+        files = ConditionFiles(results, condition, shards)
+        scores, others = _first(files.scores(), per_condition)
+        shown += cards(_evidence(files.of({score.id for score in scores}), condition, scores, link))
         left_out += others
     write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
 
@@ -183,9 +187,9 @@ def _figure_of(table: str, folder: Path | None) -> str:
 
 
 def _by_item(shown: list[Card]) -> list[Card]:
-    """All arms of an item side by side, items in the order in which they first appear."""
-    place = {key: number for number, key in enumerate(dict.fromkeys((c.arm.dataset, c.id) for c in shown))}
-    return sorted(shown, key=lambda card: (place[card.arm.dataset, card.id], card.edit))
+    """All conditions of an item side by side, items in the order in which they first appear."""
+    place = {key: number for number, key in enumerate(dict.fromkeys((c.condition.dataset, c.id) for c in shown))}
+    return sorted(shown, key=lambda card: (place[card.condition.dataset, card.id], card.edit))
 
 
 def _first(scores: Iterator[Score], most: int) -> tuple[list[Score], int]:
@@ -195,11 +199,11 @@ def _first(scores: Iterator[Score], most: int) -> tuple[list[Score], int]:
     return first, next(number) - len(first)
 
 
-def _evidence(files: ArmFiles, arm: Arm, scores: Sequence[Score], link: "_Links") -> Evidence:
-    """Everything about these scores of an arm."""
+def _evidence(files: ConditionFiles, condition: Condition, scores: Sequence[Score], link: "_Links") -> Evidence:
+    """Everything about these scores of a condition."""
     samples = list(files.samples())
     return Evidence(
-        arm=arm,
+        condition=condition,
         scores=scores,
         samples={sample.id: sample for sample, _ in samples},
         baselines=files.baselines(),
@@ -217,7 +221,7 @@ def _evidence(files: ArmFiles, arm: Arm, scores: Sequence[Score], link: "_Links"
 class _Links:
     """Links to pictures from a page; those in an archive, where no link leads, stand in the page themselves.
 
-    The arms show the same originals: each picture is drawn once.
+    The conditions show the same originals: each picture is drawn once.
     """
 
     def __init__(self, page_folder: Path) -> None:

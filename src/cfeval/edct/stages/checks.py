@@ -54,7 +54,7 @@ def checks(
         base_of: the image that an edit was applied to (`cfeval.edct.stages.edits.base_of`).
         edited_of: the image that came of it.
         verifier: who checks; under `null-edit`, where nothing was to be changed, nobody does.
-        protocol: of the arm.
+        protocol: of the condition.
         seed: of the study.
 
     Yields:

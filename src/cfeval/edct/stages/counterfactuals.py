@@ -138,7 +138,7 @@ def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply)
         image=reply.picture.ref(f"{name}.png") if reply.picture else None,
         seed=request.seed,
         details=reply.details,
-        tries=tries,
+        attempts=tries,
         calls=reply.calls,
         **failure(reply.status, "counterfactuals", reply.reason),
     )
@@ -159,7 +159,7 @@ def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
 def run(
     samples: SamplesFile,
     instructions: InstructionsFile,
-    editor: Annotated[str, typer.Option(help="The editor, as JSON: its backend and options.")],
+    editor: Annotated[str, typer.Option(help="The editor, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     protocol: Protocol = "edct-2025",

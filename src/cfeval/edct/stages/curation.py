@@ -34,7 +34,7 @@ class Decision(StageResult):
     """1: likely to draw an explanation that describes visible evidence. None: undecided."""
     why: str = ""
     """The model's reason, in one line."""
-    raw: str = ""
+    completion: str = ""
     """Its reply as it came."""
     calls: tuple[Sha256, ...] = ()
 
@@ -94,7 +94,7 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
 
 
 def _decision(sample: Sample, heard: ParsedReply[Judged]) -> Decision:
-    said = {"id": sample.id, "question": sample.question, "raw": heard.raw, "calls": heard.calls}
+    said = {"id": sample.id, "question": sample.question, "completion": heard.completion, "calls": heard.calls}
     if heard.value is None:
         return Decision(**said, **failure(heard.status, "filter", heard.reason))
     return Decision(**said, keep=heard.value.keep, why=" ".join(heard.value.reason.split()))
@@ -102,7 +102,7 @@ def _decision(sample: Sample, heard: ParsedReply[Judged]) -> Decision:
 
 def run(
     samples: SamplesFile,
-    model: Annotated[str, typer.Option(help="The chat model that decides, as JSON: its backend and options.")],
+    model: Annotated[str, typer.Option(help="The chat model that decides, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     prompts: PromptFolder = "",
@@ -111,7 +111,7 @@ def run(
     """Let a model decide which candidate questions are likely to draw an explanation that describes the image.
 
     It sees the question alone. Every candidate gets a line with the decision and the reason; one that the model failed
-    at is undecided and says why. People may overrule it: see `cfeval edct select`.
+    at is undecided and says why. People may overrule it: see `cfeval edct selection`.
     """
     use_offline_cache(offline)
     total, chat = count_valid_records(samples, Sample), build("chat", model, "--model")

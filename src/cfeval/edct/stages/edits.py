@@ -59,7 +59,7 @@ def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str,
         reason=" ".join(reply.reason.split()),
         numbers={key: round(float(value), DECIMALS) for key, value in reply.numbers.items()},
         pictures={kind: reply.pictures[kind].ref(path) for kind, path in paths.items()},
-        raw=reply.raw,
+        completion=reply.completion,
         calls=reply.calls,
     )
     return found, {path: reply.pictures[kind] for kind, path in paths.items()}
@@ -72,7 +72,7 @@ def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict
     """
     records: list[EditAttempt] = []
     pictures: dict[str, Picture] = {}
-    for number, attempt in enumerate(reply.tries, start=1):
+    for number, attempt in enumerate(reply.attempts, start=1):
         this = f"{name}-try{number}"
         found, evidence = verification(this, attempt.found)
         path = f"{name}.png" if attempt.picture is reply.picture else f"{this}.png"

@@ -1,6 +1,6 @@
 """Stage 2, concept extraction: what the explanation cites, and the edit that changes it (EDCT 2025, Section 3).
 
-The controls edit nothing (`null-edit`), or something that the explanation does not cite (`placebo-edit`).
+The controls edit nothing (`null-edit`), or something that the explanation does not cite (`uncited-edit`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -82,7 +82,10 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
     if reply.status != Status.OK:
         yield Instruction(
-            id=item, raw=reply.raw, calls=reply.calls, **failure(reply.status, "instructions", reply.reason)
+            id=item,
+            completion=reply.completion,
+            calls=reply.calls,
+            **failure(reply.status, "instructions", reply.reason),
         )
         return
     for number, edit in enumerate(reply.edits, start=1):
@@ -93,7 +96,7 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
             positive=edit.positive,
             negative=edit.negative,
             evidence=edit.evidence,
-            raw=reply.raw,
+            completion=reply.completion,
             calls=reply.calls,
         )
 
@@ -101,7 +104,7 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
 def run(
     samples: SamplesFile,
     baseline: BaselineFile,
-    writer: Annotated[str, typer.Option(help="The writer, as JSON: its backend and options.")],
+    writer: Annotated[str, typer.Option(help="The writer, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     protocol: Protocol = "edct-2025",
@@ -115,6 +118,6 @@ def run(
         read_jsonl(baseline, Baseline),
         samples_by_id(samples),
     )
-    model = build_if_asked("writers", writer, "--writer", protocol)
+    model = build_if_asked("instruction_writers", writer, "--writer", protocol)
     written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
     write_jsonl(out, track(written, total, "instructions"))

@@ -24,7 +24,7 @@ from cfeval.edct.files import (
 )
 from cfeval.edct.metrics import ccs, ccs_graded
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Arm, Baseline, Check, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Score, Verdict
 from cfeval.edct.stages.edits import ByEdit
 
 
@@ -34,19 +34,19 @@ def scores(
     baselines: ByKey[str, Baseline],
     instructions: ByEdit,
     checks: ByKey[tuple[str, int], Check],
-    arm: Arm,
+    condition: Condition,
 ) -> Iterator[Score]:
     """Score every verdict, in order. A failed item is a row without scores, never a 0."""
-    names = arm.model_dump()
+    names = condition.model_dump()
     for verdict in verdicts:
         check = checks[verdict.id, verdict.edit]
         sample = samples[verdict.id]
         yield Score(
             **names,
-            **_scored(verdict, arm.protocol),
+            **_scored(verdict, condition.protocol),
             id=verdict.id,
             edit=verdict.edit,
-            group=sample.image.sha256[:16],
+            cluster=sample.image.sha256[:16],
             evidence=instructions[verdict.id, verdict.edit].evidence,
             correct=_correct(sample, baselines[verdict.id]),
             verified=None if check.found is None else check.found.verified,
@@ -66,17 +66,17 @@ def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:
 
 
 def _correct(sample: Sample, said: Baseline) -> float | None:
-    known = sample.reference if sample.scoring == "contains" else sample.answers
+    known = sample.reference if sample.scorer == "contains" else sample.answers
     if not known or said.status != Status.OK:
         return None
-    if sample.scoring == "contains":
+    if sample.scorer == "contains":
         return float(answer_matches(said.answer, sample.reference))
-    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scoring]
+    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scorer]
     return round(accuracy(said.answer, sample.answers), 4)
 
 
 def run(
-    arm: Annotated[str, typer.Option(help="The arm's names, as JSON.")],
+    condition: Annotated[str, typer.Option(help="The condition's names, as JSON.")],
     samples: SamplesFile,
     baseline: BaselineFile,
     instructions: InstructionsFile,
@@ -91,13 +91,15 @@ def run(
         baselines_by_id(baseline),
         instructions_by_edit(instructions),
         checks_by_edit(checks),
-        _arm(arm),
+        _condition(condition),
     )
     write_csv(out, Score, rows)
 
 
-def _arm(text: str) -> Arm:
+def _condition(text: str) -> Condition:
     try:
-        return Arm.model_validate_json(text)
+        return Condition.model_validate_json(text)
     except ValidationError as error:
-        raise InputError(f"--arm: {error.errors()[0]['msg']}; the names are {', '.join(Arm.model_fields)}") from None
+        raise InputError(
+            f"--condition: {error.errors()[0]['msg']}; the names are {', '.join(Condition.model_fields)}"
+        ) from None

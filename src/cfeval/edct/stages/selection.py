@@ -190,7 +190,8 @@ def run(
     seed: Seed,
     out: Out,
     decisions: Annotated[
-        Path | None, typer.Option(help="What `cfeval edct filter` decided (JSONL); without it all candidates are kept.")
+        Path | None,
+        typer.Option(help="What `cfeval edct curation` decided (JSONL); without it all candidates are kept."),
     ] = None,
     overrides: Annotated[
         Path | None, typer.Option(help="What people decided instead (CSV: id, keep, reason, who).")

@@ -89,7 +89,7 @@ def _verdict(record: Requery, reply: JudgeReply, protocol: str) -> Verdict:
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    said = {"id": record.id, "edit": record.edit, "raw": reply.raw, "calls": reply.calls}
+    said = {"id": record.id, "edit": record.edit, "completion": reply.completion, "calls": reply.calls}
     if reply.status != Status.OK:
         return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(
@@ -106,7 +106,7 @@ def run(
     instructions: InstructionsFile,
     requery: RequeryFile,
     counterfactuals: CounterfactualsFile,
-    judge: Annotated[str, typer.Option(help="The judge, as JSON: its backend and options.")],
+    judge: Annotated[str, typer.Option(help="The judge, as JSON: its plugin and options.")],
     seed: Seed,
     out: Out,
     protocol: Protocol = "edct-2025",

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from cfeval.report.tables import Listed
 
 TABLES: Mapping[str, Listed] = {
-    "table1": Listed("cfeval.edct.tables.arms:TABLE1", "cfeval.edct.tables.arms:ArmRow"),
-    "table2": Listed("cfeval.edct.tables.arms:TABLE2", "cfeval.edct.tables.arms:ArmRow"),
-    "bench": Listed("cfeval.edct.tables.arms:BENCH", "cfeval.edct.tables.arms:BenchRow"),
+    "table1": Listed("cfeval.edct.tables.conditions:TABLE1", "cfeval.edct.tables.conditions:ConditionRow"),
+    "table2": Listed("cfeval.edct.tables.conditions:TABLE2", "cfeval.edct.tables.conditions:ConditionRow"),
+    "bench": Listed("cfeval.edct.tables.conditions:BENCH", "cfeval.edct.tables.conditions:BenchRow"),
     "controls": Listed("cfeval.edct.tables.controls:TABLE", "cfeval.edct.tables.controls:ControlRow"),
     "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),
     "instrument": Listed("cfeval.edct.tables.instrument:TABLE", "cfeval.edct.tables.instrument:InstrumentRow"),

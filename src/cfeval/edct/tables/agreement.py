@@ -1,4 +1,4 @@
-"""Agreement of judges about the same items: two at a time, and all that judged the same arms.
+"""Agreement of judges about the same items: two at a time, and all that judged the same conditions.
 
 Judges may differ in what they are, in what they see (the texts, or the edited image), in the order of what they are
 shown or in the wording of their prompt; whatever it is, `1 − agreement` is how often it flips a verdict.
@@ -11,7 +11,7 @@ from itertools import combinations
 
 from cfeval.core.records import Record
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData, missing
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, with_interval
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
@@ -24,7 +24,7 @@ class AgreementRow(Record):
     protocol: str
     score: str
     judges: str
-    """Two judges, or all that judged the same arms."""
+    """Two judges, or all that judged the same conditions."""
     n: int
     """Edits that were handed to them."""
     n_scored: int
@@ -51,7 +51,7 @@ class AgreementRow(Record):
     """Why verdicts are missing, with counts."""
 
 
-NO_ARM_NOTE = "Empty: no two judges judge the same items (edct.tables)."
+NO_CONDITION_NOTE = "Empty: no two judges judge the same items (edct.tables)."
 _HEADINGS = ("Protocol", "Score", "Judges", "Edits scored by all", "Agreement", "Kappa", "Alpha", "Missing")
 _READING = (
     "Agreement: share of the edits that all of the named judges scored on which they say the same, with Wilson's "
@@ -73,19 +73,19 @@ class _Judged:
         return [[None if said is None else getattr(said.told, score) for said in row] for row in self.rows]
 
 
-def rows(arms: Sequence[Arm], material: TableData) -> list[AgreementRow]:
-    """For every protocol and score, a row for all judges of the same arms together and one for each pair of them.
+def rows(conditions: Sequence[Condition], material: TableData) -> list[AgreementRow]:
+    """For every protocol and score, a row for all judges of the same conditions together and one for each pair of them.
 
     Raises:
-        InputError: an arm has no scores.
+        InputError: a condition has no scores.
     """
-    arms_of: dict[tuple[str, tuple[str, ...]], list[Arm]] = defaultdict(list)
-    for one, judges in _judges_of(arms).items():
+    conditions_of: dict[tuple[str, tuple[str, ...]], list[Condition]] = defaultdict(list)
+    for one, judges in _judges_of(conditions).items():
         for some in _sets(judges):
-            arms_of[one.protocol, some].append(one)
+            conditions_of[one.protocol, some].append(one)
     return [
         _row(protocol, score, judges, judged, material)
-        for (protocol, judges), of in arms_of.items()
+        for (protocol, judges), of in conditions_of.items()
         for judged in [_judged(of, judges, material)]
         for score in (*RULES[protocol].scores, *(() if protocol in CONTROLS else ("ccs",)))
     ]
@@ -94,15 +94,17 @@ def rows(arms: Sequence[Arm], material: TableData) -> list[AgreementRow]:
 def sheet(of: Sequence[AgreementRow]) -> RenderedTable:
     """The table for readers."""
     body = tuple((row.protocol, row.score.replace("_", " "), row.judges, *_cells(row)) for row in of)
-    return RenderedTable("edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_ARM_NOTE,))
+    return RenderedTable(
+        "edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_CONDITION_NOTE,)
+    )
 
 
-def _judges_of(arms: Sequence[Arm]) -> dict[Arm, list[str]]:
-    """The judges of every arm without its judge, where there are several, always in the same order."""
-    place = {judge: number for number, judge in enumerate(dict.fromkeys(arm.judge for arm in arms))}
-    found: dict[Arm, list[str]] = defaultdict(list)
-    for arm in dict.fromkeys(arms):
-        found[arm.model_copy(update={"judge": ""})].append(arm.judge)
+def _judges_of(conditions: Sequence[Condition]) -> dict[Condition, list[str]]:
+    """The judges of every condition without its judge, where there are several, always in the same order."""
+    place = {judge: number for number, judge in enumerate(dict.fromkeys(condition.judge for condition in conditions))}
+    found: dict[Condition, list[str]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        found[condition.model_copy(update={"judge": ""})].append(condition.judge)
     return {one: sorted(judges, key=place.__getitem__) for one, judges in found.items() if len(judges) > 1}
 
 
@@ -110,7 +112,7 @@ def _sets(judges: Sequence[str]) -> list[tuple[str, ...]]:
     return [*([tuple(judges)] if len(judges) > 2 else []), *combinations(judges, 2)]
 
 
-def _judged(of: Sequence[Arm], judges: Sequence[str], material: TableData) -> _Judged:
+def _judged(of: Sequence[Condition], judges: Sequence[str], material: TableData) -> _Judged:
     found = _Judged()
     for one in of:
         said = [
@@ -120,7 +122,7 @@ def _judged(of: Sequence[Arm], judges: Sequence[str], material: TableData) -> _J
         for key in sorted({key for by in said for key in by}):
             row = [by.get(key) for by in said]
             found.rows.append(row)
-            found.groups.append(next(score.group for score in row if score))
+            found.groups.append(next(score.cluster for score in row if score))
     return found
 
 

@@ -7,9 +7,9 @@ protocols stand side by side, never in one column.
 from collections.abc import Mapping, Sequence
 
 from cfeval.core.records import Binary
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, PLACEBO_EDIT
-from cfeval.edct.records import Arm
-from cfeval.edct.tables.arms import named, shared
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
+from cfeval.edct.records import Condition
+from cfeval.edct.tables.conditions import named, shared
 from cfeval.edct.tables.controls import completeness
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
 from cfeval.edct.tables.scores import HEADINGS, TableData, accuracy, bounds, counts, values
@@ -73,7 +73,7 @@ class CalibrationRow(Setting):
     """bench_ccs − (1 − share): what the 2026 protocol cannot see stands here."""
     completeness: Figure = None
     """See `ControlRow.completeness`: what closes that blind spot."""
-    n_placebo: int = 0
+    n_uncited: int = 0
     """Items that it rests on."""
     accuracy: Figure = None
     ci: str = ""
@@ -81,7 +81,9 @@ class CalibrationRow(Setting):
 
 SETTING = ("dataset", "writer", "editor", "judge")
 TOLERANCE = 0.05
-NO_ARM_NOTE = "Empty: params.yaml names no arm of known share for this table (edct.tables.calibration, edct.known)."
+NO_CONDITION_NOTE = (
+    "Empty: params.yaml names no condition of known share for this table (edct.tables.calibration, edct.known)."
+)
 _TITLE = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
 _HEADINGS = (
     *("Target", "p", "Scored", "CCS", "Expected", "Within .05", "Corrected CCS", "1 − p covered"),
@@ -95,15 +97,15 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: TableData) -> list[CalibrationRow]:
-    """A row for each setting and target of known share, in the order of `arms`.
+def rows(conditions: Sequence[Condition], material: TableData) -> list[CalibrationRow]:
+    """A row for each setting and target of known share, in the order of `conditions`.
 
     Raises:
-        InputError: an arm has no scores.
+        InputError: a condition has no scores.
     """
     by_protocol: dict[tuple[str, ...], dict[str, Known]] = {}
-    for known in settings(arms, material):
-        one = next(iter(known.arms.values()))
+    for known in settings(conditions, material):
+        one = next(iter(known.conditions.values()))
         by_protocol.setdefault(_setting(one), {})[one.protocol] = known
     return [_row(of, vlm, material) for of in by_protocol.values() for vlm in _targets(of)]
 
@@ -113,7 +115,7 @@ def sheet(of: Sequence[CalibrationRow]) -> RenderedTable:
     names = varying(of, SETTING, ("editor", "judge"))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     if not of:
-        return RenderedTable("edct_calibration", _TITLE, headings, (), (NO_ARM_NOTE,))
+        return RenderedTable("edct_calibration", _TITLE, headings, (), (NO_CONDITION_NOTE,))
     body = tuple((*named(row, (*names, "vlm"), marked=1), *_cells(row)) for row in of)
     said = (shared(of[0], names, SETTING), intervals(of) + _READING, TEST_WORLD_NOTE)
     return RenderedTable("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
@@ -124,27 +126,31 @@ def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
     return " · ".join(named(row, varying(of, SETTING, ())))
 
 
-def _setting(arm: Arm) -> tuple[str, ...]:
-    return tuple(getattr(arm, name) for name in SETTING)
+def _setting(condition: Condition) -> tuple[str, ...]:
+    return tuple(getattr(condition, name) for name in SETTING)
 
 
 def _targets(of: Mapping[str, Known]) -> list[str]:
-    return list(dict.fromkeys(vlm for known in of.values() for vlm in known.arms))
+    return list(dict.fromkeys(vlm for known in of.values() for vlm in known.conditions))
 
 
 def _row(of: Mapping[str, Known], vlm: str, material: TableData) -> CalibrationRow:
-    """The figures of one target; a protocol that it has no arm of leaves its columns empty."""
-    arm = next(known.arms[vlm] for known in of.values() if vlm in known.arms)
-    figures: Figures = {**dict(zip(SETTING, _setting(arm), strict=True)), "vlm": vlm, "share": material.known[vlm]}
-    figures |= {"accuracy": accuracy(material.of(arm)), "ci": ""}
+    """The figures of one target; a protocol that it has no condition of leaves its columns empty."""
+    condition = next(known.conditions[vlm] for known in of.values() if vlm in known.conditions)
+    figures: Figures = {
+        **dict(zip(SETTING, _setting(condition), strict=True)),
+        "vlm": vlm,
+        "share": material.known[vlm],
+    }
+    figures |= {"accuracy": accuracy(material.of(condition)), "ci": ""}
     for protocol, columns in ((EDCT_2025, _of_2025), (EDCT_BENCH_2026, _of_2026)):
-        if protocol in of and vlm in of[protocol].arms:
+        if protocol in of and vlm in of[protocol].conditions:
             more = columns(of[protocol], vlm)
             figures |= more | {"ci": interval_methods(figures["ci"], more["ci"])}
-    placebo = arm.model_copy(update={"protocol": PLACEBO_EDIT})
-    if placebo in material.scores:
-        stood = completeness(material.of(placebo))
-        figures |= {"completeness": mean_of(stood), "n_placebo": len(stood)}
+    uncited = condition.model_copy(update={"protocol": UNCITED_EDIT})
+    if uncited in material.scores:
+        stood = completeness(material.of(uncited))
+        figures |= {"completeness": mean_of(stood), "n_uncited": len(stood)}
     return CalibrationRow.model_validate(figures)
 
 

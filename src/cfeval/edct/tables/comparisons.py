@@ -9,8 +9,8 @@ from itertools import combinations
 
 from cfeval.core.records import Binary, Record
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
-from cfeval.edct.records import Arm
-from cfeval.edct.tables.arms import named, shared
+from cfeval.edct.records import Condition
+from cfeval.edct.tables.conditions import named, shared
 from cfeval.edct.tables.scores import HEADINGS, Row, TableData, extremes, missing, n_items, values
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
@@ -75,7 +75,7 @@ class ComparisonRow(Record):
 
 
 POWER = 0.8
-NO_ARM_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
+NO_CONDITION_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
 _SETTING = ("dataset", "writer", "protocol", "editor", "judge")
 _TITLE = "Targets compared on the same items"
 _CCS = {"ccs": "CCS", "other_ccs": "Other CCS", "bench_ccs": "2026: CCS", "bench_other_ccs": "2026: other CCS"}
@@ -88,9 +88,11 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: TableData) -> list[ComparisonRow]:
-    """A row for each two targets of one setting, in the order of `arms`; InputError where an arm has no scores."""
-    found = [_compared(one, other, material) for one, other in _pairs(arms)]
+def rows(conditions: Sequence[Condition], material: TableData) -> list[ComparisonRow]:
+    """A row for each two targets of one setting, in the order of `conditions`; InputError where a condition has no
+    scores.
+    """
+    found = [_compared(one, other, material) for one, other in _pairs(conditions)]
     adjusted = holm([p for _, p in found])
     return [
         ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
@@ -105,7 +107,7 @@ def sheet(of: Sequence[ComparisonRow]) -> RenderedTable:
     headings = (*(HEADINGS[name] for name in names), "Target", "Other", "Scored", *map(_CCS.__getitem__, ccs))
     body = tuple((*named(row, names), *_cells(row, ccs)) for row in of)
     if not of:
-        return RenderedTable("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_ARM_NOTE,))
+        return RenderedTable("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_CONDITION_NOTE,))
     said = [shared(of[0], names, _SETTING), intervals(of) + _READING]
     said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
     return RenderedTable(
@@ -113,21 +115,21 @@ def sheet(of: Sequence[ComparisonRow]) -> RenderedTable:
     )
 
 
-def _pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
-    beside: dict[Arm, list[Arm]] = defaultdict(list)
-    for arm in dict.fromkeys(arms):
-        beside[arm.model_copy(update={"vlm": ""})].append(arm)
+def _pairs(conditions: Sequence[Condition]) -> list[tuple[Condition, Condition]]:
+    beside: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        beside[condition.model_copy(update={"vlm": ""})].append(condition)
     return [pair for some in beside.values() for pair in combinations(some, 2)]
 
 
-def _compared(one: Arm, other: Arm, material: TableData) -> tuple[Figures, float | None]:
-    """The figures of two arms, and the p-value that is adjusted over the table."""
+def _compared(one: Condition, other: Condition, material: TableData) -> tuple[Figures, float | None]:
+    """The figures of two conditions, and the p-value that is adjusted over the table."""
     mine, theirs = _common(material.of(one), material.of(other))
     first, second = values(mine, "ccs"), {value.item: value for value in values(theirs, "ccs")}
     both = [value for value in first if value.item in second]
     figures: Figures = {name: getattr(one, name) for name in _SETTING}
     figures |= {"vlm": one.vlm, "other": other.vlm, "n": n_items(mine), "n_scored": len(both)}
-    figures |= {"images": len({value.group for value in both}), "missing": missing([*mine, *theirs])}
+    figures |= {"images": len({value.cluster for value in both}), "missing": missing([*mine, *theirs])}
     figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
     figures |= _bounds(mine, theirs)
     if not both:
@@ -154,7 +156,7 @@ def _paired(
     protocol: str, first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval
 ) -> tuple[Figures, float | None]:
     """Two targets on the same items."""
-    scores, groups = [value.value for value in first], [value.group for value in first]
+    scores, groups = [value.value for value in first], [value.cluster for value in first]
     found = compare(scores, [v.value for v in second], how.level, how.resamples, how.seed, groups, POWER)
     exact = found.mcnemar.exact if found.mcnemar else None
     of = "bench_" if protocol == EDCT_BENCH_2026 else ""

@@ -6,9 +6,9 @@ gate, a judge with the panel it sits on, `error` with `error_corrected`, one pro
 
 from collections.abc import Sequence
 
-from cfeval.edct.records import Arm
-from cfeval.edct.tables.arms import named, shared
-from cfeval.edct.tables.calibration import NO_ARM_NOTE, SETTING
+from cfeval.edct.records import Condition
+from cfeval.edct.tables.calibration import NO_CONDITION_NOTE, SETTING
+from cfeval.edct.tables.conditions import named, shared
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, error_of, for_correcting, settings
 from cfeval.edct.tables.scores import HEADINGS, TableData, missing, n_items, scored, values
 from cfeval.report.tables import (
@@ -81,9 +81,9 @@ _READING = (
 )
 
 
-def rows(arms: Sequence[Arm], material: TableData) -> list[InstrumentRow]:
-    """A row for each setting that has targets of known share; InputError where an arm has no scores."""
-    return [_row(known) for known in settings(arms, material)]
+def rows(conditions: Sequence[Condition], material: TableData) -> list[InstrumentRow]:
+    """A row for each setting that has targets of known share; InputError where a condition has no scores."""
+    return [_row(known) for known in settings(conditions, material)]
 
 
 def sheet(of: Sequence[InstrumentRow]) -> RenderedTable:
@@ -92,22 +92,22 @@ def sheet(of: Sequence[InstrumentRow]) -> RenderedTable:
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*named(row, names), *_cells(row)) for row in of)
     if not of:
-        return RenderedTable("edct_instrument", _TITLE, headings, body, (NO_ARM_NOTE,))
+        return RenderedTable("edct_instrument", _TITLE, headings, body, (NO_CONDITION_NOTE,))
     measured = f"Sensitivity and specificity measured on: {of[0].measured_on}. " if of[0].measured_on else ""
     said = (shared(of[0], names, _NAMES), measured + intervals(of) + _READING)
     return RenderedTable("edct_instrument", _TITLE, headings, body, tuple(note for note in said if note))
 
 
 def _row(known: Known) -> InstrumentRow:
-    arm = next(iter(known.arms.values()))
-    figures: Figures = {name: getattr(arm, name) for name in (*SETTING, "protocol")}
-    figures |= {"measured_on": ", ".join(known.measured_on), "n_targets": len(known.arms)}
+    condition = next(iter(known.conditions.values()))
+    figures: Figures = {name: getattr(condition, name) for name in (*SETTING, "protocol")}
+    figures |= {"measured_on": ", ".join(known.measured_on), "n_targets": len(known.conditions)}
     return InstrumentRow.model_validate(figures | _counts(known) | _discrimination(known) | _errors(known))
 
 
 def _counts(known: Known) -> Figures:
     """Items, those scored and the reasons, all targets together."""
-    every = [known.scores(vlm) for vlm in known.arms]
+    every = [known.scores(vlm) for vlm in known.conditions]
     return {
         "n": sum(n_items(scores) for scores in every),
         "n_scored": sum(n_items(scored(scores)) for scores in every),
@@ -134,7 +134,7 @@ def _auc(known: Known, metric: str) -> Estimate:
         [value.value for value, _ in told],
         [truth for _, truth in told],
         known.material.how.level,
-        [value.group for value, _ in told],
+        [value.cluster for value, _ in told],
     )
 
 
@@ -144,9 +144,9 @@ def _values_of(known: Known, share: float, metric: str) -> list[ItemScore]:
 
 def _errors(known: Known) -> Figures:
     """How far the figures are from 1 − p, before and after correction."""
-    before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.arms})
-    half = _off(known, {vlm: mean_of(for_correcting(known, vlm)) for vlm in known.arms})
-    after = _off(known, {vlm: corrected_ccs(known, vlm).value for vlm in known.arms})
+    before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.conditions})
+    half = _off(known, {vlm: mean_of(for_correcting(known, vlm)) for vlm in known.conditions})
+    after = _off(known, {vlm: corrected_ccs(known, vlm).value for vlm in known.conditions})
     if not before:
         return {}
     worst = max(before, key=lambda vlm: before[vlm])

@@ -1,4 +1,4 @@
-"""Targets whose faithfulness is known, one setting of the instrument at a time: all of an arm but its target.
+"""Targets whose faithfulness is known, one setting of the instrument at a time: all of a condition but its target.
 
 The error of a judge is measured on one half of the images and the correction applied to the other half, so that neither
 sees the other's chance.
@@ -11,7 +11,7 @@ from functools import cached_property
 
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData, values
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import ItemScore
@@ -21,14 +21,14 @@ from cfeval.stats.proportions import share
 
 @dataclass(frozen=True)
 class Known:
-    """The arms of one setting by target, with the shares that are known of these."""
+    """The conditions of one setting by target, with the shares that are known of these."""
 
-    arms: Mapping[str, Arm]
+    conditions: Mapping[str, Condition]
     material: TableData
 
     def scores(self, vlm: str) -> Sequence[Row]:
         """The scores of a target."""
-        return self.material.of(self.arms[vlm])
+        return self.material.of(self.conditions[vlm])
 
     def share(self, vlm: str) -> float:
         """The known share of items that a target answers unfaithfully."""
@@ -36,7 +36,7 @@ class Known:
 
     def targets(self, share: float) -> list[str]:
         """The targets of a known share."""
-        return [vlm for vlm in self.arms if self.share(vlm) == share]
+        return [vlm for vlm in self.conditions if self.share(vlm) == share]
 
     @cached_property
     def half_error(self) -> JudgeError:
@@ -46,21 +46,21 @@ class Known:
     @property
     def measured_on(self) -> list[str]:
         """The targets on which the judge's error is measured."""
-        return [vlm for vlm in self.material.judge_error if vlm in self.arms]
+        return [vlm for vlm in self.material.judge_error if vlm in self.conditions]
 
 
-def settings(arms: Sequence[Arm], material: TableData) -> list[Known]:
-    """The settings of some arms, in their order; targets of which nothing is known are left aside."""
-    found: dict[Arm, dict[str, Arm]] = defaultdict(dict)
-    for arm in dict.fromkeys(arms):
-        if arm.vlm in material.known:
-            found[arm.model_copy(update={"vlm": ""})][arm.vlm] = arm
+def settings(conditions: Sequence[Condition], material: TableData) -> list[Known]:
+    """The settings of some conditions, in their order; targets of which nothing is known are left aside."""
+    found: dict[Condition, dict[str, Condition]] = defaultdict(dict)
+    for condition in dict.fromkeys(conditions):
+        if condition.vlm in material.known:
+            found[condition.model_copy(update={"vlm": ""})][condition.vlm] = condition
     return [Known(by_target, material) for by_target in found.values()]
 
 
 def for_measuring(value: ItemScore) -> bool:
     """Whether an item's image is in the half on which the judge's error is measured."""
-    return derive_seed(0, value.group, "judge error") % 2 == 0
+    return derive_seed(0, value.cluster, "judge error") % 2 == 0
 
 
 def error_of(known: Known, half: bool = False) -> JudgeError:
@@ -76,7 +76,7 @@ def error_of(known: Known, half: bool = False) -> JudgeError:
             if not half or for_measuring(value):
                 judged.append(float(value.value == 1))
                 truth.append(float(known.share(vlm) == 0))
-                groups.append(value.group)
+                groups.append(value.cluster)
     return judge_error(judged, truth, groups)
 
 
@@ -90,12 +90,12 @@ def corrected_ccs(known: Known, vlm: str) -> Estimate:
     rest = for_correcting(known, vlm)
     if not rest:
         return Estimate(None, note="no item is left for it")
-    observed = share([float(value.value == 1) for value in rest], [value.group for value in rest])
+    observed = share([float(value.value == 1) for value in rest], [value.cluster for value in rest])
     return rogan_gladen(observed, known.half_error, known.material.how.level)
 
 
 class Setting(Record):
-    """All of an arm but its target and protocol."""
+    """All of a condition but its target and protocol."""
 
     dataset: str
     writer: str

@@ -1,4 +1,4 @@
-"""What tables are made from: the scores of arms, and the figures that follow from them.
+"""What tables are made from: the scores of conditions, and the figures that follow from them.
 
 Items are the unit, edits of an item are averaged, images are clusters: the mean over an item's edits, then over items
 (EDCT 2025, Section 3; EDCT-Bench 2026). Missing is not zero: an edit without a score counts neither way, and what it
@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.edct.records import Arm, Score
+from cfeval.edct.records import Condition, Score
 from cfeval.report.tables import Figure, Figures, varying
 from cfeval.stats.intervals import Interval, ItemScore, mean, rounded
 
-NAMES = tuple(Arm.model_fields)
+NAMES = tuple(Condition.model_fields)
 HEADINGS = {
     "dataset": "Data set",
     "vlm": "Target",
@@ -48,11 +48,11 @@ class ScoreValues(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A score. Rows with the same `group` are of items about one image: a cluster."""
+    """A score. Rows with the same `cluster` are of items about one image: a cluster."""
 
     id: str
     edit: int
-    group: str
+    cluster: str
     told: ScoreValues
 
 
@@ -61,7 +61,7 @@ Metric = str | Callable[[Row], float | None]
 
 
 class Published(Record):
-    """One figure that a paper printed (data/reference). An empty name matches any; see `cfeval.edct.tables.arms`."""
+    """One figure that a paper printed (data/reference). An empty name matches any (`cfeval.edct.tables.conditions`)."""
 
     source: str
     protocol: str
@@ -82,14 +82,14 @@ class Published(Record):
 
 @dataclass(frozen=True)
 class TableData:
-    """Scores by arm, and the settings.
+    """Scores by condition, and the settings.
 
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
     judges is measured, `repeats` the target that another one repeats.
     """
 
-    scores: Mapping[Arm, Sequence[Row]]
+    scores: Mapping[Condition, Sequence[Row]]
     how: Interval = field(default_factory=Interval)
     published: Sequence[Published] = ()
     test_targets: Collection[str] = ()
@@ -97,47 +97,49 @@ class TableData:
     judge_error: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, arm: Arm) -> Sequence[Row]:
-        """The scores of an arm, in the order of items and edits.
+    def of(self, condition: Condition) -> Sequence[Row]:
+        """The scores of a condition, in the order of items and edits.
 
         Raises:
             InputError: there are none.
         """
-        if arm not in self.scores:
+        if condition not in self.scores:
             raise InputError(
-                f"no scores of the arm {label(arm)}; name it among the arms, or beside, or take it out of the table"
+                f"no scores of the condition {label(condition)}; name it among the conditions, or "
+                "beside, or take it out of the table"
             )
-        return self.scores[arm]
+        return self.scores[condition]
 
     def is_test(self, vlm: str) -> int:
         """1 where a target is a built-in test model."""
         return int(vlm in self.test_targets)
 
 
-def material(scores: Mapping[Arm, Iterable[Score]], **settings: object) -> TableData:
-    """Gather the scores of arms, in whatever order they come; `settings` are the other fields of `Material`.
+def material(scores: Mapping[Condition, Iterable[Score]], **settings: object) -> TableData:
+    """Gather the scores of conditions, in whatever order they come; `settings` are the other fields of `Material`.
 
     Raises:
-        InputError: a score is of another arm than it is given for, or an item and edit of an arm appears twice.
+        InputError: a score is of another condition than it is given for, or an item and edit of a condition appears
+        twice.
     """
     same: dict[ScoreValues, ScoreValues] = {}
-    return TableData({arm: gathered(arm, of, same) for arm, of in scores.items()}, **settings)  # type: ignore[arg-type]
+    return TableData({condition: gathered(condition, of, same) for condition, of in scores.items()}, **settings)  # type: ignore[arg-type]
 
 
-def gathered(arm: Arm, scores: Iterable[Score], same: dict[ScoreValues, ScoreValues]) -> list[Row]:
-    """The scores of an arm in the order of items and edits, however they were cut into files.
+def gathered(condition: Condition, scores: Iterable[Score], same: dict[ScoreValues, ScoreValues]) -> list[Row]:
+    """The scores of a condition in the order of items and edits, however they were cut into files.
 
     Args:
-        same: what was told before, by this arm or another; added to.
+        same: what was told before, by this condition or another; added to.
 
     Raises:
-        InputError: a score is of another arm, or an item and edit appears twice.
+        InputError: a score is of another condition, or an item and edit appears twice.
     """
-    rows = [_row(score, same) for score in _of(arm, scores)]
+    rows = [_row(score, same) for score in _of(condition, scores)]
     rows.sort(key=attrgetter("id", "edit"))
     for one, other in pairwise(rows):
         if (one.id, one.edit) == (other.id, other.edit):
-            where = f"item '{one.id}', edit {one.edit} of {label(arm)}"
+            where = f"item '{one.id}', edit {one.edit} of {label(condition)}"
             raise InputError(f"two score rows for {where}; make its score files again")
     return rows
 
@@ -145,46 +147,48 @@ def gathered(arm: Arm, scores: Iterable[Score], same: dict[ScoreValues, ScoreVal
 _told, _names = attrgetter(*ScoreValues._fields), attrgetter(*NAMES)
 
 
-def _of(arm: Arm, scores: Iterable[Score]) -> Iterator[Score]:
-    names = _names(arm)
+def _of(condition: Condition, scores: Iterable[Score]) -> Iterator[Score]:
+    names = _names(condition)
     for score in scores:
         if _names(score) != names:
-            raise InputError(f"a score of {label(score)} stands in the files of {label(arm)}; make these again")
+            raise InputError(f"a score of {label(score)} stands in the files of {label(condition)}; make these again")
         yield score
 
 
 def _row(score: Score, same: dict[ScoreValues, ScoreValues]) -> Row:
     told = ScoreValues._make(_told(score))
-    return Row(intern(score.id), score.edit, intern(score.group or score.id), same.setdefault(told, told))
+    return Row(intern(score.id), score.edit, intern(score.cluster or score.id), same.setdefault(told, told))
 
 
-def arm_of(row: Arm) -> Arm:
-    """The arm of a score or table row."""
-    return Arm(**{name: getattr(row, name) for name in NAMES})
+def condition_of(row: Condition) -> Condition:
+    """The condition of a score or table row."""
+    return Condition(**{name: getattr(row, name) for name in NAMES})
 
 
-def label(arm: Arm) -> str:
-    """All names of an arm, as in the paths of its files: the same whichever arms stand beside it."""
-    return "/".join(getattr(arm, name) for name in NAMES)
+def label(condition: Condition) -> str:
+    """All names of a condition, as in the paths of its files: the same whichever conditions stand beside it."""
+    return "/".join(getattr(condition, name) for name in NAMES)
 
 
-def arms_under(arms: Iterable[Arm], table: str, *protocols: str) -> list[Arm]:
-    """The arms, each once.
+def conditions_under(conditions: Iterable[Condition], table: str, *protocols: str) -> list[Condition]:
+    """The conditions, each once.
 
     Raises:
         InputError: one is under another protocol, whose scores must not stand in the same column.
     """
-    for arm in arms:
-        if arm.protocol not in protocols:
+    for condition in conditions:
+        if condition.protocol not in protocols:
             allowed = " or ".join(protocols)
-            raise InputError(f"the table {table} is of {allowed}; the arm {label(arm)} belongs in another table")
-    return list(dict.fromkeys(arms))
+            raise InputError(
+                f"the table {table} is of {allowed}; the condition {label(condition)} belongs in another table"
+            )
+    return list(dict.fromkeys(conditions))
 
 
-def short_labels(arms: Sequence[Arm]) -> list[str]:
-    """For each arm, the names that tell it from the others."""
-    names = sorted(varying(arms, NAMES), key=lambda name: name != "vlm")
-    return [" · ".join(getattr(arm, name) for name in names) for arm in arms]
+def short_labels(conditions: Sequence[Condition]) -> list[str]:
+    """For each condition, the names that tell it from the others."""
+    names = sorted(varying(conditions, NAMES), key=lambda name: name != "vlm")
+    return [" · ".join(getattr(condition, name) for name in names) for condition in conditions]
 
 
 def by_item(scores: Iterable[Row]) -> Iterator[list[Row]]:
@@ -199,7 +203,7 @@ def values(scores: Sequence[Row], metric: Metric) -> list[ItemScore]:
     for rows in by_item(scores):
         told = [float(value) for row in rows if (value := of(row)) is not None]
         if told:
-            found.append(ItemScore(rows[0].id, rows[0].group, sum(told) / len(told)))
+            found.append(ItemScore(rows[0].id, rows[0].cluster, sum(told) / len(told)))
     return found
 
 

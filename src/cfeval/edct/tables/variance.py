@@ -1,8 +1,8 @@
 """How far the figures of a target move: where the variance of CCS comes from, and repeated runs of the same items.
 
-A target that params.yaml names several times, with another `repeat` each, is the same target run again. Arms of one
-target are a crossed design: writer, editor, judge, re-sampling and item on one set of items. Over runs EDCT-Bench 2026
-prints mean and standard deviation, of five.
+A target that params.yaml names several times, with another `repeat` each, is the same target run again. Conditions of
+one target are a crossed design: writer, editor, judge, re-sampling and item on one set of items. Over runs EDCT-Bench
+2026 prints mean and standard deviation, of five.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 
 from cfeval.core.records import Binary, Record
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import HEADINGS, Row, TableData, extremes, missing, n_items, values
 from cfeval.report.tables import (
     Figure,
@@ -44,7 +44,7 @@ class VarianceRow(Record):
     share: Figure = None
     """Of the sum of all components."""
     n: int = 0
-    """Items of all arms."""
+    """Items of all conditions."""
     n_scored: int = 0
     """Those with a score."""
     missing: str = ""
@@ -87,7 +87,7 @@ class RepeatRow(Record):
 
 
 FACTORS = ("writer", "editor", "judge")
-NO_ARM_NOTE = "Empty: params.yaml names no arm for this table (edct.tables.variance), or none has a score."
+NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables.variance), or none has a score."
 _TITLE = "Where the variance of CCS comes from"
 _HEADINGS = ("Target", "Source", "Levels", "Variance", "Share", "Scored", "Note", "Missing")
 _READING = (
@@ -105,11 +105,13 @@ _RUNS_READING = (
 )
 
 
-def variance_rows(arms: Sequence[Arm], material: TableData) -> list[VarianceRow]:
-    """For each data set, protocol and target a row a source; InputError where an arm has no scores."""
-    designs: dict[tuple[str, str, str], list[Arm]] = defaultdict(list)
-    for arm in dict.fromkeys(arms):
-        designs[arm.dataset, arm.protocol, material.repeats.get(arm.vlm, arm.vlm)].append(arm)
+def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
+    """For each data set, protocol and target a row a source; InputError where a condition has no scores."""
+    designs: dict[tuple[str, str, str], list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        designs[condition.dataset, condition.protocol, material.repeats.get(condition.vlm, condition.vlm)].append(
+            condition
+        )
     return [row for names, of in designs.items() for row in _components(names, of, material)]
 
 
@@ -118,16 +120,16 @@ def variance_sheet(of: Sequence[VarianceRow]) -> RenderedTable:
     names = varying(of, ("dataset", "protocol"), ("protocol",))
     headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
     body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
-    return RenderedTable("edct_variance", _TITLE, headings, body, (_READING if of else NO_ARM_NOTE,))
+    return RenderedTable("edct_variance", _TITLE, headings, body, (_READING if of else NO_CONDITION_NOTE,))
 
 
-def _components(names: tuple[str, str, str], arms: Sequence[Arm], material: TableData) -> list[VarianceRow]:
-    told = [(arm, value) for arm in arms for value in values(material.of(arm), "ccs")]
+def _components(names: tuple[str, str, str], conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
+    told = [(condition, value) for condition in conditions for value in values(material.of(condition), "ccs")]
     if not told:
         return []
-    factors = {name: [getattr(arm, name) for arm, _ in told] for name in FACTORS}
+    factors = {name: [getattr(condition, name) for condition, _ in told] for name in FACTORS}
     split = variance_split([value.value for _, value in told], factors | {"item": [value.item for _, value in told]})
-    every = [material.of(arm) for arm in arms]
+    every = [material.of(condition) for condition in conditions]
     shared: Figures = dict(zip(("dataset", "protocol", "target"), names, strict=True))
     shared |= {"n": sum(map(n_items, every)), "n_scored": len(told)}
     shared |= {"missing": missing(score for scores in every for score in scores)}
@@ -148,11 +150,11 @@ def _cells(row: VarianceRow) -> list[str]:
     ]
 
 
-def repeat_rows(arms: Sequence[Arm], material: TableData) -> list[RepeatRow]:
-    """A row for each setting and score of a target with several runs; InputError where an arm has no scores."""
-    runs: dict[Arm, list[Arm]] = defaultdict(list)
-    for arm in dict.fromkeys(arms):
-        runs[arm.model_copy(update={"vlm": material.repeats.get(arm.vlm, arm.vlm)})].append(arm)
+def repeat_rows(conditions: Sequence[Condition], material: TableData) -> list[RepeatRow]:
+    """A row for each setting and score of a target with several runs; InputError where a condition has no scores."""
+    runs: dict[Condition, list[Condition]] = defaultdict(list)
+    for condition in dict.fromkeys(conditions):
+        runs[condition.model_copy(update={"vlm": material.repeats.get(condition.vlm, condition.vlm)})].append(condition)
     return [row for one, of in runs.items() if len(of) > 1 for row in _over_runs(one, of, material)]
 
 
@@ -165,9 +167,9 @@ def repeat_sheet(of: Sequence[RepeatRow]) -> RenderedTable:
     return RenderedTable("edct_repeats", _RUNS_TITLE, headings, body, said)
 
 
-def _over_runs(one: Arm, arms: Sequence[Arm], material: TableData) -> Iterator[RepeatRow]:
+def _over_runs(one: Condition, conditions: Sequence[Condition], material: TableData) -> Iterator[RepeatRow]:
     """The rows of one target under one setting."""
-    rules, runs = RULES[one.protocol], [material.of(arm) for arm in arms]
+    rules, runs = RULES[one.protocol], [material.of(condition) for condition in conditions]
     shared: Figures = {name: getattr(one, name) for name in _NAMES} | {"target": one.vlm}
     shared |= {"n": sum(map(n_items, runs)), "missing": missing(score for run in runs for score in run)}
     shared |= {"test_world": material.is_test(one.vlm)}

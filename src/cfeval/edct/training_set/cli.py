@@ -16,10 +16,10 @@ from cfeval.core.files import ensure_writable, fresh_folder
 from cfeval.core.images import Picture, load
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Status
-from cfeval.edct.files import ArmFiles, arm_path, conversation_prompts
-from cfeval.edct.options import Arms, arms_of
-from cfeval.edct.records import Arm
-from cfeval.edct.stages.baseline import Prompts
+from cfeval.edct.files import ConditionFiles, condition_path, conversation_prompts
+from cfeval.edct.options import Conditions, conditions_of
+from cfeval.edct.records import Condition
+from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
 from cfeval.edct.training_set.layouts import (
     HELD_OUT,
@@ -50,7 +50,7 @@ class Made:
 
     teach: Teach
     layout: Layout
-    arms: Sequence[Arm]
+    conditions: Sequence[Condition]
     verified: bool
     correct: bool
     share: float
@@ -61,7 +61,7 @@ class Made:
 
 def run(
     results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
-    arms: Arms,
+    conditions: Conditions,
     out: Annotated[Path, typer.Option(help="Folder to make; it appears whole or not at all.")],
     teach: Annotated[Teach, typer.Option(help="What the examples are to teach; see below.")] = "consistent",
     layout: Annotated[Layout, typer.Option(help="The layout of the lines: whose trainers read them.")] = "trl",
@@ -85,12 +85,12 @@ def run(
     right; README.md in the folder says what the set is and is not.
     """
     _refuse_occupied(out)
-    named = list(dict.fromkeys(arms_of(arms)))
+    named = list(dict.fromkeys(conditions_of(conditions)))
     pictures: Pictures = {}
     trials = [
         trial
-        for arm in named
-        for trial in _trials(ArmFiles(results, arm, shards), pictures)
+        for condition in named
+        for trial in _trials(ConditionFiles(results, condition, shards), pictures)
         if (not verified or trial.score.verified == 1) and (not correct or trial.score.correct == 1)
     ]
     words = read_csv(answers, Written) if answers else []
@@ -113,8 +113,8 @@ def _refuse_occupied(out: Path) -> None:
         raise OutputError(f"{out}: there is something already; remove it or choose another folder")
 
 
-def _trials(files: ArmFiles, pictures: Pictures) -> Iterator[Trial]:
-    """What was scored in an arm; notes how to open its pictures."""
+def _trials(files: ConditionFiles, pictures: Pictures) -> Iterator[Trial]:
+    """What was scored in a condition; notes how to open its pictures."""
     samples = {sample.id: (sample, folder) for sample, folder in files.samples()}
     baselines, instructions = files.baselines(), files.instructions()
     made = {(record.id, record.edit): (record, folder) for record, folder in files.counterfactuals()}
@@ -167,7 +167,9 @@ def card(made: Made, sides: Mapping[str, Sequence[Example]]) -> str:
     source = resources.files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
     template = jinja2.Template(source, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     files = [_counts(name, of) for name, of in sides.items()]
-    return str(template.render(made=made, files=files, arms=[arm_path(arm) for arm in made.arms]))
+    return str(
+        template.render(made=made, files=files, conditions=[condition_path(condition) for condition in made.conditions])
+    )
 
 
 def _counts(name: str, of: Sequence[Example]) -> dict[str, str | int]:

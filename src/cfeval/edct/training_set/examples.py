@@ -11,8 +11,8 @@ from typing import Literal
 from cfeval.core.errors import InputError
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Arm, Baseline, Check, Conversation, Counterfactual, Instruction, Requery, Score
-from cfeval.edct.stages.baseline import Prompts
+from cfeval.edct.records import Baseline, Check, Condition, Conversation, Counterfactual, Instruction, Requery, Score
+from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.training_set.records import Origin, PairProvenance, Provenance, Written
 from cfeval.edct.verification.calls import calls_of
 from cfeval.inference.prompts import fill
@@ -24,7 +24,7 @@ LEAST_DIGITS = 8
 
 @dataclass(frozen=True)
 class Trial:
-    """An item and edit of an arm that was scored, start to end; `judged` are the calls behind its verdict."""
+    """An item and edit of a condition that was scored, start to end; `judged` are the calls behind its verdict."""
 
     sample: Sample
     before: Baseline
@@ -82,12 +82,12 @@ def examples(teach: Teach, trials: Sequence[Trial], prompts: Prompts, written: I
     Args:
         teach: consistent: conversations that stood every test. contrast: pairs of replies about the same edited image
             that a score tells apart. written: conversations in the words of people. all: every conversation.
-        trials: what was scored, of all arms.
+        trials: what was scored, of all conditions.
         prompts: what the model was asked.
         written: the words, for `written`.
 
     Raises:
-        InputError: pairs are wanted from an arm of a control; words are for a picture that is not there.
+        InputError: pairs are wanted from a condition of a control; words are for a picture that is not there.
     """
     if teach == "contrast":
         found = _pairs(trials, prompts)
@@ -168,7 +168,7 @@ def _origin(trial: Trial) -> Origin:
     score = trial.score
     names = (*RULES[score.protocol].scores, "ccs", "ccs_graded")
     return Origin(
-        **{name: getattr(score, name) for name in Arm.model_fields},
+        **{name: getattr(score, name) for name in Condition.model_fields},
         edit=score.edit,
         concept=trial.told.concept,
         positive=trial.told.positive,
@@ -217,12 +217,12 @@ def _in_words(line: Written, tests: Trials, prompts: Prompts) -> Example:
 def _pairs(trials: Sequence[Trial], prompts: Prompts) -> Iterator[Example]:
     """Pairs of answers that the first score tells apart, and of explanations of one answer that the second does.
 
-    A text on which scores differ, from judge to judge or arm to arm, is in no pair.
+    A text on which scores differ, from judge to judge or condition to condition, is in no pair.
     """
     if controls := sorted({trial.score.protocol for trial in trials} & set(CONTROLS)):
         raise InputError(
             f"--teach contrast: under the control {controls[0]} a score says whether words moved, not which words are "
-            "better; take its arms out"
+            "better; take its conditions out"
         )
     for tests in _by_picture(trials):
         asked = (_question(after(tests[0]), prompts),)

@@ -5,10 +5,10 @@ from typing import Literal
 from pydantic import Field
 
 from cfeval.core.records import Binary, ItemId, Record, Sha256
-from cfeval.edct.records import Arm
+from cfeval.edct.records import Condition
 
 
-class Origin(Arm):
+class Origin(Condition):
     """A test that the words of an example were put to: an edit, and how a judge scored what was said around it."""
 
     edit: int
@@ -29,7 +29,7 @@ class Origin(Arm):
     correct: float | None
     """How right the answer about the original is, where that is known."""
     calls: tuple[Sha256, ...]
-    """The calls behind instruction, edit, check and verdict: keys of the response store."""
+    """The calls behind instruction, edit, check and verdict: keys of the response cache."""
 
 
 class Provenance(Record):

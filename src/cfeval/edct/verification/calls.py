@@ -14,7 +14,7 @@ from typing import Any
 from cfeval.core.records import ImageRef, Record, Status, failed
 from cfeval.datasets.sample import Sample
 from cfeval.edct.records import Check, Counterfactual, Verification
-from cfeval.edct.verification.links import ArmRecords, Link, key_of, links
+from cfeval.edct.verification.links import ConditionRecords, Link, key_of, links
 from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 
@@ -29,7 +29,7 @@ class Asked:
 
 
 def asked(call: StoredCall) -> Asked:
-    """A sound call of the response store, as this module reads it."""
+    """A sound call of the response cache, as this module reads it."""
     reply = Response.from_json(call.reply, None)
     return Asked(call.request, reply.text, reply.status)
 
@@ -38,37 +38,37 @@ def calls_of(record: Record) -> Iterator[str]:
     """The keys of the calls that a record names, also those of what it says about its checks."""
     yield from getattr(record, "calls", ())
     if isinstance(record, Counterfactual):
-        for attempt in record.tries:
+        for attempt in record.attempts:
             yield from attempt.found.calls
     if isinstance(record, Check) and record.found is not None:
         yield from record.found.calls
 
 
-def call_links(stage: str, of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A link for each call that a stage's records name: it is among those that are stored."""
     for record in getattr(of, stage):
         for key in calls_of(record):
             yield from links(stage, record, "" if key in stored else f"its call {key[:12]}… is not among the calls")
 
 
-def text_links(stage: str, of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def text_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A link for each text and picture that must stand in some call of a record: in what was asked, or in the reply."""
     return _TEXTS[stage](of, stored) if stage in _TEXTS else iter(())
 
 
-def _baseline(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    samples = {sample.id: sample for sample in of.samples}
-    for said in of.baseline:
+def _baseline(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    samples = {sample.id: sample for sample in of.items}
+    for said in of.baselines:
         if said.id in samples:
-            yield from _conversation("baseline", said, samples[said.id], samples[said.id].image.sha256, stored)
+            yield from _conversation("baselines", said, samples[said.id], samples[said.id].image.sha256, stored)
 
 
-def _requery(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    samples = {sample.id: sample for sample in of.samples}
+def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    samples = {sample.id: sample for sample in of.items}
     made = {key_of(record): record.image for record in of.counterfactuals}
-    for said in of.requery:
+    for said in of.requeries:
         if said.id in samples and (image := made.get(key_of(said))) is not None:
-            yield from _conversation("requery", said, samples[said.id], image.sha256, stored)
+            yield from _conversation("requeries", said, samples[said.id], image.sha256, stored)
 
 
 def _conversation(stage: str, said: Any, sample: Sample, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -88,17 +88,17 @@ def _texts(said: Any) -> Sequence[tuple[str, str]]:
     return (("answer", said.answer), ("explanation", said.explanation))
 
 
-def _instructions(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
-    pictures = {sample.id: sample.image.sha256 for sample in of.samples}
-    before = {said.id: said.explanation for said in of.baseline}
+def _instructions(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    pictures = {sample.id: sample.image.sha256 for sample in of.items}
+    before = {said.id: said.explanation for said in of.baselines}
     for record in of.instructions:
         if record.id in before and record.id in pictures:
             yield from _reading("instructions", record, before[record.id], pictures[record.id], stored)
 
 
-def _verdicts(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _verdicts(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
     pictures = {key_of(record): record.image.sha256 for record in of.counterfactuals if record.image}
-    after = {key_of(said): said.explanation for said in of.requery}
+    after = {key_of(said): said.explanation for said in of.requeries}
     for verdict in of.verdicts:
         if (key := key_of(verdict)) in after and key in pictures:
             yield from _reading("verdicts", verdict, after[key], pictures[key], stored)
@@ -108,7 +108,7 @@ def _reading(stage: str, record: Any, shown: str, picture: str, stored: Mapping[
     """A writer or judge was shown the explanation, and no other picture; its record keeps what it replied."""
     if calls := _sound(record, stored):
         other = any(_SHOWS.search(call.request) and picture not in call.request for call in calls)
-        kept = all(call.text.strip() in record.raw for call in calls)
+        kept = all(call.text.strip() in record.completion for call in calls)
         yield from links(
             stage,
             record,
@@ -118,18 +118,18 @@ def _reading(stage: str, record: Any, shown: str, picture: str, stored: Mapping[
         )
 
 
-def _counterfactuals(of: ArmRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def _counterfactuals(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
     told = {key_of(record): record.positive.strip() for record in of.instructions}
     for record in of.counterfactuals:
         if (key := key_of(record)) in told and (calls := _sound(record, stored)):
             yield from links("counterfactuals", record, _asks(calls, told[key], "the instruction"))
 
 
-_TEXTS: Mapping[str, Callable[[ArmRecords, Mapping[str, Asked]], Iterator[Link]]] = {
-    "baseline": _baseline,
+_TEXTS: Mapping[str, Callable[[ConditionRecords, Mapping[str, Asked]], Iterator[Link]]] = {
+    "baselines": _baseline,
     "instructions": _instructions,
     "counterfactuals": _counterfactuals,
-    "requery": _requery,
+    "requeries": _requery,
     "verdicts": _verdicts,
 }
 _SHOWS = re.compile(r'(?<!\\)"sha256:')
@@ -154,7 +154,7 @@ def pictures_of(record: Record) -> Iterator[ImageRef]:
     if isinstance(record, Sample | Counterfactual) and record.image is not None:
         yield record.image
     if isinstance(record, Counterfactual):
-        for attempt in record.tries:
+        for attempt in record.attempts:
             yield attempt.image
             yield from _found(attempt.found)
     if isinstance(record, Check) and record.found is not None:

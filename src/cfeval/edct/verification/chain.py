@@ -8,10 +8,10 @@ from typing import Any
 from cfeval.core.jsonl import record_line
 from cfeval.core.records import Record
 from cfeval.datasets.sample import Sample
-from cfeval.edct.files import arm_path
-from cfeval.edct.records import Arm, Baseline, Score
+from cfeval.edct.files import condition_path
+from cfeval.edct.records import Baseline, Condition, Score
 from cfeval.edct.verification.calls import calls_of, pictures_of
-from cfeval.edct.verification.links import ArmRecords, ChainLine, Link, key_of
+from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link, key_of
 
 START = hashlib.sha256(b"").hexdigest()
 """What stands for the head before the first line."""
@@ -19,35 +19,35 @@ _BY_EDIT = {
     "instruction": "instructions",
     "counterfactual": "counterfactuals",
     "check": "checks",
-    "requery": "requery",
+    "requery": "requeries",
     "verdict": "verdicts",
 }
 
 
-def chain(arms: Iterable[ArmRecords]) -> Iterator[ChainLine]:
+def chain(conditions: Iterable[ConditionRecords]) -> Iterator[ChainLine]:
     """A line for each score, each bound to the one before; none for a score of which another stage has no record."""
     head = START
-    for of in arms:
+    for of in conditions:
         for line in _lines(of):
             head = _head(head, line)
             yield line.model_copy(update={"head": head})
 
 
-def _lines(of: ArmRecords) -> Iterator[ChainLine]:
-    samples = {sample.id: sample for sample in of.samples}
-    baselines = {said.id: said for said in of.baseline}
+def _lines(of: ConditionRecords) -> Iterator[ChainLine]:
+    samples = {sample.id: sample for sample in of.items}
+    baselines = {said.id: said for said in of.baselines}
     stages = {name: {key_of(record): record for record in getattr(of, stage)} for name, stage in _BY_EDIT.items()}
     for score in of.scores:
         later = {name: records[key_of(score)] for name, records in stages.items() if key_of(score) in records}
         if score.id in samples and score.id in baselines and len(later) == len(stages):
-            yield _line(of.arm, samples[score.id], baselines[score.id], later, score)
+            yield _line(of.condition, samples[score.id], baselines[score.id], later, score)
 
 
-def _line(arm: Arm, sample: Sample, said: Baseline, later: Mapping[str, Any], score: Score) -> ChainLine:
+def _line(condition: Condition, sample: Sample, said: Baseline, later: Mapping[str, Any], score: Score) -> ChainLine:
     """A line without its head."""
     image = later["counterfactual"].image
     return ChainLine(
-        **arm.model_dump(),
+        **condition.model_dump(),
         id=score.id,
         edit=score.edit,
         status=score.status,
@@ -88,9 +88,9 @@ def kept_links(kept: Sequence[ChainLine], now: Sequence[ChainLine]) -> Iterator[
     found = {_place(line): line for line in now}
     for line in kept:
         fault = _difference(line, found.pop(_place(line), None))
-        yield Link("kept", (line.id, line.edit), fault and f"{arm_path(line)}: {fault}")
+        yield Link("kept", (line.id, line.edit), fault and f"{condition_path(line)}: {fault}")
     for line in found.values():
-        yield Link("kept", (line.id, line.edit), f"{arm_path(line)}: the kept chain has no such line")
+        yield Link("kept", (line.id, line.edit), f"{condition_path(line)}: the kept chain has no such line")
 
 
 def _difference(kept: ChainLine, now: ChainLine | None) -> str:
@@ -101,4 +101,4 @@ def _difference(kept: ChainLine, now: ChainLine | None) -> str:
 
 
 def _place(line: ChainLine) -> tuple[str, str, int]:
-    return arm_path(line), line.id, line.edit
+    return condition_path(line), line.id, line.edit

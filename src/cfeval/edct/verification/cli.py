@@ -1,10 +1,11 @@
 """Check that the results of a study belong together, offline: from image to score, item by item."""
 
 import csv
+import functools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,15 +18,15 @@ from cfeval.core.jsonl import csv_rows, read_jsonl, read_lines, write_jsonl
 from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.core.records import Status
-from cfeval.edct.files import NAMES, STAGES, arm_path, arms_in, stage_files, stage_records
-from cfeval.edct.options import arms_of
+from cfeval.edct.files import NAMES, STAGES, condition_path, conditions_in, stage_files, stage_records
+from cfeval.edct.options import conditions_of
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Arm, Score
-from cfeval.edct.tables.arms import ArmRow, BenchRow
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables.conditions import BenchRow, ConditionRow
 from cfeval.edct.tables.controls import ControlRow
 from cfeval.edct.verification.calls import Asked, asked, call_links, calls_of, picture_links, text_links
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
-from cfeval.edct.verification.links import ArmRecords, ChainLine, Link
+from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
 from cfeval.edct.verification.stages import stage_links
 from cfeval.inference.cli import opened
 from cfeval.inference.remote import archive
@@ -34,12 +35,12 @@ ARCHIVE = Path("calls", "calls.zip")
 """Where the workflow puts the calls of a study, under its results."""
 _ADVICE = {
     "seals": "restore the file and its sidecar, or make it and what follows from it again by snakemake",
-    "calls": "name the archive or store that holds it, unchanged, by --calls or --store",
+    "calls": "name the archive or cache that holds it, unchanged, by --calls or --cache",
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
-_CHECKED = (ArmRow, BenchRow, ControlRow)
-"""The rows of tables with one arm a row; n and n_scored of any other are not counts of an arm."""
+_CHECKED = (ConditionRow, BenchRow, ControlRow)
+"""The rows of tables with one condition a row; n and n_scored of any other are not counts of a condition."""
 _UNSEALED = (
     f"not sealed: no sidecar (X{ENDING}) ties these files to what they were made from, as snakemake's results have"
 )
@@ -48,10 +49,10 @@ _RESTORE = "restore the file, or make it and what follows from it again"
 
 @dataclass(frozen=True)
 class Shelf:
-    """The files of an arm, or of one shard of it, and what they hold."""
+    """The files of a condition, or of one shard of it, and what they hold."""
 
     files: Mapping[str, Path]
-    records: ArmRecords
+    records: ConditionRecords
 
 
 class Tally:
@@ -81,13 +82,16 @@ class Tally:
 
 def run(
     results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
-    arms: Annotated[str, typer.Option(help="The arms to check: a JSON list of objects of names; empty: all.")] = "",
+    conditions: Annotated[
+        str, typer.Option(help="The conditions to check: a JSON list of objects of names; empty: all.")
+    ] = "",
     calls: Annotated[
         Path | None, typer.Option(help="Archive of the calls; empty: calls/calls.zip of the results.")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="A response store to look for calls in, besides.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="A response cache to look for calls in, besides.")] = None,
     table: Annotated[
-        list[Path] | None, typer.Option(help="Tables (CSV) of one arm a row whose counts must fit; may be repeated.")
+        list[Path] | None,
+        typer.Option(help="Tables (CSV) of one condition a row whose counts must fit; may be repeated."),
     ] = None,
     kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
     out: Annotated[
@@ -107,9 +111,9 @@ def run(
         raise InputError(f"--calls: no file {calls}")
     tables = {file: _table(file) for file in table or ()}
     tally = Tally(limit)
-    shelves = list(_shelves(results, arms_of(arms) if arms else None, tally))
-    done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, store, tally), tally)
-    if not arms and not tally.faults:
+    shelves = list(_shelves(results, conditions_of(conditions) if conditions else None, tally))
+    done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, cache, tally), tally)
+    if not conditions and not tally.faults:
         _tell_of_others(results, done)
     for file, fault in seal_faults(results, done):
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
@@ -117,24 +121,30 @@ def run(
         tally.add("tables", file, _table_links(rows, [row for shelf in shelves for row in shelf.records.scores]))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
-        tally.add("kept", kept, _kept(kept, lines, arms_of(arms) if arms else None))
+        tally.add("kept", kept, _kept(kept, lines, conditions_of(conditions) if conditions else None))
     _end(results, tally, lines, out)
 
 
-def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Iterator[Shelf]:
-    known = arms_in(results)
+def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally) -> Iterator[Shelf]:
+    known = conditions_in(results)
     chosen = list(known if wanted is None else dict.fromkeys(wanted))
-    for arm in chosen:
-        if arm not in known:
-            raise InputError(f"{results}: no verdicts and no scores of the arm {arm_path(arm)}; see --arms")
-        if arm.protocol not in RULES:
-            raise InputError(f"{arm_path(arm)}: no protocol '{arm.protocol}'; allowed: {', '.join(RULES)}")
-    records, broken = cache(lambda stage, file: list(stage_records(stage, file))), set[str]()
-    for arm in chosen:
-        for number in range(known[arm]):
-            files = {stage: stage_files(results, stage, arm, known[arm])[number] for stage in STAGES}
+    for condition in chosen:
+        if condition not in known:
+            raise InputError(
+                f"{results}: no verdicts and no scores of the condition {condition_path(condition)}; see --conditions"
+            )
+        if condition.protocol not in RULES:
+            raise InputError(
+                f"{condition_path(condition)}: no protocol '{condition.protocol}'; allowed: {', '.join(RULES)}"
+            )
+    records, broken = functools.cache(lambda stage, file: list(stage_records(stage, file))), set[str]()
+    for condition in chosen:
+        for number in range(known[condition]):
+            files = {stage: stage_files(results, stage, condition, known[condition])[number] for stage in STAGES}
             try:
-                yield Shelf(files, ArmRecords(arm, **{stage: records(stage, file) for stage, file in files.items()}))
+                yield Shelf(
+                    files, ConditionRecords(condition, **{stage: records(stage, file) for stage, file in files.items()})
+                )
             except InputError as error:
                 if str(error) not in broken:
                     broken.add(str(error))
@@ -142,7 +152,7 @@ def _shelves(results: Path, wanted: Sequence[Arm] | None, tally: Tally) -> Itera
 
 
 def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
-    """Look at the links of every file once, however many arms share it; returns the files."""
+    """Look at the links of every file once, however many conditions share it; returns the files."""
     done: set[Path] = set()
     for shelf in shelves:
         for stage, file in shelf.files.items():
@@ -167,13 +177,15 @@ def _names(folder: Path) -> list[str]:
 
 
 def _tell_of_others(results: Path, done: Collection[Path]) -> None:
-    """Name the record files that no arm with scores rests on: nothing is said about them."""
+    """Name the record files that no condition with scores rests on: nothing is said about them."""
     others = [file for stage in STAGES for file in sorted((results / stage).rglob("*.jsonl")) if file not in done]
     if others:
-        print(f"not looked at, since no arm with verdicts rests on them: {len(others)} files, such as {others[0]}")
+        print(
+            f"not looked at, since no condition with verdicts rests on them: {len(others)} files, such as {others[0]}"
+        )
 
 
-def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: Tally) -> dict[str, Asked]:
+def _stored(shelves: Sequence[Shelf], zipped: Path, cache: Path | None, tally: Tally) -> dict[str, Asked]:
     """Those calls that the records name and that can be had, each checked against its key and seal."""
     named = {key for shelf in shelves for stage in STAGES for r in getattr(shelf.records, stage) for key in calls_of(r)}
     found: dict[str, Asked] = {}
@@ -181,38 +193,40 @@ def _stored(shelves: Sequence[Shelf], zipped: Path, store: Path | None, tally: T
         found |= {call.key: asked(call) for call, _ in archive.read(zipped) if call.key in named}
     except InputError as error:
         tally.add("calls", zipped, [Link("calls", ("", 0), str(error))])
-    if store:
-        for call in opened(store).calls(named):
+    if cache:
+        for call in opened(cache).calls(named):
             fault = call.fault()
-            tally.add("calls", store, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
+            tally.add("calls", cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
             found |= {} if fault else {call.key: asked(call)}
     return found
 
 
 def _table(file: Path) -> list[dict[str, str]]:
-    """The rows of a table with one arm a row; InputError where it is another."""
+    """The rows of a table with one condition a row; InputError where it is another."""
     rows = [cells for _, cells in csv_rows(file)]
     columns = set(next(csv.reader(read_lines(file)), ()))
     if not {*NAMES, "n", "n_scored"} <= columns or not any(columns <= set(row.model_fields) for row in _CHECKED):
-        raise InputError(f"--table: {file} has not one arm a row; table1, table2, bench and controls can be checked")
+        raise InputError(
+            f"--table: {file} has not one condition a row; table1, table2, bench and controls can be checked"
+        )
     return rows
 
 
 def _table_links(rows: Sequence[Mapping[str, str]], scores: Sequence[Score]) -> Iterator[Link]:
     """The counts of a table's rows are those of the score files."""
-    by_arm: dict[str, list[Score]] = {}
+    by_condition: dict[str, list[Score]] = {}
     for score in scores:
-        by_arm.setdefault(arm_path(score), []).append(score)
+        by_condition.setdefault(condition_path(score), []).append(score)
     for row in rows:
-        arm = "/".join(str(row[name]) for name in NAMES)
-        for column, count in _counts(by_arm.get(arm, [])).items():
+        condition = "/".join(str(row[name]) for name in NAMES)
+        for column, count in _counts(by_condition.get(condition, [])).items():
             if column in row:
-                fault = "" if row[column] == str(count) else f"{arm}: {column} is {row[column]!r}, not {count}"
+                fault = "" if row[column] == str(count) else f"{condition}: {column} is {row[column]!r}, not {count}"
                 yield Link("tables", ("", 0), fault)
 
 
 def _counts(rows: Sequence[Score]) -> dict[str, int]:
-    """How many items and edits an arm has, and how many of them are scored, by a table's column."""
+    """How many items and edits a condition has, and how many of them are scored, by a table's column."""
     scored = [row for row in rows if row.status == Status.OK]
     return {
         "n": len({row.id for row in rows}),
@@ -222,12 +236,12 @@ def _counts(rows: Sequence[Score]) -> dict[str, int]:
     }
 
 
-def _kept(file: Path, lines: Sequence[ChainLine], arms: Sequence[Arm] | None) -> Iterator[Link]:
-    """The links to a chain that was kept; of its lines, those of the arms that are checked."""
+def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:
+    """The links to a chain that was kept; of its lines, those of the conditions that are checked."""
     kept = list(read_jsonl(file, ChainLine))
     yield Link("kept", ("", 0), "" if is_whole(kept) else "the kept chain was changed: a head is not that of its lines")
-    checked = {arm_path(arm) for arm in (kept if arms is None else arms)}
-    yield from kept_links([line for line in kept if arm_path(line) in checked], lines)
+    checked = {condition_path(condition) for condition in (kept if conditions is None else conditions)}
+    yield from kept_links([line for line in kept if condition_path(line) in checked], lines)
 
 
 def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | None) -> None:
@@ -237,8 +251,8 @@ def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | No
         InputError: something is.
     """
     counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
-    arms = len({arm_path(line) for line in lines})
-    print(f"{results}: {arms} arms, {len(lines):,} items and edits; links: {counted}")
+    conditions = len({condition_path(line) for line in lines})
+    print(f"{results}: {conditions} conditions, {len(lines):,} items and edits; links: {counted}")
     if tally.faults:
         nothing = "; no chain is written" if out else ""
         raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")

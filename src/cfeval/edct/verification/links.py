@@ -1,4 +1,4 @@
-"""Links of the evidence chain, the records of an arm between which they are, and a line as an auditor keeps it."""
+"""Links of the evidence chain, the records of a condition between which they are, and a line as an auditor keeps it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from cfeval.core.records import ItemId, Record, Sha256, Status
 from cfeval.datasets.sample import Sample
-from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Requery, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 
 Key = tuple[str, int]
 """An item and the number of its edit; 0 before there are edits."""
@@ -22,16 +22,16 @@ class Link:
 
 
 @dataclass(frozen=True)
-class ArmRecords:
-    """What the files of an arm, or of one shard of it, hold: each stage in the order of its lines."""
+class ConditionRecords:
+    """What the files of a condition, or of one shard of it, hold: each stage in the order of its lines."""
 
-    arm: Arm
-    samples: Sequence[Sample]
-    baseline: Sequence[Baseline]
+    condition: Condition
+    items: Sequence[Sample]
+    baselines: Sequence[Baseline]
     instructions: Sequence[Instruction]
     counterfactuals: Sequence[Counterfactual]
     checks: Sequence[Check]
-    requery: Sequence[Requery]
+    requeries: Sequence[Requery]
     verdicts: Sequence[Verdict]
     scores: Sequence[Score]
 
@@ -46,7 +46,7 @@ def links(stage: str, record: Record, *faults: str) -> Iterator[Link]:
     return (Link(stage, key_of(record), fault) for fault in faults)
 
 
-class ChainLine(Arm):
+class ChainLine(Condition):
     """Everything behind one score, by SHA-256.
 
     `image` and `edited` are picture files. A stage's field is the hash of its record as a JSONL line (keys sorted,
@@ -70,6 +70,6 @@ class ChainLine(Arm):
     pictures: tuple[Sha256, ...] = ()
     """The pictures of attempts and checks: rejected edits, masks, heat maps."""
     calls: tuple[Sha256, ...] = ()
-    """The calls to models outside: keys of the response store, each the hash of what was asked."""
+    """The calls to models outside: keys of the response cache, each the hash of what was asked."""
     head: Sha256
     """The hash of this line without its head, after the head of the line before: the last one stands for all."""

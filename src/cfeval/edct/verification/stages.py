@@ -11,11 +11,11 @@ from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, RULES, Rules
-from cfeval.edct.records import Arm, Baseline, Check, Counterfactual, Instruction, Score, Verdict
-from cfeval.edct.verification.links import ArmRecords, Key, Link, key_of, links
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Score, Verdict
+from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
 
 GROUP_DIGITS = 8
-"""So many digits of an image's hash a group has at least."""
+"""So many digits of an image's hash a cluster has at least."""
 ROUNDING = 5e-5
 """By how much a figure of four decimals may differ from the one it is rounded from."""
 _MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "answer_moved", "explanation_moved", "mismatch")
@@ -37,8 +37,8 @@ def score_faults(
     }
     for name, value in expected.items():
         yield "" if _same(getattr(row, name), value) else f"{name} is {_shown(getattr(row, name))}, not {_shown(value)}"
-    of_image = len(row.group) >= GROUP_DIGITS and sample.image.sha256.startswith(row.group)
-    yield "" if of_image else "its group is not the image's"
+    of_image = len(row.cluster) >= GROUP_DIGITS and sample.image.sha256.startswith(row.cluster)
+    yield "" if of_image else "its cluster is not the image's"
 
 
 def _from_verdict(verdict: Verdict, protocol: str) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def _correct(sample: Sample, said: Baseline) -> float | None:
     """The accuracy of the answer about the original, in [0, 1]; None where no right one is known or none came."""
     if said.status != Status.OK:
         return None
-    if sample.scoring == "contains":
+    if sample.scorer == "contains":
         return float(answer_matches(said.answer, sample.reference)) if sample.reference else None
-    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scoring]
+    accuracy = {"vqa": vqa_accuracy, "okvqa": okvqa_accuracy}[sample.scorer]
     return accuracy(said.answer, sample.answers) if sample.answers else None
 
 
@@ -75,42 +75,42 @@ def _shown(value: Any) -> str:
     return "empty" if value in (None, "") else f"{str(value)[:60]!r}"
 
 
-def stage_links(stage: str, of: ArmRecords) -> Iterator[Link]:
+def stage_links(stage: str, of: ConditionRecords) -> Iterator[Link]:
     """The links of a stage to the stages before.
 
     Args:
         stage: its name, as in `cfeval.edct.files.STAGES`.
-        of: the records of an arm.
+        of: the records of a condition.
     """
     return _STAGES[stage](of)
 
 
-def _samples(of: ArmRecords) -> Iterator[Link]:
-    keys = [key_of(sample) for sample in of.samples]
-    return in_step("samples", keys, keys)
+def _samples(of: ConditionRecords) -> Iterator[Link]:
+    keys = [key_of(sample) for sample in of.items]
+    return in_step("items", keys, keys)
 
 
-def _baseline(of: ArmRecords) -> Iterator[Link]:
-    yield from in_step("baseline", map(key_of, of.samples), map(key_of, of.baseline))
-    samples = {sample.id: sample for sample in of.samples}
-    for said in of.baseline:
+def _baseline(of: ConditionRecords) -> Iterator[Link]:
+    yield from in_step("baselines", map(key_of, of.items), map(key_of, of.baselines))
+    samples = {sample.id: sample for sample in of.items}
+    for said in of.baselines:
         if said.id in samples:
             other = said.question != samples[said.id].question
             yield from links(
-                "baseline",
+                "baselines",
                 said,
                 "its question is not that of the sample" if other else "",
-                _began(said, "baseline"),
+                _began(said, "baselines"),
                 _said(said.status, said.answer, said.explanation),
             )
 
 
-def _instructions(of: ArmRecords) -> Iterator[Link]:
+def _instructions(of: ConditionRecords) -> Iterator[Link]:
     edits = Counter(record.id for record in of.instructions)
-    wanted = [(said.id, edit) for said in of.baseline for edit in range(1, max(edits[said.id], 1) + 1)]
+    wanted = [(said.id, edit) for said in of.baselines for edit in range(1, max(edits[said.id], 1) + 1)]
     yield from in_step("instructions", wanted, map(key_of, of.instructions))
-    before = {said.id: said for said in of.baseline}
-    rules = RULES[of.arm.protocol]
+    before = {said.id: said for said in of.baselines}
+    rules = RULES[of.condition.protocol]
     for record in of.instructions:
         if record.id in before:
             told = failed(record) or rules.edits == "none" or record.positive
@@ -122,12 +122,12 @@ def _instructions(of: ArmRecords) -> Iterator[Link]:
             )
 
 
-def _counterfactuals(of: ArmRecords) -> Iterator[Link]:
+def _counterfactuals(of: ConditionRecords) -> Iterator[Link]:
     yield from in_step("counterfactuals", map(key_of, of.instructions), map(key_of, of.counterfactuals))
     told = {key_of(record): record for record in of.instructions}
     made = {key_of(record): record for record in of.counterfactuals}
-    originals = {sample.id: sample.image.sha256 for sample in of.samples}
-    rules = RULES[of.arm.protocol]
+    originals = {sample.id: sample.image.sha256 for sample in of.items}
+    rules = RULES[of.condition.protocol]
     for record in of.counterfactuals:
         if key_of(record) in told:
             former = made.get((record.id, record.edit - 1)) if rules.chained else None
@@ -140,45 +140,45 @@ def _counterfactuals(of: ArmRecords) -> Iterator[Link]:
             )
 
 
-def _checks(of: ArmRecords) -> Iterator[Link]:
+def _checks(of: ConditionRecords) -> Iterator[Link]:
     return _one_to_one("checks", of.counterfactuals, of.checks)
 
 
-def _requery(of: ArmRecords) -> Iterator[Link]:
-    yield from _one_to_one("requery", of.counterfactuals, of.requery)
-    for said in of.requery:
-        yield from links("requery", said, _said(said.status, said.answer, said.explanation))
+def _requery(of: ConditionRecords) -> Iterator[Link]:
+    yield from _one_to_one("requeries", of.counterfactuals, of.requeries)
+    for said in of.requeries:
+        yield from links("requeries", said, _said(said.status, said.answer, said.explanation))
 
 
-def _verdicts(of: ArmRecords) -> Iterator[Link]:
-    yield from _one_to_one("verdicts", of.requery, of.verdicts)
+def _verdicts(of: ConditionRecords) -> Iterator[Link]:
+    yield from _one_to_one("verdicts", of.requeries, of.verdicts)
     for verdict in of.verdicts:
-        yield from links("verdicts", verdict, _judged(verdict, RULES[of.arm.protocol]))
+        yield from links("verdicts", verdict, _judged(verdict, RULES[of.condition.protocol]))
 
 
-def _scores(of: ArmRecords) -> Iterator[Link]:
+def _scores(of: ConditionRecords) -> Iterator[Link]:
     yield from in_step("scores", map(key_of, of.verdicts), map(key_of, of.scores))
-    samples = {record.id: record for record in of.samples}
-    baselines = {record.id: record for record in of.baseline}
+    samples = {record.id: record for record in of.items}
+    baselines = {record.id: record for record in of.baselines}
     told = {key_of(record): record for record in of.instructions}
     checks = {key_of(record): record for record in of.checks}
     verdicts = {key_of(record): record for record in of.verdicts}
     for row in of.scores:
-        named = Arm(**{name: getattr(row, name) for name in Arm.model_fields})
-        yield from links("scores", row, "" if named == of.arm else "its names are those of another arm")
+        named = Condition(**{name: getattr(row, name) for name in Condition.model_fields})
+        yield from links("scores", row, "" if named == of.condition else "its names are those of another condition")
         key = key_of(row)
         if row.id in samples and row.id in baselines and all(key in part for part in (told, checks, verdicts)):
             rest_on = (samples[row.id], baselines[row.id], told[key], checks[key], verdicts[key])
-            yield from links("scores", row, *score_faults(row, of.arm.protocol, *rest_on))
+            yield from links("scores", row, *score_faults(row, of.condition.protocol, *rest_on))
 
 
-_STAGES: Mapping[str, Callable[[ArmRecords], Iterator[Link]]] = {
-    "samples": _samples,
-    "baseline": _baseline,
+_STAGES: Mapping[str, Callable[[ConditionRecords], Iterator[Link]]] = {
+    "items": _samples,
+    "baselines": _baseline,
     "instructions": _instructions,
     "counterfactuals": _counterfactuals,
     "checks": _checks,
-    "requery": _requery,
+    "requeries": _requery,
     "verdicts": _verdicts,
     "scores": _scores,
 }
@@ -245,9 +245,9 @@ def _unchanged(record: Counterfactual, former: Counterfactual | None, original: 
 
 def _tries(record: Counterfactual) -> str:
     """Of the attempts of an editor that checks its own work, the last is the one that counts."""
-    if not record.tries or record.image is None:
+    if not record.attempts or record.image is None:
         return ""
-    last = record.tries[-1]
+    last = record.attempts[-1]
     if last.image.sha256 != record.image.sha256:
         return "its picture is not that of the last try"
     return "its last try was rejected, and it is ok" if last.found.verified == 0 else ""

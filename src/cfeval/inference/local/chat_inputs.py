@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.images import Picture
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.libraries import first_line, quiet
@@ -86,7 +86,7 @@ class Conversations:
         """`limits` are those that we keep ourselves; `template` holds variables of the chat template.
 
         Raises:
-            BackendError: the template loses turns of a conversation.
+            PluginError: the template loses turns of a conversation.
         """
         self._speaker = processor or tokenizer
         self._sees = processor is not None
@@ -95,7 +95,7 @@ class Conversations:
         with quiet("transformers"):
             self._answers_in_parts = self._sees and self._passes_on(answers_in_parts=True)
             if not self._answers_in_parts and not self._passes_on(answers_in_parts=False):
-                raise BackendError(
+                raise PluginError(
                     "the model's chat template does not pass on every turn of a conversation; "
                     "take the instruction-tuned checkpoint, or put a whole chat_template.jinja into its folder"
                 )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.hub import Checkpoint
@@ -52,7 +52,7 @@ def load(options: LoadingOptions) -> Loaded:
     """Load a checkpoint.
 
     Raises:
-        BackendError: one line: it is incomplete or cannot be fetched, or this machine lacks what it needs.
+        PluginError: one line: it is incomplete or cannot be fetched, or this machine lacks what it needs.
     """
     check_packages(packages(options))
     device = devices.chosen(options.device)
@@ -62,10 +62,10 @@ def load(options: LoadingOptions) -> Loaded:
     try:
         with quiet("transformers"), memory_errors(f"loading model '{name}'", SMALLER):
             return _load(options, folder, name, device)
-    except BackendError:
+    except PluginError:
         raise
     except Exception as error:
-        raise BackendError(_explained(name, folder, error)) from error
+        raise PluginError(_explained(name, folder, error)) from error
 
 
 def checkpoint_of(options: LocalOptions) -> Checkpoint:
@@ -137,7 +137,7 @@ def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device
         how["device_map"] = options.device_map or {"": torch.device(device)}
     model, found = kind.from_pretrained(folder, **how)
     if absent := sorted(found["missing_keys"]):
-        raise BackendError(
+        raise PluginError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"
         )
@@ -147,13 +147,13 @@ def _weights(kind: Any, options: LoadingOptions, folder: Path, name: str, device
 def _check_template(name: str, template: Any, variables: Mapping[str, Any]) -> None:
     """A model without a template of conversations was not made to converse."""
     if not template:
-        raise BackendError(
+        raise PluginError(
             f"model '{name}' has no chat template; take the instruction-tuned checkpoint, "
             "or put its chat_template.jinja into the folder"
         )
     for variable in variables:
         if variable not in str(template):
-            raise BackendError(f"model '{name}': its chat template has no variable '{variable}'; leave it out")
+            raise PluginError(f"model '{name}': its chat template has no variable '{variable}'; leave it out")
 
 
 def _pad_on_the_left(tokenizer: Any) -> None:

@@ -41,11 +41,11 @@ class LocalChat:
         self._sampling = sampling
         self._batch = batch
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Answer every request; one that the model's processor refuses is `unparsable`.
 
         Raises:
-            BackendError: a single request does not fit into memory.
+            PluginError: a single request does not fit into memory.
         """
         replies: dict[int, ChatReply] = {}
         with quiet("transformers"):

@@ -13,7 +13,7 @@ from cfeval.inference.local.libraries import quiet
 
 DETECTORS = {"grounding-dino": 0.25, "mm-grounding-dino": 0.25, "owlv2": 0.1, "owlvit": 0.1}
 """The kinds of detector, and the score from which on the library takes a box for found."""
-SEGMENTERS = ("sam2", "sam2_video")
+BOX_SEGMENTERS = ("sam2", "sam2_video")
 """The kinds of segmenter; checkpoints of SAM 2 call themselves after its video model."""
 _LETTERS = 200
 """What is read of a longer text; Grounding DINO breaks on one of more than 256 tokens."""
@@ -44,7 +44,7 @@ class Detector:
         return ranked[: self.boxes]
 
 
-class Segmenter:
+class BoxSegmenter:
     """SAM 2: the outline of what is in a box."""
 
     def __init__(self, loaded: pretrained.Loaded) -> None:

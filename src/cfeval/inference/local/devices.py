@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 
 DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 """What a device can be called; auto: a GPU where there is one."""
@@ -18,7 +18,7 @@ def chosen(device: str) -> str:
     """The device that an option names.
 
     Raises:
-        BackendError: it is not there.
+        PluginError: it is not there.
     """
     import torch
 
@@ -29,7 +29,7 @@ def chosen(device: str) -> str:
     if int(number or 0) < there[kind]:
         return device
     found = ", ".join(f"{count} {name}" for name, count in there.items() if count)
-    raise BackendError(
+    raise PluginError(
         f"device '{device}': torch finds no such device here (it finds {found}); set device: auto, "
         "or check the driver (`nvidia-smi`) and that torch is a build for it"
     )
@@ -74,9 +74,9 @@ def release() -> None:
         torch.mps.empty_cache()
 
 
-def ran_out(doing: str, advice: str) -> BackendError:
+def ran_out(doing: str, advice: str) -> PluginError:
     """The error that memory ran out: what was done, and what to set."""
-    return BackendError(f"out of memory while {doing}; {advice}")
+    return PluginError(f"out of memory while {doing}; {advice}")
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def memory_errors(doing: str, advice: str) -> Iterator[None]:
     """Turn running out of memory into one line; see `ran_out`.
 
     Raises:
-        BackendError: memory ran out.
+        PluginError: memory ran out.
     """
     try:
         yield

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.errors import BackendError, as_output_error
+from cfeval.core.errors import PluginError, as_output_error
 from cfeval.inference.local.libraries import first_line
 from cfeval.inference.local.weights import json_fault, read_json, weight_files
 
@@ -71,7 +71,7 @@ def fetched(model: str, revision: str, download: Download, cache: bool = True) -
         cache: whether a copy in the cache is as good as the hub's answer.
 
     Raises:
-        BackendError: one line: no such model or revision, no permission, or not here and no way to get it.
+        PluginError: one line: no such model or revision, no permission, or not here and no way to get it.
         OutputError: the cache cannot be written, for instance because the disk is full.
     """
     from huggingface_hub import HfApi
@@ -98,7 +98,7 @@ def _one_line(model: str, revision: str) -> Iterator[None]:
     except Exception as error:  # the hub's client lets errors of its HTTP library through, whichever that is
         if isinstance(error, OSError) and (unwritable := as_output_error(error)):
             raise unwritable from error
-        raise BackendError(f"model '{model}' {_fault(error, model, revision)}") from error
+        raise PluginError(f"model '{model}' {_fault(error, model, revision)}") from error
 
 
 def _fault(error: Exception, model: str, revision: str) -> str:
@@ -126,7 +126,7 @@ def _no_parts(content: dict[str, Any]) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model as the user names it, and what makes its folder whole. BackendError, one line, where it is not."""
+    """A model as the user names it, and what makes its folder whole. PluginError, one line, where it is not."""
 
     model: str
     """A folder, or a name on the hub."""
@@ -193,12 +193,12 @@ class Checkpoint:
     def _folder(self) -> Path | None:
         folder = self.own_folder()
         if folder and not folder.is_dir():
-            raise BackendError(
+            raise PluginError(
                 f"model '{self.model}': no such folder here, and no name that the hub could have (owner/name); "
                 "check the path"
             )
         if folder and self.revision:
-            raise BackendError(f"model '{self.name()}' is a folder here, and a folder has no revision; leave it out")
+            raise PluginError(f"model '{self.name()}' is a folder here, and a folder has no revision; leave it out")
         return folder
 
     def _download(self, **how: Any) -> str:
@@ -211,7 +211,7 @@ class Checkpoint:
 
     def _check(self, folder: Path, fault: str) -> None:
         if fault:
-            raise BackendError(f"model '{self.name(folder)}' is incomplete: {fault}; copy or download it again")
+            raise PluginError(f"model '{self.name(folder)}' is incomplete: {fault}; copy or download it again")
 
 
 def _seen(path: Path) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from cfeval.core.errors import BackendError, CfevalError
+from cfeval.core.errors import CfevalError, PluginError
 from cfeval.core.plugin import Plugin
 from cfeval.core.registry import Diagnostic, Resources
 from cfeval.inference.local import devices
@@ -50,11 +50,11 @@ def check_kind(checkpoint: Checkpoint, kinds: Sequence[str]) -> str:
     """The kind of model that a checkpoint is of.
 
     Raises:
-        BackendError: none of `kinds`, or it is not there.
+        PluginError: none of `kinds`, or it is not there.
     """
     kind = str(checkpoint.content().get("model_type"))
     if kind not in kinds:
-        raise BackendError(
+        raise PluginError(
             f"model '{checkpoint.name()}' is a checkpoint of '{kind}', and one of {' or '.join(kinds)} is needed"
         )
     return kind
@@ -70,7 +70,7 @@ def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoPr
         reader: the processor's class.
 
     Raises:
-        BackendError: it is incomplete, or does not fit the class.
+        PluginError: it is incomplete, or does not fit the class.
     """
     import transformers
 
@@ -84,9 +84,9 @@ def load(checkpoint: Checkpoint, loader: str, device: str, reader: str = "AutoPr
         if out_of_memory(error):
             raise
         reason = first_line(error, folder, name)
-        raise BackendError(f"model '{name}' cannot be loaded as {loader} ({reason}); give another") from error
+        raise PluginError(f"model '{name}' cannot be loaded as {loader} ({reason}); give another") from error
     if absent := sorted(found["missing_keys"]):
-        raise BackendError(
+        raise PluginError(
             f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
             f"({absent[0]}, …); copy or download it again"
         )
@@ -101,7 +101,7 @@ def findings(
     Args:
         checkpoint: the model's.
         packages: those that not every setting needs.
-        room: BackendError where there is no such device.
+        room: PluginError where there is no such device.
         size: bytes that the weights in a folder will take.
     """
     there = None

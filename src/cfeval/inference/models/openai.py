@@ -118,7 +118,7 @@ class OpenAIChat:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Answer every request."""
         return self.hold([one_request(request) for request in requests])
 

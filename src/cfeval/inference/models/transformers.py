@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.registry import Diagnostic, Resources
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.local import chat_loading, devices, pretrained
@@ -95,7 +95,7 @@ def _own_limits(loaded: chat_loading.Loaded, limits: Limits) -> Limits:
     if not limits:
         return limits
     if loaded.processor is None:
-        raise BackendError(_reads_text_only(loaded.name))
+        raise PluginError(_reads_text_only(loaded.name))
     if obeyed(loaded.processor.image_processor, limits):
         return Limits()
     print(f"model '{loaded.name}': {limits}; its processor has no such limits, so images are resized", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""An export of the response store: one ZIP file, the same bytes for the same calls, without times or costs of attempts.
+"""An export of the response cache: one ZIP file, the same bytes for the same calls, without times or costs of attempts.
 
 `calls.jsonl` holds a line a call, by key; `images/<sha256>` what came back as images. Nothing is compressed, because
 another version of a compressor would give other bytes.
@@ -36,8 +36,8 @@ _NO_ARCHIVE = (
 """What the standard library raises over a file that is no ZIP file, or an odd one."""
 
 
-def export(store: ResponseCache, keys: Iterable[str], out: Path) -> int:
-    """Write the calls of these keys; those that the store lacks are taken from the archive at `out`, if there is one.
+def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
+    """Write the calls of these keys; those that the cache lacks are taken from the archive at `out`, if there is one.
 
     Of the calls no more than the keys and the names of images are in memory.
 
@@ -51,23 +51,23 @@ def export(store: ResponseCache, keys: Iterable[str], out: Path) -> int:
 
     def write(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.parent) as index:
-            images = _write_index(store, wanted, out, index)
+            images = _write_index(cache, wanted, out, index)
             with ExitStack() as stack:
                 former = stack.enter_context(zipfile.ZipFile(out)) if any(images.values()) else None
                 archive = stack.enter_context(zipfile.ZipFile(path, "w", zipfile.ZIP_STORED))
                 _copy(index, archive)
                 for sha256 in sorted(images):
                     name = f"images/{sha256}"
-                    found = former.read(name) if former and images[sha256] else _image(store, sha256)
+                    found = former.read(name) if former and images[sha256] else _image(cache, sha256)
                     archive.writestr(_entry(name), found)
 
     write_bytes_by(out, write)
     return len(wanted)
 
 
-def _write_index(store: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
+def _write_index(cache: ResponseCache, wanted: Sequence[str], out: Path, index: IO[bytes]) -> dict[str, bool]:
     """Write a line for each call; returns the images that they name, and whether the former archive has them."""
-    stored, former = _InOrder(store.calls(wanted)), _InOrder(call for call, _ in read(out))
+    stored, former = _InOrder(cache.calls(wanted)), _InOrder(call for call, _ in read(out))
     images: dict[str, bool] = {}
     lost: list[str] = []
     for key in wanted:
@@ -81,8 +81,8 @@ def _write_index(store: ResponseCache, wanted: Sequence[str], out: Path, index: 
                 images[call.image] = images.get(call.image, False) or own is None
     if lost:
         raise InputError(
-            f"{store.path}: {len(lost)} of {len(wanted)} calls are not in the store (first: {lost[0][:12]}…); import "
-            "the archive that has them with `cfeval store import`"
+            f"{cache.path}: {len(lost)} of {len(wanted)} calls are not in the cache (first: {lost[0][:12]}…); import "
+            "the archive that has them with `cfeval cache import`"
         )
     return images
 
@@ -115,10 +115,10 @@ def _line(call: StoredCall) -> str:
     return canonical(dict(zip(COLUMNS, call.row(), strict=True)))
 
 
-def _image(store: ResponseCache, sha256: str) -> bytes:
-    image = store.image(sha256)
+def _image(cache: ResponseCache, sha256: str) -> bytes:
+    image = cache.image(sha256)
     if image is None:
-        raise InputError(f"{store.path}: the image {sha256} is lost; restore it with `cfeval store import`")
+        raise InputError(f"{cache.path}: the image {sha256} is lost; restore it with `cfeval cache import`")
     return image
 
 
@@ -143,7 +143,7 @@ def read(path: Path) -> Iterator[tuple[StoredCall, bytes | None]]:
                 last = call.key
                 yield call, image
     except _NO_ARCHIVE as error:
-        raise InputError(f"{path}: not an export of a response store ({' '.join(str(error).split())})") from None
+        raise InputError(f"{path}: not an export of a response cache ({' '.join(str(error).split())})") from None
 
 
 def _checked(place: str, line: str, archive: zipfile.ZipFile) -> tuple[StoredCall, bytes | None]:

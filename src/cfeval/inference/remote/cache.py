@@ -1,4 +1,4 @@
-"""The response store and the ledger: one SQLite file (WAL) that all jobs of a machine share.
+"""The response cache and the ledger: one SQLite file (WAL) that all jobs of a machine share.
 
 calls    what was asked and what came back, by key; a row is written the moment the answer is there
 images   images that came back, by SHA-256
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from cfeval.core.errors import BackendError, InputError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
 from cfeval.inference.remote.request import Request, Response, Usage
 
@@ -43,13 +43,13 @@ _SPENT = "coalesce(reported_usd, listed_usd, reserved_usd)"
 """What a send counts for: what the provider said, else the list price, else what was set aside for it."""
 
 
-class BudgetError(BackendError):
+class BudgetError(PluginError):
     """The budget allows no further call."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How many calls may be sent, and how much spent, in the store's life; None is no limit."""
+    """How many calls may be sent, and how much spent, in the cache's life; None is no limit."""
 
     max_calls: int | None = None
     max_cost_usd: float | None = None
@@ -72,10 +72,10 @@ class UsageEntry:
 
 
 class ResponseCache:
-    """The store in a file; made where there is none.
+    """The cache in a file; made where there is none.
 
     Raises:
-        InputError: the file is no such store.
+        InputError: the file is no such cache.
         OutputError: it cannot be written.
     """
 
@@ -86,7 +86,7 @@ class ResponseCache:
             self._db = opened(path, _SCHEMA)
 
     def close(self) -> None:
-        """Let go of the file and of every call that this store holds."""
+        """Let go of the file and of every call that this cache holds."""
         with suppress(sqlite3.Error):
             self._db.execute("DELETE FROM claims WHERE holder = ?", (self._holder,))
         self._db.close()
@@ -108,7 +108,7 @@ class ResponseCache:
             return Response.from_json(row[0], image)
         except (ValueError, TypeError, KeyError):
             raise InputError(
-                f"{self.path}: call {key} is damaged; see `cfeval store verify`, restore the store from an export"
+                f"{self.path}: call {key} is damaged; see `cfeval cache verify`, restore the cache from an export"
             ) from None
 
     def image(self, sha256: str | None) -> bytes | None:
@@ -169,7 +169,7 @@ class ResponseCache:
                 spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
                 raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
 
-    def settle(self, settlement: UsageEntry) -> None:
+    def record_usage(self, settlement: UsageEntry) -> None:
         """Note how a paid attempt ended."""
         with self._speaking():
             self._settle(settlement)
@@ -199,7 +199,7 @@ class ResponseCache:
                 yield StoredCall(**{**dict(zip(COLUMNS, row, strict=True)), "final": bool(row[8])})
 
     def add(self, stored: StoredCall, image: bytes | None) -> bool:
-        """Add a row of another store; whether it was new here."""
+        """Add a row of another cache; whether it was new here."""
         with self._speaking():
             known = self._db.execute("SELECT final FROM calls WHERE key = ?", (stored.key,)).fetchone()
         if known is None or (stored.final and not known[0]):
@@ -242,7 +242,7 @@ class ResponseCache:
             rows = self._db.execute("SELECT model, sum(final), sum(NOT final) FROM calls GROUP BY model").fetchall()
         return {model: (final, failed) for model, final, failed in rows}
 
-    def damage(self) -> str:
+    def integrity_error(self) -> str:
         """What SQLite finds wrong with the file; empty where nothing is."""
         with self._speaking():
             said = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])

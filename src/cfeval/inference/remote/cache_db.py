@@ -1,4 +1,4 @@
-"""The SQLite file behind the response store: how it is made and opened, and the rows that lie in it and in an export.
+"""The SQLite file behind the response cache: how it is made and opened, and the rows that lie in it and in an export.
 
 What SQLite says about the file is told in one line; so is what may be wrong with a row.
 """
@@ -21,7 +21,7 @@ SYNCHRONOUS = "NORMAL"
 NETWORK = ("nfs", "cifs", "smb", "lustre", "gpfs", "beegfs", "ceph", "gluster", "panfs", "weka", "afs", "pvfs", "9p")
 """How the names of file systems begin, or go on after `fuse.`, that several machines may share."""
 _OURS = 0x63666576
-"""SQLite's `application_id` of a response store: "cfev"."""
+"""SQLite's `application_id` of a response cache: "cfev"."""
 _VERSION = 1
 
 
@@ -63,7 +63,7 @@ def _make(db: sqlite3.Connection, path: Path, schema: str) -> None:
     if _is_ours(db, path):
         return  # another process was faster
     if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise InputError(f"{path}: a database, but not a response store; name another file by calls.store")
+        raise InputError(f"{path}: a database, but not a response cache; name another file by calls.cache")
     for statement in schema.split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {_OURS}")
@@ -74,8 +74,8 @@ def _is_ours(db: sqlite3.Connection, path: Path) -> bool:
     marked, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if marked == _OURS and version != _VERSION:
         raise InputError(
-            f"{path}: a response store of version {version}, and this cfeval reads version {_VERSION}; name another "
-            "file by calls.store and import what the version that made it exports"
+            f"{path}: a response cache of version {version}, and this cfeval reads version {_VERSION}; name another "
+            "file by calls.cache and import what the version that made it exports"
         )
     return bool(marked == _OURS)
 
@@ -99,11 +99,11 @@ def speaking(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise OutputError(f"{path}: the response store cannot be used ({error}); {_advice(str(error))}") from None
+        raise OutputError(f"{path}: the response cache cannot be used ({error}); {_advice(str(error))}") from None
     except sqlite3.DatabaseError as error:
         raise InputError(
-            f"{path}: not a response store, or a damaged one ({error}); name another file by calls.store, and fill it "
-            "from an export with `cfeval store import`"
+            f"{path}: not a response cache, or a damaged one ({error}); name another file by calls.cache, and fill it "
+            "from an export with `cfeval cache import`"
         ) from None
 
 
@@ -112,7 +112,7 @@ def _advice(text: str) -> str:
         return "free some space and run again: nothing that is stored is lost"
     if "locked" in text:
         return "another process holds it; end that or wait, then run again"
-    return "make the file and its folder writable, or name another by calls.store"
+    return "make the file and its folder writable, or name another by calls.cache"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A call in, a reply out: from the store, or sent, retried, paid for and stored."""
+"""A call in, a reply out: from the cache, or sent, retried, paid for and stored."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from cfeval.core.config import Calls
-from cfeval.core.errors import BackendError, CfevalError
+from cfeval.core.errors import CfevalError, PluginError
 from cfeval.core.records import Status
 from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
 from cfeval.inference.remote.cost import Price, Prices
@@ -42,10 +42,10 @@ class RetryLoop:
     open: UsageEntry | None = None
     """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
 
-    def settle(self) -> None:
+    def record_usage(self) -> None:
         """Note how the last paid attempt ended, if that is still to do."""
         if self.open is not None:
-            self.caller.settle(self.open)
+            self.caller.record_usage(self.open)
             self.open = None
 
     def seconds_left(self) -> float:
@@ -64,14 +64,14 @@ class RetryLoop:
         """
 
         async def once() -> T | Fault:
-            self.settle()
+            self.record_usage()
             number = await self.caller.send(self.call)
             self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             if isinstance(result, Fault):
                 self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
                 if result.reaction is RetryPolicy.RETRY:
-                    self.settle()
+                    self.record_usage()
             else:
                 self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
             return result
@@ -88,7 +88,7 @@ class RetryLoop:
         tried: Counter[str] = Counter()
         while True:
             result = await step()
-            self.caller.heed(self.call, result)
+            self.caller.adapt_concurrency(self.call, result)
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 return result
             tried[result.kind] += 1
@@ -137,23 +137,23 @@ class _Lane:
 class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
-    def __init__(self, calls: Calls, store: ResponseCache, prices: Prices, client: httpx2.AsyncClient) -> None:
-        self.settings, self.store, self.prices, self.client = calls, store, prices, client
+    def __init__(self, calls: Calls, cache: ResponseCache, prices: Prices, client: httpx2.AsyncClient) -> None:
+        self.settings, self.cache, self.prices, self.client = calls, cache, prices, client
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
         self.meter = ProgressMeter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
-        self._slots = asyncio.Semaphore(calls.at_once)
+        self._slots = asyncio.Semaphore(calls.max_connections)
         self._lanes: dict[tuple[str, str, str], _Lane] = {}
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def answer(self, call: Request, work: Work) -> Response:
-        """The reply to a call, from the store if it is there.
+        """The reply to a call, from the cache if it is there.
 
         Raises:
-            CfevalError: every further call would fail, the budget is reached, or the store cannot be used or is to
+            CfevalError: every further call would fail, the budget is reached, or the cache cannot be used or is to
                 answer alone and cannot. The run sends nothing more.
         """
         async with self._locks.setdefault(call.key, asyncio.Lock()):
@@ -169,25 +169,25 @@ class Client:
                     raise
 
     def _lane(self, call: Request) -> _Lane:
-        ceiling = min(self.settings.at_once, call.at_most)
+        ceiling = min(self.settings.max_connections, call.at_most)
         return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
 
     def _stored(self, call: Request) -> Response | None:
-        """What the store answers; a failure that does not stand counts only where nothing can be sent."""
-        found = self.store.find(call.key)
+        """What the cache answers; a failure that does not stand counts only where nothing can be sent."""
+        found = self.cache.find(call.key)
         if found is not None and (found.final or self.settings.offline):
             return found
         if self.settings.offline:
-            raise BackendError(
-                f"offline: item '{call.item}' needs a call to {call.model} ({call.base_url}) that {self.store.path} "
-                f"does not hold (key {call.key[:12]}…); import the store that holds it, or run without offline"
+            raise PluginError(
+                f"offline: item '{call.item}' needs a call to {call.model} ({call.base_url}) that {self.cache.path} "
+                f"does not hold (key {call.key[:12]}…); import the cache that holds it, or run without offline"
             )
         return None
 
     async def _own(self, call: Request, work: Work) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self._go_on()
-        while not self.store.claim(call.key, self.settings.deadline):
+        while not self.cache.claim(call.key, self.settings.deadline):
             await asyncio.sleep(_LOOK)
             self._go_on()
         try:
@@ -197,7 +197,7 @@ class Client:
             self.meter.stored += 1
             return stored
         finally:
-            self.store.release(call.key)
+            self.cache.release(call.key)
 
     async def _ask(self, call: Request, work: Work) -> Response:
         lane = self._lane(call)
@@ -208,13 +208,13 @@ class Client:
             with self.meter.in_flight():
                 result = await work(attempts)
             if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
-                raise BackendError(f"{call.model}: {result.reason}")
+                raise PluginError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
-            self.store.keep(call, reply, attempts.open)
+            self.cache.keep(call, reply, attempts.open)
             self._settled_one(attempts.open)
             attempts.open = None
         finally:
-            attempts.settle()
+            attempts.record_usage()
         self.meter.ended(reply)
         self._conclude(lane, call, result)
         return reply
@@ -230,7 +230,7 @@ class Client:
         while True:
             self._go_on()
             try:
-                number = self.store.send(call, reserved, self.budget)
+                number = self.cache.send(call, reserved, self.budget)
             except BudgetError:
                 if not self._under_way:
                     raise
@@ -244,9 +244,9 @@ class Client:
         price, known = self.prices.of(call.model), None if usage == Usage() else usage
         return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
 
-    def settle(self, settlement: UsageEntry) -> None:
+    def record_usage(self, settlement: UsageEntry) -> None:
         """Note what an attempt came to."""
-        self.store.settle(settlement)
+        self.cache.record_usage(settlement)
         self._settled_one(settlement)
 
     def _settled_one(self, settlement: UsageEntry | None) -> None:
@@ -260,13 +260,13 @@ class Client:
     def _price(self, call: Request) -> Price | None:
         price = self.prices.of(call.model)
         if price is None and self.budget.max_cost_usd is not None:
-            raise BackendError(
+            raise PluginError(
                 f"calls.max_cost_usd is set, but the price list of {self.prices.date} does not have {call.model}; "
                 "add it (0 where it is free) and name the file by calls.prices"
             )
         return price
 
-    def heed(self, call: Request, result: Any) -> None:
+    def adapt_concurrency(self, call: Request, result: Any) -> None:
         """Learn from how an attempt ended how many such calls the server bears at once."""
         if not isinstance(result, Fault):
             self._lane(call).limiter.went_well()
@@ -296,7 +296,7 @@ class Client:
             lane.alike[result.kind] += 1
             if lane.alike[result.kind] >= ALIKE and not lane.first:
                 self.stop(
-                    BackendError(
+                    PluginError(
                         f"the first calls all failed alike ({result.reason}); check the network, base_url, the model's "
                         "name and options; `cfeval doctor` tells which"
                     )

@@ -1,6 +1,6 @@
 """List prices: for estimates and budgets, and where a provider reports no cost of its own.
 
-What a study comes to before it runs: calls, tokens and money, by stage and by model, against store and budget.
+What a study comes to before it runs: calls, tokens and money, by stage and by model, against cache and budget.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -97,12 +97,12 @@ class Amount:
 
 @dataclass(frozen=True)
 class Line:
-    """What one backend takes at one stage, of one model."""
+    """What one plugin takes at one stage, of one model."""
 
     stage: str
     protocol: str
     """Empty where the stage is the same under every protocol."""
-    backend: str
+    plugin: str
     model: str
     typical: Amount
     most: Amount
@@ -110,7 +110,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Held:
-    """What the store knows of a model: answers that stand, calls sent, USD spent."""
+    """What the cache knows of a model: answers that stand, calls sent, USD spent."""
 
     stored: int = 0
     sent: int = 0
@@ -119,7 +119,7 @@ class Held:
 
 @dataclass(frozen=True)
 class ModelLine:
-    """What a model takes over all stages, and what the store knows of it."""
+    """What a model takes over all stages, and what the cache knows of it."""
 
     model: str
     typical: Amount
@@ -128,7 +128,7 @@ class ModelLine:
     held: Held
 
     def still(self, amount: Amount) -> int:
-        """The calls still to be sent, if what the store holds is of this study."""
+        """The calls still to be sent, if what the cache holds is of this study."""
         return max(0, amount.calls - self.held.stored)
 
     def still_usd(self, amount: Amount) -> float:

@@ -29,7 +29,7 @@ class EventLoopThread:
     """A caller, and the loop that it works in.
 
     Raises:
-        CfevalError: settings, store or price list cannot be used.
+        CfevalError: settings, cache or price list cannot be used.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class EventLoopThread:
         return context
 
     def close(self) -> None:
-        """End what is still under way, wait until it has put things in order, and close store and connections."""
+        """End what is still under way, wait until it has put things in order, and close cache and connections."""
         if not self._over:
             self._over = True
             self._loop.call_soon_threadsafe(self._closing.set)
@@ -93,9 +93,9 @@ async def _serve(opened: _Opened) -> None:
     """Be there for calls until the line is closed."""
     calls = settings()
     prices = load_prices(calls.prices)
-    with closing(ResponseCache(Path(calls.store))) as store:
+    with closing(ResponseCache(Path(calls.cache))) as cache:
         async with open_client() as client:
-            caller, over = Client(calls, store, prices, client), asyncio.Event()
+            caller, over = Client(calls, cache, prices, client), asyncio.Event()
             with caller.meter.shown():
                 opened.set_result((caller, asyncio.get_running_loop(), over))
                 await over.wait()

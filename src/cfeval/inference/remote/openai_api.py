@@ -22,7 +22,7 @@ _ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)
 
 
 @dataclass(frozen=True)
-class Answer:
+class Completion:
     """An answer's JSON: what was asked of whom, and what came."""
 
     body: dict[str, Any]
@@ -60,7 +60,7 @@ def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, ima
         key_env: see `of_status`.
         image: an image is wanted, not a text.
     """
-    answer = Answer(_dict(body), asked, accepted, usage_of(body))
+    answer = Completion(_dict(body), asked, accepted, usage_of(body))
     choice = _choice(answer.body)
     fault = _error(answer, choice, key_env) or _unusable(answer, choice)
     if fault is not None:
@@ -72,7 +72,7 @@ def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, ima
 
 def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
     """Read an answer of the images endpoints: one image as base64; for the arguments see `chat_reply`."""
-    answer = Answer(_dict(body), asked, (), usage_of(body))
+    answer = Completion(_dict(body), asked, (), usage_of(body))
     fault = _error(answer, {}, key_env)
     if fault is not None:
         return fault
@@ -92,7 +92,7 @@ def _choice(body: dict[str, Any]) -> dict[str, Any]:
     return _dict(choices[0]) if isinstance(choices, list) and choices else {}
 
 
-def _error(answer: Answer, choice: dict[str, Any], key_env: str) -> Fault | None:
+def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | None:
     """An error that came with HTTP 200; it is what it would be with the status in its code."""
     error = answer.body.get("error") or choice.get("error")
     if not error:
@@ -103,7 +103,7 @@ def _error(answer: Answer, choice: dict[str, Any], key_env: str) -> Fault | None
     return fault and replace(fault, usage=answer.usage, sent=True)
 
 
-def _unusable(answer: Answer, choice: dict[str, Any]) -> Fault | None:
+def _unusable(answer: Completion, choice: dict[str, Any]) -> Fault | None:
     """Why there is nothing to read in an answer, whatever was wanted."""
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -120,7 +120,7 @@ def _unusable(answer: Answer, choice: dict[str, Any]) -> Fault | None:
     return None
 
 
-def _text(answer: Answer, choice: dict[str, Any], text: str) -> Response | Fault:
+def _text(answer: Completion, choice: dict[str, Any], text: str) -> Response | Fault:
     finish = choice.get("finish_reason")
     if finish == "length":
         return answer.record("truncated", Status.TRUNCATED, "cut off at max_tokens; raise it")
@@ -131,7 +131,7 @@ def _text(answer: Answer, choice: dict[str, Any], text: str) -> Response | Fault
     return answer.reply(text)
 
 
-def _image(answer: Answer, message: dict[str, Any]) -> Response | Fault:
+def _image(answer: Completion, message: dict[str, Any]) -> Response | Fault:
     parts = message.get("images")
     images = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     text = _content(message)
@@ -141,14 +141,14 @@ def _image(answer: Answer, message: dict[str, Any]) -> Response | Fault:
     return _decoded(made, of_data_url(str(_dict(images[0].get("image_url")).get("url"))), text)
 
 
-def _not_one(answer: Answer, count: int, text: str) -> Fault:
+def _not_one(answer: Completion, count: int, text: str) -> Fault:
     if count:
         return answer.record("images", Status.EDIT_INVALID, f"{count} images came back, and one was asked for")
     said = f", but {' '.join(text.split())[:120]!r}" if text.strip() else ""
     return answer.retry("no_image", f"no image came back{said}", tries=EMPTY_TRIES, status=Status.NO_IMAGE)
 
 
-def _decoded(answer: Answer, image: bytes | Fault, text: str) -> Response | Fault:
+def _decoded(answer: Completion, image: bytes | Fault, text: str) -> Response | Fault:
     if isinstance(image, Fault):
         return replace(image, usage=answer.usage, raw=without_images(answer.body))
     return answer.reply(text, image)

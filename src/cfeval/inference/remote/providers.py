@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from cfeval.core.errors import BackendError, CfevalError, nearest
+from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint, exchange, open_client
 from cfeval.inference.remote.openai_api import same_model
@@ -66,13 +66,13 @@ def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endp
     """A provider's address and the key from the environment; no key where `key_env` is empty.
 
     Raises:
-        BackendError: the variable is not set, or holds what no header can: the error that sending it makes shows it.
+        PluginError: the variable is not set, or holds what no header can: the error that sending it makes shows it.
     """
     key = os.environ.get(key_env, "").strip() if key_env else ""
     if key_env and not key:
-        raise BackendError(f"{base_url} needs a key: set the environment variable {key_env}")
+        raise PluginError(f"{base_url} needs a key: set the environment variable {key_env}")
     if not (key.isascii() and key.isprintable()):
-        raise BackendError(f"{key_env} holds a line break or a character that no key has; set it to the key alone")
+        raise PluginError(f"{key_env} holds a line break or a character that no key has; set it to the key alone")
     value = f"Bearer {key}" if header == "Authorization" else key
     return Endpoint(base_url, key_env, key, {header: value} if key else {})
 
@@ -81,7 +81,7 @@ def only_further(extra: dict[str, T], own: Sequence[str]) -> dict[str, T]:
     """Further fields of a request.
 
     Raises:
-        ValueError: some are ones that the backend sets itself.
+        ValueError: some are ones that the plugin sets itself.
     """
     if taken := sorted(set(extra) & set(own)):
         raise ValueError(f"extra may not set {', '.join(taken)}")

@@ -25,7 +25,7 @@ VARIABLE = "CFEVAL_CALLS"
 EVERY = 5.0
 """Seconds between two lines of a meter."""
 Offline = Annotated[
-    bool, typer.Option("--offline", help="Answer from the response store alone: nothing is sent, no key is needed.")
+    bool, typer.Option("--offline", help="Answer from the response cache alone: nothing is sent, no key is needed.")
 ]
 
 
@@ -49,7 +49,7 @@ def use(calls: Calls) -> None:
 
 
 def use_offline_cache(offline: bool) -> None:
-    """Let the response store alone answer, if that is asked for.
+    """Let the response cache alone answer, if that is asked for.
 
     The settings are imported by name, so that the fingerprints of the verbs (workflow/fingerprint.py) leave out how
     calls travel: no result depends on it.
@@ -101,7 +101,7 @@ class ProgressMeter:
         """All counts, in one line."""
         rate = self.done / max(time.monotonic() - self._start, 1e-9)
         return (
-            f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the store, "
+            f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the cache, "
             f"{self.flying} in flight ({self.pausing} of them waiting), {self.tokens:,} tokens, {self.usd:.4f} USD"
             + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
         )

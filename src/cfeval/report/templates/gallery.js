@@ -19,7 +19,7 @@
   function unpack(row) {
     const card = {};
     data.fields.forEach((name, i) => { card[name] = i < data.numbers ? row[i] : data.texts[row[i]]; });
-    Object.assign(card, data.arms[card.arm]);
+    Object.assign(card, data.conditions[card.condition]);
     card.verdict = verdictOf(card);
     card.scores = data.scores[card.protocol];
     return card;
@@ -91,7 +91,7 @@
     pair.append(side(card.original, "original image", card.answer, card.explanation));
     pair.append(side(card.edited, "edited image", card.new_answer, card.new_explanation));
     const names = [card.vlm, card.protocol, card.editor, card.judge, card.dataset, card.id].concat(card.edit > 1 ? ["edit " + card.edit] : []);
-    made.append(element("h3", "", card.question), pair, change(card), verdict(card), element("p", "arm", names.join(" · ")));
+    made.append(element("h3", "", card.question), pair, change(card), verdict(card), element("p", "condition", names.join(" · ")));
     return made;
   }
 

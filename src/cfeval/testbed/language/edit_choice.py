@@ -129,7 +129,7 @@ class _Uncited:
     edits: Sequence[Sequence[EditIntent]]
 
 
-def choose_placebos(
+def choose_uncited_edits(
     question: Question, claim: Claim, scene: Scene, rng: random.Random, most: int = 1
 ) -> list[EditIntent]:
     """Up to `most` edits of what an explanation does not cite, each of another thing and made on the original.

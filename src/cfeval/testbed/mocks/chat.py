@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 
@@ -22,7 +22,7 @@ class Plugin(plugin.Plugin):
     """Items whose request breaks the whole job, as a crash would."""
 
     def build(self) -> ChatModel:
-        """The scripted model."""
+        """The mock model."""
         return Scripted(self)
 
 
@@ -32,17 +32,17 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Fill in the template of each request's turn."""
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: ChatRequest) -> ChatReply:
         if request.item in self.options.crash_on:
-            raise BackendError(f"scripted crash on item '{request.item}'")
+            raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:
-            return ChatReply(model="scripted", status=self.options.statuses[request.item], reason="scripted")
+            return ChatReply(model="mock", status=self.options.statuses[request.item], reason="mock")
         asked = [turn for turn in request.turns if turn.role == "user"]
         template = self.options.replies[min(len(asked), len(self.options.replies)) - 1]
         image = hashlib.sha256(b"".join(t.picture.png for t in asked if t.picture)).hexdigest()[:6]
         filled = template.replace("{image}", image).replace("{turn}", str(len(asked)))
-        return ChatReply(text=filled.replace("{question}", asked[0].text), model="scripted")
+        return ChatReply(text=filled.replace("{question}", asked[0].text), model="mock")

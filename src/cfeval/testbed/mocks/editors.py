@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
@@ -22,7 +22,7 @@ class Plugin(plugin.Plugin):
     crash_on: tuple[str, ...] = ()
 
     def build(self) -> Editor:
-        """The scripted editor."""
+        """The mock editor."""
         return Scripted(self)
 
 
@@ -40,9 +40,9 @@ class Scripted:
 
     def _reply(self, request: EditRequest) -> EditReply:
         if request.item in self.options.crash_on:
-            raise BackendError(f"scripted crash on item '{request.item}'")
+            raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:
-            return EditReply(status=self.options.statuses[request.item], reason="scripted")
+            return EditReply(status=self.options.statuses[request.item], reason="mock")
         pixels = request.picture.pixels.copy()
         patch = pixels[: pixels.shape[0] // 2, : pixels.shape[1] // 2]
         color = np.frombuffer(hashlib.sha256(f"{request.positive}{request.seed}".encode()).digest()[:3], np.uint8)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import RULES
@@ -23,7 +23,7 @@ class Plugin(plugin.Plugin):
     crash_on: tuple[str, ...] = ()
 
     def build(self) -> Judge:
-        """The scripted judge."""
+        """The mock judge."""
         return Scripted(self)
 
 
@@ -41,9 +41,9 @@ class Scripted:
 
     def _reply(self, request: JudgeRequest) -> JudgeReply:
         if request.item in self.options.crash_on:
-            raise BackendError(f"scripted crash on item '{request.item}'")
+            raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:
-            return JudgeReply(status=self.options.statuses[request.item], reason="scripted")
+            return JudgeReply(status=self.options.statuses[request.item], reason="mock")
         digest = hashlib.sha256(f"{request.item}{request.new_answer}{request.new_explanation}".encode()).digest()
         rules = RULES[request.protocol]
         first, second = (byte < 256 * self.options.threshold for byte in digest[:2])
@@ -52,5 +52,5 @@ class Scripted:
             scores={rules.scores[0]: 1 if first else 0, rules.scores[1]: 1 if second else 0},
             grade=1 + digest[2] % 5 if rules.graded else None,
             stated_ccs=None if stated is None else 1 if stated else 0,
-            raw="scripted",
+            completion="mock",
         )

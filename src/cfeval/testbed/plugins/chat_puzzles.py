@@ -1,6 +1,6 @@
 """The built-in target for synthetic puzzles: a small trained network that sees and counts, in pictures of any size.
 
-A test answerer of known weakness, which stands for no real model: it was trained on original questions only, and never
+A test solver of known weakness, which stands for no real model: it was trained on original questions only, and never
 saw a counterfactual one. It mostly answers those as if nothing were supposed. Of options it takes the likeliest value,
 wherever it stands, so that no letter is preferred. It does not sample: seeds change nothing.
 """
@@ -43,7 +43,7 @@ class CountingChat:
     def __init__(self, counter: "PuzzleCounter") -> None:
         self.counter = counter
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Reply to every request; one without a picture is `unparsable`."""
         replies = [_NO_PICTURE] * len(requests)
         seen = [number for number, request in enumerate(requests) if request.turns[0].picture is not None]

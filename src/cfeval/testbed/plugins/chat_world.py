@@ -67,7 +67,7 @@ class SmallChat:
         self.talker_for = talker_for
         self.temperature = temperature
 
-    def chat(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Reply to every request; a picture of another size or none at all is `unparsable`."""
         replies: list[ChatReply] = [ChatReply()] * len(requests)
         groups: dict[tuple[Any, bool], list[int]] = {}

@@ -1,6 +1,6 @@
 """Asks the small network that counts in synthetic puzzles: a picture and a question in, a letter or a number out.
 
-A test answerer of known weakness; it stands for no real model. It was trained on original questions only and never saw
+A test solver of known weakness; it stands for no real model. It was trained on original questions only and never saw
 a counterfactual one. It passes over words that it does not know, and so it mostly says how many there are where the
 question is how many there would be: its accuracy drops from one to the other, as that of the models in the paper does.
 """

@@ -84,9 +84,9 @@ def _ranks(originals: Images, counterfactuals: Images) -> npt.NDArray[np.int64]:
 def embedding_similarity(originals: npt.ArrayLike, counterfactuals: npt.ArrayLike) -> Floats:
     """The cosine of the angle between the embeddings of each pair, (N,), in [−1, 1]; 1: the same direction.
 
-    S3 is its mean, with the embedding of SimSiam's ResNet-50 (`cfeval.vce.plugins.features.simsiam`; Jeanneret et al.
-    2023, ACE, for images that show no faces). With another embedding it is no S3 and must have a name of its own. An
-    embedding of length 0 has cosine 0 with any other.
+    S3 is its mean, with the embedding of SimSiam's ResNet-50 (`cfeval.vce.plugins.feature_extractors.simsiam`;
+    Jeanneret et al. 2023, ACE, for images that show no faces). With another embedding it is no S3 and must have a name
+    of its own. An embedding of length 0 has cosine 0 with any other.
 
     Args:
         originals, counterfactuals: embeddings, (N, D).

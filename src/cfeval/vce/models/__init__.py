@@ -1,1 +1,1 @@
-"""The networks of the study's plug-ins, and their weights."""
+"""The networks of the study's plugins, and their weights."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cfeval.core.errors import BackendError, nearest
+from cfeval.core.errors import PluginError, nearest
 from cfeval.vce.models import timm_models, torchvision_models
 from cfeval.vce.models.classifier import Library, Preprocessing
 
@@ -17,19 +17,19 @@ def check_name(library: Library, name: str) -> None:
     """Check that a library has an architecture.
 
     Raises:
-        BackendError: it has not, or is not installed.
+        PluginError: it has not, or is not installed.
     """
     known: Sequence[str] = LIBRARIES[library].names()
     if name in known:
         return
-    raise BackendError(f"{library} has no classifier '{name}'; {nearest(name, known)}")
+    raise PluginError(f"{library} has no classifier '{name}'; {nearest(name, known)}")
 
 
 def blank(library: Library, name: str, classes: int, seed: int = 0) -> "tuple[Module, Preprocessing]":
     """A network with random weights that the seed draws, and the preprocessing that the library declares for it.
 
     Raises:
-        BackendError: no such architecture, or none that can have so many classes.
+        PluginError: no such architecture, or none that can have so many classes.
     """
     import torch
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfeval.core.errors import BackendError, InputError
+from cfeval.core.errors import InputError, PluginError
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line
 from cfeval.vce.models.classifier import Channels
@@ -80,7 +80,7 @@ def fit(network: "Module", weights: "Mapping[str, Tensor]", name: str, architect
     """Put weights into a network.
 
     Raises:
-        BackendError: they do not fit; one line with a few of the names.
+        PluginError: they do not fit; one line with a few of the names.
     """
     own = network.state_dict()
     missing = [key for key in own if key not in weights and not key.endswith("num_batches_tracked")]
@@ -92,7 +92,7 @@ def fit(network: "Module", weights: "Mapping[str, Tensor]", name: str, architect
     ]
     faults = [_some(missing, "missing"), _some(unexpected, "unexpected"), _some(shapes, "of another shape")]
     if any(faults):
-        raise BackendError(
+        raise PluginError(
             f"weights {name} do not fit {architecture}: {'; '.join(filter(None, faults))}; "
             "check architecture, library, and the number of classes"
         )
@@ -103,11 +103,11 @@ def about(path: str) -> str:
     """What can be said about a file of weights without reading it.
 
     Raises:
-        BackendError: there is none.
+        PluginError: there is none.
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise BackendError(f"no weights '{file.name}' where 'path' says; check the path")
+        raise PluginError(f"no weights '{file.name}' where 'path' says; check the path")
     return f"weights '{file.name}' are there"
 
 
@@ -115,7 +115,7 @@ def read_weights(path: Path) -> "dict[str, Tensor]":
     """The weights in a file made by torch.save, in float32.
 
     Raises:
-        BackendError: there is no such file, or it holds anything but weights.
+        PluginError: there is no such file, or it holds anything but weights.
     """
     import torch
 
@@ -123,11 +123,11 @@ def read_weights(path: Path) -> "dict[str, Tensor]":
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, EOFError, OSError, RuntimeError, ValueError) as error:
-        raise BackendError(
+        raise PluginError(
             f"'{path.name}' is cut short or holds more than weights; give the .pt as published"
         ) from error
     if not isinstance(found, dict) or not all(isinstance(value, torch.Tensor) for value in found.values()):
-        raise BackendError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
+        raise PluginError(f"'{path.name}' is no state dict (names and weights); give the .pt as published")
     return {str(name): value.float() if value.is_floating_point() else value for name, value in found.items()}
 
 

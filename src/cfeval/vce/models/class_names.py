@@ -4,7 +4,7 @@ import json
 from importlib.util import find_spec
 from pathlib import Path
 
-from cfeval.core.errors import BackendError, InputError
+from cfeval.core.errors import InputError, PluginError
 
 IMAGENET = 1000
 """The number of classes of ImageNet's challenge (ILSVRC 2012)."""
@@ -21,11 +21,11 @@ def imagenet_synsets() -> tuple[str, ...]:
     """Their WordNet ids (such as n02130308, the offset of a noun in WordNet 3.0), in the same order; from timm's files.
 
     Raises:
-        BackendError: timm is not there.
+        PluginError: timm is not there.
     """
     found = find_spec("timm")
     if found is None or not found.submodule_search_locations:
-        raise BackendError("ImageNet's synset ids come with the package 'timm', which is not installed; install it")
+        raise PluginError("ImageNet's synset ids come with the package 'timm', which is not installed; install it")
     folder = Path(found.submodule_search_locations[0])  # importing timm would load torch
     return tuple((folder / "data" / "_info" / "imagenet_synsets.txt").read_text(encoding="ascii").split())
 

@@ -1,4 +1,4 @@
-"""A classifier: a network, its preprocessing and its classes; and the options that every such plug-in has."""
+"""A classifier: a network, its preprocessing and its classes; and the options that every such plugin has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors, out_of_memory
 from cfeval.inference.local.libraries import first_line
@@ -123,7 +123,7 @@ class NetworkClassifier:
         """Freeze a network and put it on its device.
 
         Raises:
-            BackendError: no such device, or too little memory there.
+            PluginError: no such device, or too little memory there.
         """
         import torch
 
@@ -156,7 +156,7 @@ class NetworkClassifier:
             if out_of_memory(error) or tuple(images.shape[-2:]) == (side, side):
                 raise
             shape = " × ".join(map(str, images.shape[-2:]))
-            raise BackendError(
+            raise PluginError(
                 f"classifier '{self.name}' takes no image of {shape} as it is ({first_line(error)}); "
                 f"let it prepare its images, or make them {side} × {side}"
             ) from error

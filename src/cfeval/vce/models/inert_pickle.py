@@ -9,7 +9,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-_BUILDERS = {
+_QUESTION_GENERATORS = {
     ("collections", "OrderedDict"),
     ("torch", "Size"),
     ("torch", "device"),
@@ -51,7 +51,7 @@ class Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """The function or class that a file names, where it builds tensors; else `Inert`."""
         storage = module == "torch" and name.endswith(_STORAGES) and name.isalnum()
-        if storage or (module, name) in _BUILDERS:
+        if storage or (module, name) in _QUESTION_GENERATORS:
             return super().find_class(module, name)
         return Inert
 

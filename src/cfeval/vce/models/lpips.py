@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.models.checkpoints import fit, read
 
 VGG16 = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
@@ -50,11 +50,11 @@ class PerceptualNetwork(nn.Module):
         """See `PerceptualDistance.distance`; the result is on the device of the images and of their dtype.
 
         Raises:
-            BackendError: the images are too small for the network.
+            PluginError: the images are too small for the network.
         """
         if min(first.shape[-2:]) < self.smallest:
             size = " × ".join(map(str, first.shape[-2:]))
-            raise BackendError(
+            raise PluginError(
                 f"{self.name} needs images of at least {self.smallest} × {self.smallest} pixels, but got {size}; "
                 "take larger images or another distance"
             )
@@ -147,7 +147,7 @@ def load_lpips(network: PerceptualNetwork, trunk: Path, heads: Path) -> None:
 
     Raises:
         InputError: a file cannot be read.
-        BackendError: one does not fit.
+        PluginError: one does not fit.
     """
     state = {
         name.replace("features.", "layers.", 1): tensor
@@ -163,7 +163,7 @@ def load_st_lpips(network: PerceptualNetwork, path: Path) -> None:
 
     Raises:
         InputError: the file cannot be read.
-        BackendError: it does not fit.
+        PluginError: it does not fit.
     """
     found = read(path)
     trunk = {f"layers.{name.split('.', 2)[2]}": tensor for name, tensor in found.items() if name.startswith("net.")}

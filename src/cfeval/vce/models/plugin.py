@@ -1,4 +1,4 @@
-"""Plug-ins that compute with a network on one device."""
+"""Plugins that compute with a network on one device."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from cfeval.inference.local.pretrained import finding
 
 
 class NetworkPlugin(Plugin):
-    """Where a network computes; a plug-in adds which network."""
+    """Where a network computes; a plugin adds which network."""
 
     device: str = Field("auto", pattern=devices.DEVICE)
     """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""

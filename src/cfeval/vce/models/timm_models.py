@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.local import hub
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import Package, check_packages, first_line
@@ -49,11 +49,11 @@ def source(name: str) -> tuple[str, str]:
     """Where the trained weights of a name are: the model on the hub, and the file in it.
 
     Raises:
-        BackendError: there are none.
+        PluginError: there are none.
     """
     declared = _timm().get_pretrained_cfg(name)
     if declared is None or not declared.hf_hub_id:
-        raise BackendError(f"timm has no trained weights for '{name}' on the hub; set weights: none, or use state_dict")
+        raise PluginError(f"timm has no trained weights for '{name}' on the hub; set weights: none, or use state_dict")
     return declared.hf_hub_id, declared.hf_hub_filename or _FILE
 
 
@@ -67,7 +67,7 @@ def trained(name: str) -> "Module":
     """A network with trained weights, fetched from the hub where they are not here yet.
 
     Raises:
-        BackendError: they cannot be had, or are broken.
+        PluginError: they cannot be had, or are broken.
     """
     model, file = source(name)
     weights = hub.fetched(model, "", hub.file(file)) / file
@@ -76,7 +76,7 @@ def trained(name: str) -> "Module":
     except Exception as error:  # whatever timm and safetensors let through
         if out_of_memory(error):
             raise
-        raise BackendError(
+        raise PluginError(
             f"weights of '{name}': {file} of '{model}' in the hub's cache is broken ({first_line(error)}); "
             "delete it there"
         ) from error
@@ -84,6 +84,6 @@ def trained(name: str) -> "Module":
 
 
 def _timm() -> Any:
-    """The library; BackendError where it is not installed."""
+    """The library; PluginError where it is not installed."""
     check_packages([Package("timm", "a network of timm", "one of torchvision")])
     return import_module("timm")

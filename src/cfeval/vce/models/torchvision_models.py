@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cfeval.core.errors import BackendError, nearest
+from cfeval.core.errors import PluginError, nearest
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.libraries import first_line
 from cfeval.vce.models.classifier import Preprocessing
@@ -39,7 +39,7 @@ def weights_of(name: str, entry: str) -> Any:
     """The library's trained weights for an architecture: the entry of that name, or if it is empty the default one.
 
     Raises:
-        BackendError: there is no such entry.
+        PluginError: there is no such entry.
     """
     from torchvision import models
 
@@ -48,7 +48,7 @@ def weights_of(name: str, entry: str) -> Any:
         return known.DEFAULT
     if entry not in known.__members__:
         hint = nearest(entry, [*known.__members__, NONE])
-        raise BackendError(f"torchvision has no weights '{entry}' for '{name}'; {hint}")
+        raise PluginError(f"torchvision has no weights '{entry}' for '{name}'; {hint}")
     return known[entry]
 
 
@@ -75,7 +75,7 @@ def trained(name: str, weights: Any) -> "Module":
     """A network with trained weights, downloaded where they are not here yet.
 
     Raises:
-        BackendError: they cannot be had, or are broken.
+        PluginError: they cannot be had, or are broken.
     """
     from torchvision import models
 
@@ -84,7 +84,7 @@ def trained(name: str, weights: Any) -> "Module":
     except Exception as error:  # of the network, of the file system, of unpickling: whatever torch.hub lets through
         if out_of_memory(error):
             raise
-        raise BackendError(_fault(name, weights, error)) from error
+        raise PluginError(_fault(name, weights, error)) from error
     return network
 
 

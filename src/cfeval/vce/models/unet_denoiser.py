@@ -6,7 +6,7 @@ Also where it computes and in which numbers, and ᾱ of its training steps.
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.local.devices import Dtype
 from cfeval.vce.interfaces import Prediction
 
@@ -53,10 +53,10 @@ class UNetDenoiser:
         """See `Denoiser.predict`.
 
         Raises:
-            BackendError: it is conditional, and there are no labels.
+            PluginError: it is conditional, and there are no labels.
         """
         if self.classes and labels is None:
-            raise BackendError(f"the denoiser is conditional on {self.classes} classes and was given none of them")
+            raise PluginError(f"the denoiser is conditional on {self.classes} classes and was given none of them")
         told = {"class_labels": labels, **self._textless} if self.classes else self._textless
         given = noisy.to(self._precision, memory_format=self._layout)
         (said,) = self.unet(given, timesteps, return_dict=False, **told)
@@ -116,13 +116,13 @@ def of_scheduler(scheduler: Any, model: str) -> "Tensor":
     """ᾱ of a scheduler of diffusers, (T,).
 
     Raises:
-        BackendError: its noise is of another kind (flow matching, variance exploding).
+        PluginError: its noise is of another kind (flow matching, variance exploding).
     """
     import torch
 
     betas = getattr(scheduler, "betas", None)
     if not isinstance(betas, torch.Tensor):
-        raise BackendError(
+        raise PluginError(
             f"model '{model}': the scheduler {type(scheduler).__name__} has no betas; a variance-preserving one is "
             "needed, such as DDPMScheduler"
         )

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.interfaces import Classifier, Denoiser, PerceptualDistance, Prediction
 from cfeval.vce.method import Compute
 
@@ -91,7 +91,7 @@ class Networks:
             leaf = images.detach().requires_grad_()
             total = self.models.perceptual.distance(leaf, original).sum()
         if not total.requires_grad:
-            raise BackendError(
+            raise PluginError(
                 "the perceptual distance passes no gradient on; name another, or set perceptual_weight: 0"
             )
         return torch.autograd.grad(total, leaf)[0]
@@ -117,9 +117,9 @@ class BatchBudget:
     batch: int
 
     def halve(self, size: int, what: str) -> None:
-        """Allow half of a size that did not fit, and say so; BackendError where it was a single image."""
+        """Allow half of a size that did not fit, and say so; PluginError where it was a single image."""
         if size == 1:
-            raise BackendError(
+            raise PluginError(
                 f"{what}: out of memory with a single image; use smaller images or networks, or free memory"
             )
         if torch.cuda.is_available():

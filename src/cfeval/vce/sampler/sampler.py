@@ -70,7 +70,7 @@ def counterfactuals(
 
     Raises:
         InputError, ParamsError: images, classes, networks and method do not fit together.
-        BackendError: not even a single image fits into memory.
+        PluginError: not even a single image fits into memory.
     """
     everything = batch_of(images, seeds, parts, models, classes)
     schedule = respaced(models.denoiser.alphas_cumprod, parts.respacing)

@@ -186,7 +186,7 @@ def _made(task: Wanted, image: "Tensor", attempts: int, finite: bool, kept: bool
 
 def run(
     images: ImagesFile,
-    denoiser: Annotated[str, typer.Option(help="The diffusion model, as JSON: its backend and options.")],
+    denoiser: Annotated[str, typer.Option(help="The diffusion model, as JSON: its plugin and options.")],
     classifier: ClassifierSpec,
     method: Annotated[str, typer.Option(help="How: a method of params.yaml, as JSON.")],
     groups: Groups,
@@ -211,7 +211,7 @@ def run(
         denoiser=build("denoisers", denoiser, "--denoiser"),
         classifier=build("classifiers", classifier, "--classifier"),
         robust=build("classifiers", robust, "--robust") if robust else None,
-        perceptual=build("perceptual", perceptual, "--perceptual") if perceptual else None,
+        perceptual=build("perceptual_metrics", perceptual, "--perceptual") if perceptual else None,
     )
     if models.robust and not models.robust.robust:
         raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")

@@ -37,7 +37,7 @@ class Distributions:
     _kept: dict[str, tuple[tuple[str, ...], dict[str, Floats]]] = field(default_factory=dict, init=False)
 
     def figures(self, group: Sequence[Shown], ok: Sequence[Shown], target: str, seed: int) -> dict[str, float]:
-        """The distances of a group by name; see `cfeval.vce.stages.groups`.
+        """The distances of a group by name; see `cfeval.vce.stages.group_scores`.
 
         Args:
             group: all counterfactuals that were asked for; their originals are the real images.

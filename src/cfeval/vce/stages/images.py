@@ -34,7 +34,7 @@ def images(image_set: ImageSet, labels: Sequence[str], count: int, size: int, se
 
 
 def run(
-    image_set: Annotated[str, typer.Option(help="The set of images, as JSON: its backend and options.")],
+    image_set: Annotated[str, typer.Option(help="The set of images, as JSON: its plugin and options.")],
     label: Annotated[list[str], typer.Option(help="A class to take images of; once for each.")],
     count: Annotated[int, typer.Option(min=1, help="Images of each class.")],
     size: Annotated[int, typer.Option(min=8, help="Height and width of the images, pixels.")],

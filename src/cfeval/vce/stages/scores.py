@@ -80,7 +80,7 @@ def scores(
 
     Raises:
         InputError: the classifier or an oracle does not know a target class, or sizes of images differ.
-        BackendError: memory ran out.
+        PluginError: memory ran out.
     """
     before: dict[str, str] = {}
     for some, extremes in _parts(groups, views, batch):
@@ -246,8 +246,8 @@ def run(
     measures = Measures(
         build("classifiers", classifier, "--classifier"),
         build_all("classifiers", oracles, "--oracles"),
-        build_all("perceptual", perceptual, "--perceptual"),
-        build_all("features", embeddings, "--embeddings"),
+        build_all("perceptual_metrics", perceptual, "--perceptual"),
+        build_all("feature_extractors", embeddings, "--embeddings"),
         cout_steps,
     )
     views = views_of([images], [counterfactuals], reference)

@@ -73,7 +73,7 @@ def _above(synset: str, wordnet: WordNet) -> dict[str, int]:
 
 
 def run(
-    classifier: Annotated[str, typer.Option(help="The classifier, as JSON: its backend and options.")],
+    classifier: Annotated[str, typer.Option(help="The classifier, as JSON: its plugin and options.")],
     source: Annotated[list[str], typer.Option(help="Class of the original images; may be repeated.")],
     count: Annotated[int, typer.Option(min=1, help="Targets for each source: the ideal one and others.")] = 4,
     folder: Annotated[

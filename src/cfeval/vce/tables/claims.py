@@ -118,7 +118,7 @@ def _random_changes(of: Evidence) -> Claim:
         above=False,
         bounds=(-1.0, 1.0) if of.classifiers(unguided) else (0.0, 1.0),
         unit=of.unit,
-        note="" if of.classifiers(unguided) else "no unguided arm to compare with",
+        note="" if of.classifiers(unguided) else "no unguided condition to compare with",
     )
 
 

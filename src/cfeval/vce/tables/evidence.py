@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cfeval.core.records import Status
-from cfeval.vce.records import GroupScore, Pair, VceArm
+from cfeval.vce.records import GroupScore, Pair, VceCondition
 from cfeval.vce.tables.group_scores import Cell, GroupMaterial, Row, SettingNames
 from cfeval.vce.tables.summary import mean
 
@@ -26,11 +26,11 @@ class Evidence:
 
     def __init__(self, material: GroupMaterial, setting: SettingNames) -> None:
         self.material, self.setting, self.roles = material, setting, material.roles
-        self.by_image = any((arm.image_set, arm.denoiser) == setting for arm in material.scores)
+        self.by_image = any((condition.image_set, condition.denoiser) == setting for condition in material.scores)
         self.unit = "source image" if self.by_image else "source class"
 
     def classifiers(self, method: str | None) -> list[str]:
-        """Those with an arm of a method."""
+        """Those with a condition of a method."""
         return self.material.classifiers(self.setting, method) if method else []
 
     def witnesses(self, classifier: str) -> list[str]:
@@ -84,8 +84,10 @@ class Evidence:
         return Reading(values, len(groups), _counts("no figure", len(groups) - len(values)), units)
 
     def _of_images(self, classifier: str, method: str | None, pair: Pair, of: Callable[[Row], float | None]) -> Reading:
-        arm = VceArm(image_set=self.setting[0], denoiser=self.setting[1], classifier=classifier, method=method or "")
-        rows = [row for row in self.material.scores.get(arm, ()) if row.seen.pair == pair]
+        condition = VceCondition(
+            image_set=self.setting[0], denoiser=self.setting[1], classifier=classifier, method=method or ""
+        )
+        rows = [row for row in self.material.scores.get(condition, ()) if row.seen.pair == pair]
         missing = Counter(row.seen.status.value for row in rows if row.seen.status != Status.OK)
         values: dict[Cell, float] = {}
         for row in rows:

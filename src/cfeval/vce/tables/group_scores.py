@@ -7,10 +7,10 @@ from typing import NamedTuple, TypeVar, cast
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
 from cfeval.vce.config import Roles
-from cfeval.vce.records import Group, GroupScore, Pair, VceArm, VceScore
+from cfeval.vce.records import Group, GroupScore, Pair, VceCondition, VceScore
 
 SettingNames = tuple[str, str]
-"""Image set and denoiser: within one such setting arms are compared, across settings never."""
+"""Image set and denoiser: within one such setting conditions are compared, across settings never."""
 COMMITTEE = ("mean", "majority")
 """What stands in a figure's name where all oracles count together."""
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class PublishedCell(Record):
 
 
 class Cell(NamedTuple):
-    """What is compared across arms: the same image and target, or the same group.
+    """What is compared across conditions: the same image and target, or the same group.
 
     `unit` is what is drawn as a whole: the source image, or without scores of images the source class.
     """
@@ -65,44 +65,56 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupMaterial:
-    """Scores by arm, and the settings.
+    """Scores by condition, and the settings.
 
     `scores` are those of single counterfactuals, for the tests of the hypotheses; `published` the paper's cells that
     may stand beside; `cost` figures of a method, by its name, that no image is needed for (calls to networks).
     """
 
-    arms: Mapping[VceArm, Sequence[GroupScore]]
+    conditions: Mapping[VceCondition, Sequence[GroupScore]]
     roles: Roles = field(default_factory=Roles)
-    scores: Mapping[VceArm, Sequence[Row]] = field(default_factory=dict)
+    scores: Mapping[VceCondition, Sequence[Row]] = field(default_factory=dict)
     published: Sequence[PublishedCell] = ()
     cost: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def settings(self) -> list[SettingNames]:
-        """The image sets and denoisers, each pair once, in the order of the arms."""
-        return list(dict.fromkeys((arm.image_set, arm.denoiser) for arm in self.arms))
+        """The image sets and denoisers, each pair once, in the order of the conditions."""
+        return list(dict.fromkeys((condition.image_set, condition.denoiser) for condition in self.conditions))
 
     def classifiers(self, setting: SettingNames, *methods: str | None) -> list[str]:
-        """The classifiers that some arm of the setting has, under these methods or any, in the order of the arms."""
-        of = [arm for arm in self.arms if (arm.image_set, arm.denoiser) == setting]
-        return list(dict.fromkeys(arm.classifier for arm in of if not methods or arm.method in methods))
+        """The classifiers that some condition of the setting has, under these methods or any, in the order of the
+        conditions.
+        """
+        of = [condition for condition in self.conditions if (condition.image_set, condition.denoiser) == setting]
+        return list(
+            dict.fromkeys(condition.classifier for condition in of if not methods or condition.method in methods)
+        )
 
     def oracles(self, setting: SettingNames) -> list[str]:
         """Everybody who was asked whether the target is seen: the classifiers, then those who are oracles only."""
-        of = [scores for arm, scores in self.arms.items() if (arm.image_set, arm.denoiser) == setting]
+        of = [
+            scores
+            for condition, scores in self.conditions.items()
+            if (condition.image_set, condition.denoiser) == setting
+        ]
         told = {split(metric) for scores in of for score in scores for metric in score.figures}
         only = sorted(name for kind, name in told if kind == "ota" and name not in COMMITTEE)
         return list(dict.fromkeys([*self.classifiers(setting), *only]))
 
     def groups(self, setting: SettingNames, classifier: str, method: str | None, pair: Pair) -> list[GroupScore]:
-        """The groups of an arm with this kind of target; none where there is no such arm."""
+        """The groups of a condition with this kind of target; none where there is no such condition."""
         if method is None:
             return []
-        arm = VceArm(image_set=setting[0], denoiser=setting[1], classifier=classifier, method=method)
-        return [score for score in self.arms.get(arm, ()) if score.group.pair == pair]
+        condition = VceCondition(image_set=setting[0], denoiser=setting[1], classifier=classifier, method=method)
+        return [score for score in self.conditions.get(condition, ()) if score.group.pair == pair]
 
     def expected(self, setting: SettingNames, pair: Pair) -> set[Group]:
-        """The groups with this kind of target that any arm of the setting has."""
-        of = [scores for arm, scores in self.arms.items() if (arm.image_set, arm.denoiser) == setting]
+        """The groups with this kind of target that any condition of the setting has."""
+        of = [
+            scores
+            for condition, scores in self.conditions.items()
+            if (condition.image_set, condition.denoiser) == setting
+        ]
         return {score.group for scores in of for score in scores if score.group.pair == pair}
 
     def paper(self, table: str, classifier: str, metric: str) -> tuple[float | None, float | None]:
@@ -118,7 +130,7 @@ class GroupMaterial:
 
 def group_material(
     of: Iterable[GroupScore],
-    scores: Mapping[VceArm, Iterable[VceScore]] | None = None,
+    scores: Mapping[VceCondition, Iterable[VceScore]] | None = None,
     /,
     roles: Roles | None = None,
     **settings: object,
@@ -126,28 +138,28 @@ def group_material(
     """Gather the scores of groups, in whatever order they come, and those of single counterfactuals.
 
     Raises:
-        InputError: a group of an arm appears twice.
+        InputError: a group of a condition appears twice.
     """
-    found: dict[VceArm, dict[tuple[str, str], GroupScore]] = {}
+    found: dict[VceCondition, dict[tuple[str, str], GroupScore]] = {}
     for score in of:
-        group, here = score.group, found.setdefault(score.arm, {})
+        group, here = score.group, found.setdefault(score.condition, {})
         if (group.source, group.target) in here:
-            where = "/".join(score.arm.model_dump().values())
+            where = "/".join(score.condition.model_dump().values())
             raise InputError(f"two scores of the group {group.source} → {group.target} of {where}; give each file once")
         here[group.source, group.target] = score
-    arms = {arm: [here[key] for key in sorted(here)] for arm, here in found.items()}
+    conditions = {condition: [here[key] for key in sorted(here)] for condition, here in found.items()}
     same: dict[object, object] = {}
     what = roles or Roles()
-    rows = {arm: kept(some, what.closeness, same) for arm, some in (scores or {}).items()}
-    return GroupMaterial(arms, what, rows, **settings)  # type: ignore[arg-type]
+    rows = {condition: kept(some, what.closeness, same) for condition, some in (scores or {}).items()}
+    return GroupMaterial(conditions, what, rows, **settings)  # type: ignore[arg-type]
 
 
 def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object, object]) -> list[Row]:
-    """The scores of an arm, in the order in which they come.
+    """The scores of a condition, in the order in which they come.
 
     Args:
         closeness: names of distances.
-        same: keeps one copy of equal values, of this arm and others; added to.
+        same: keeps one copy of equal values, of this condition and others; added to.
     """
 
     def once(value: T) -> T:

@@ -121,7 +121,7 @@ def _tested(setting: SettingNames, claim: Claim, material: GroupMaterial) -> _Te
         n_scored=sum(len(reading.values) for reading in claim.readings),
         missing=", ".join(f"{reason} {count}" for reason, count in sorted(missing.items())),
         paper=claim.paper,
-        note=claim.note or ("" if found else "no arm, or no figure, to test it on"),
+        note=claim.note or ("" if found else "no condition, or no figure, to test it on"),
     )
     if found is None:
         return _Tested(row)

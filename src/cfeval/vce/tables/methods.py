@@ -25,7 +25,7 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
     return [
         row
         for setting in material.settings()
-        for method in dict.fromkeys(arm.method for arm in material.arms)
+        for method in dict.fromkeys(condition.method for condition in material.conditions)
         for classifier in material.classifiers(setting, method)
         for row in _rows(material, setting, classifier, method)
     ]
@@ -35,10 +35,10 @@ def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
     """The table for readers: methods down, figures across, means over the trained classifiers that all share."""
     trained = _shared([row for row in of if row.kind != "random"])
     metrics = ordered({row.metric for row in trained})
-    arms = dict.fromkeys((row.image_set, row.denoiser, row.method, row.role) for row in trained)
+    conditions = dict.fromkeys((row.image_set, row.denoiser, row.method, row.role) for row in trained)
     several = len({(row.image_set, row.denoiser) for row in trained}) > 1
     headings = (*(("Image set", "Denoiser") if several else ()), "Method", "Is", *map(label, metrics), "Scored")
-    body = tuple((*(names if several else names[2:]), *_cells(trained, names, metrics)) for names in arms)
+    body = tuple((*(names if several else names[2:]), *_cells(trained, names, metrics)) for names in conditions)
     explained = f"Explained: {', '.join(dict.fromkeys(row.classifier for row in trained))}."
     return RenderedTable("vce_methods", _TITLE, headings, body, (explained, _READING) if of else (EMPTY,))
 
@@ -75,7 +75,7 @@ def _rows(material: GroupMaterial, setting: SettingNames, classifier: str, metho
 def _oracles(score: GroupScore, material: GroupMaterial) -> float | None:
     """The share in which an oracle sees the target, over the trained oracles."""
     of = [split(name) for name in score.figures]
-    oracles = [oracle for kind, oracle in of if kind == "ota" and oracle not in ("", score.arm.classifier)]
+    oracles = [oracle for kind, oracle in of if kind == "ota" and oracle not in ("", score.condition.classifier)]
     return mean([score.figures[f"ota_{name}"] for name in oracles if material.roles.is_oracle(name)])
 
 

@@ -55,7 +55,7 @@ FLOOR_NOTE = (
 
 
 class SummaryRow(Setting):
-    """One figure of one arm, over its groups (vce_table2, vce_table3, vce_methods, vce_unguided)."""
+    """One figure of one condition, over its groups (vce_table2, vce_table3, vce_methods, vce_unguided)."""
 
     method: str
     role: str = ""
@@ -116,7 +116,7 @@ def summary_row(
     table: str = "",
     values: Sequence[float] | None = None,
 ) -> SummaryRow:
-    """One figure over some groups of an arm.
+    """One figure over some groups of a condition.
 
     Args:
         values: the figure of each group that has it, where it follows from others; None: as the groups have it.
@@ -251,7 +251,7 @@ def _arrow(kind: str, of_random: bool) -> str:
 
 def known(groups: Iterable[GroupScore]) -> set[str]:
     """The figures that some group has, but for what a classifier as its own oracle says."""
-    return {name for score in groups for name in score.figures if split(name)[1] != score.arm.classifier}
+    return {name for score in groups for name in score.figures if split(name)[1] != score.condition.classifier}
 
 
 def told(groups: Iterable[GroupScore], metric: str) -> list[float]:

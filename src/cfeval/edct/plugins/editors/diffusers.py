@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from cfeval.core.errors import BackendError, nearest
+from cfeval.core.errors import PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor
 from cfeval.edct.plugins import diffusers_editor
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings
-from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, masker
+from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, segmenter
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
 from cfeval.inference.local.libraries import Package, check_packages
@@ -84,7 +84,7 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
 
         Raises:
             ParamsError: the pipeline cannot use an option.
-            BackendError: checkpoint, device or memory do not suffice.
+            PluginError: checkpoint, device or memory do not suffice.
         """
         check_packages(_packages(self))
         pipeline, settings = _pipeline(self)
@@ -95,7 +95,7 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
         model = checkpoint.name(folder)
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
-            mask = masker(self, device)
+            mask = segmenter(self, device)
             pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload)
         about = {"pipeline": pipeline, "model": model, "dtype": dtype}
         return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice)
@@ -115,7 +115,7 @@ def _packages(options: Plugin) -> list[Package]:
 def _device(options: Plugin) -> str:
     device = devices.chosen(options.device)
     if device == "cpu" and options.offload != "none":
-        raise BackendError(f"offload '{options.offload}' needs a GPU, and none is used; set offload: none")
+        raise PluginError(f"offload '{options.offload}' needs a GPU, and none is used; set offload: none")
     return device
 
 

@@ -1,7 +1,7 @@
 """Any editor with a verifier behind it: what is not verified is made once more, and then given up (EDCT-Bench 2026).
 
-The first attempt is the editor's own: the same request with the same seed, so that calls that are stored serve the arm
-without a gate as well.
+The first attempt is the editor's own: the same request with the same seed, so that calls that are stored serve the
+condition without a gate as well.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ class Plugin(plugin.Plugin):
     """Who edits, who verifies, and how often."""
 
     editor: dict[str, Any] = plugin.component("editors")
-    """The editor: its backend and options."""
+    """The editor: its plugin and options."""
     verifier: dict[str, Any] = plugin.component("verifiers")
-    """The verifier: its backend and options."""
+    """The verifier: its plugin and options."""
     retries: int = Field(1, ge=0, le=20)
     """Further attempts, each with a seed of its own, where the one before was rejected (EDCT-Bench 2026: one). None
     where the verifier cannot tell: it would hardly tell of another."""
@@ -50,7 +50,7 @@ class _Item:
     request: EditRequest
     seed: int
     reply: EditReply = field(default_factory=EditReply)
-    tries: list[EditAttempt] = field(default_factory=list)
+    attempts: list[EditAttempt] = field(default_factory=list)
     calls: tuple[str, ...] = ()
     open: bool = True
     again: bool = True
@@ -85,7 +85,7 @@ class Gated:
         made = [(item, item.reply.picture) for item in items if item.open and item.reply.picture]
         found = self.verifier.verify([_check(*pair) for pair in made]) if made else []
         for (item, picture), verdict in zip(made, found, strict=True):
-            item.tries.append(EditAttempt(item.seed, picture, verdict))
+            item.attempts.append(EditAttempt(item.seed, picture, verdict))
             accepted = self.options.unsure == "accept" if verdict.verified is None else verdict.verified
             item.open, item.again = not accepted, verdict.verified is not None
 
@@ -112,9 +112,9 @@ def _check(item: _Item, picture: Picture) -> VerifyRequest:
 
 
 def _ended(item: _Item) -> EditReply:
-    details = {**item.reply.details, "verified_attempts": str(len(item.tries))}
-    reply = replace(item.reply, details=details, calls=item.calls, tries=tuple(item.tries))
+    details = {**item.reply.details, "verified_attempts": str(len(item.attempts))}
+    reply = replace(item.reply, details=details, calls=item.calls, attempts=tuple(item.attempts))
     if not item.open:
         return reply
-    last = item.tries[-1].found.reason or "the verifier gives no reason"
+    last = item.attempts[-1].found.reason or "the verifier gives no reason"
     return replace(reply, picture=None, status=Status.EDIT_INVALID, reason=f"not verified: {last}")

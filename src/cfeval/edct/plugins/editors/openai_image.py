@@ -14,7 +14,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
-from cfeval.edct.plugins.masks import Mask, Masker, MaskOptions, mask_files, masker
+from cfeval.edct.plugins.masks import Mask, MaskOptions, Segmenter, mask_files, segmenter
 from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
 from cfeval.inference.concurrency import map_concurrently
 from cfeval.inference.remote.client import RetryLoop
@@ -62,7 +62,7 @@ class Plugin(MaskOptions, plugin.Plugin):
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
-        return OpenAIImage(self, masker(self))
+        return OpenAIImage(self, segmenter(self))
 
 
 class OpenAIImage:
@@ -71,7 +71,7 @@ class OpenAIImage:
     needs_metadata = False
     map_concurrently = staticmethod(map_concurrently)
 
-    def __init__(self, options: Plugin, mask_of: Masker | None) -> None:
+    def __init__(self, options: Plugin, mask_of: Segmenter | None) -> None:
         self.options, self.mask_of = options, mask_of
 
     def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:

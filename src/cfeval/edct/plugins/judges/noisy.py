@@ -25,7 +25,7 @@ class Plugin(plugin.Plugin):
     """Whose verdicts, and how often they are spoilt."""
 
     judge: dict[str, Any] = plugin.component("judges")
-    """The judge: its backend and options."""
+    """The judge: its plugin and options."""
     sensitivity: float = Field(0.9, ge=0, le=1)
     """Share of scores of 1 that are left."""
     specificity: float = Field(0.9, ge=0, le=1)

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import field_validator
 
 from cfeval.core import plugin, registry
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.plugins.chat_judge import count_votes
 from cfeval.inference.batching import together
@@ -16,32 +16,32 @@ class Plugin(plugin.Plugin):
     """Who judges."""
 
     judges: tuple[dict[str, Any], ...] = plugin.component("judges", min_length=1)
-    """The judges: the backend and options of each; none twice, since one answer would count twice."""
+    """The judges: the plugin and options of each; none twice, since one answer would count twice."""
 
     @field_validator("judges")
     @classmethod
     def _distinct(cls, judges: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
         if any(judge in judges[:number] for number, judge in enumerate(judges)):
-            raise ValueError("the same judge stands there twice; for several samples of one judge set its 'samples'")
+            raise ValueError("the same judge stands there twice; for several votes of one judge set its 'votes'")
         return judges
 
     def build(self) -> Judge:
         """The panel."""
         numbered = enumerate(self.judges, start=1)
-        return Panel({f"judge {n} ({spec.get('backend')})": registry.build("judges", spec) for n, spec in numbered})
+        return Panel({f"judge {n} ({spec.get('plugin')})": registry.build("judges", spec) for n, spec in numbered})
 
 
 class Panel:
     """Each score is what more than half of the judges say; see `cfeval.edct.plugins.chat_judge`."""
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
-        """BackendError where some are told of the edits and others are not."""
+        """PluginError where some are told of the edits and others are not."""
         self.judges = judges
         self.map_concurrently = together(*judges.values())
         self.needs_picture = any(judge.needs_picture for judge in judges.values())
         if not all(judge.needs_picture == self.needs_picture for judge in judges.values()):
             blind = ", ".join(name for name, judge in judges.items() if judge.needs_picture)
-            raise BackendError(f"panel: {blind} must not know the edits, the others must; make two panels of them")
+            raise PluginError(f"panel: {blind} must not know the edits, the others must; make two panels of them")
 
     def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         """Have every judge judge every request."""

@@ -15,7 +15,7 @@ from cfeval.core.images import Mask
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, Comparison, compare
 from cfeval.edct.plugins.edit_localisation.decision import Limits, decide, grown, heat_picture, mask_picture, shares
-from cfeval.edct.plugins.maskers.base import Found, Masker
+from cfeval.edct.plugins.segmenters.base import Found, Segmenter
 
 _LAID = {
     "matches": "",
@@ -28,19 +28,19 @@ _LAID = {
 class Plugin(Limits, CompareSettings, plugin.Plugin):
     """Where masks come from, what is compared and how, and what is accepted."""
 
-    mask: dict[str, Any] = plugin.component("maskers")
-    """The masker: its backend and options."""
+    mask: dict[str, Any] = plugin.component("segmenters")
+    """The segmenter: its plugin and options."""
 
     def build(self) -> Verifier:
         """The verifier."""
-        return Localised(registry.build("maskers", self.mask), self)
+        return Localised(registry.build("segmenters", self.mask), self)
 
 
 class Localised:
     """Counts changed pixels inside and outside a mask."""
 
-    def __init__(self, masker: Masker, options: Plugin) -> None:
-        self.masker, self.options = masker, options
+    def __init__(self, segmenter: Segmenter, options: Plugin) -> None:
+        self.segmenter, self.options = segmenter, options
 
     def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         """Check every edit; without a mask there is no telling."""
@@ -51,7 +51,7 @@ class Localised:
         edited = request.edited.resized(width, height)
         compared = compare(request.original.pixels, edited.pixels, self.options)
         numbers = {"resized": float(edited is not request.edited), **_figures(compared)}
-        found = self.masker.find(replace(request, edited=edited), compared.changed)
+        found = self.segmenter.find(replace(request, edited=edited), compared.changed)
         numbers |= found.numbers
         mask = _union(found, compared)
         if mask is None:

@@ -95,8 +95,8 @@ def _band(height: int, width: int, axis: int) -> tuple[int, int]:
 def _reply(heard: ParsedReply[Sight]) -> VerifyReply:
     said = heard.value
     if said is None:
-        return VerifyReply(None, f"{heard.status}: {heard.reason}", raw=heard.raw, calls=heard.calls)
+        return VerifyReply(None, f"{heard.status}: {heard.reason}", completion=heard.completion, calls=heard.calls)
     faults = [] if said.made else ["the model does not see the edit that was asked for"]
     faults += [] if said.kept else ["the model sees changes that were not asked for"]
     numbers = {"made": float(said.made), "kept": float(said.kept)}
-    return VerifyReply(not faults, "; ".join(faults), numbers, raw=heard.raw, calls=heard.calls)
+    return VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)

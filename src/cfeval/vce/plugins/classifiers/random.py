@@ -26,7 +26,7 @@ class Plugin(ArchitecturePlugin):
 
         Raises:
             InputError: the names of the classes cannot be read.
-            BackendError: no such architecture.
+            PluginError: no such architecture.
         """
         classes = named(self.classes, self.num_classes)
         network, preprocessing = blank(self.library, self.architecture, len(classes), self.seed)

@@ -47,7 +47,7 @@ class Plugin(ArchitecturePlugin):
 
         Raises:
             InputError: the weights or the names of the classes cannot be read.
-            BackendError: no such architecture, or the weights do not fit it.
+            PluginError: no such architecture, or the weights do not fit it.
         """
         path, classes = Path(self.path), named(self.classes, self.num_classes)
         network, declared = blank(self.library, self.architecture, len(classes), self.seed)

@@ -39,7 +39,7 @@ class Plugin(ClassifierPlugin):
         """The classifier, loaded.
 
         Raises:
-            BackendError: no such network, no timm, or weights that cannot be had.
+            PluginError: no such network, no timm, or weights that cannot be had.
             InputError: names that are not as many as the network's classes.
         """
         if self.weights == NONE:

@@ -37,7 +37,7 @@ class Plugin(ClassifierPlugin):
         """The classifier, loaded.
 
         Raises:
-            BackendError: no such network or weights, or they cannot be had.
+            PluginError: no such network or weights, or they cannot be had.
         """
         if self.weights == NONE:
             classes = imagenet()

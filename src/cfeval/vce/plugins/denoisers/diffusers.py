@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors, out_of_memory
@@ -48,7 +48,7 @@ class Plugin(pretrained.LocalPlugin):
         """The denoiser, its weights loaded.
 
         Raises:
-            BackendError: checkpoint, device or memory do not suffice, or it is no pixel-space model without text.
+            PluginError: checkpoint, device or memory do not suffice, or it is no pixel-space model without text.
         """
         device = devices.chosen(self.device)
         checkpoint = self._checkpoint()
@@ -80,7 +80,7 @@ def _checked(folder: Path, model: str) -> str:
     """The class of its UNet.
 
     Raises:
-        BackendError: it is none that finds noise in an RGB image by itself.
+        PluginError: it is none that finds noise in an RGB image by itself.
     """
     config, scheduler = (
         read_json(folder / "unet" / "config.json"),
@@ -89,7 +89,7 @@ def _checked(folder: Path, model: str) -> str:
     kind = str(config.get("_class_name"))
     fault = _unfit(kind, config) or _untold(scheduler)
     if fault:
-        raise BackendError(
+        raise PluginError(
             f"model '{model}' cannot serve as a denoiser: {fault}; give a pixel-space DDPM or DDIM checkpoint"
         )
     return kind
@@ -134,4 +134,4 @@ def _loaded(folder: Path, model: str, kind: str) -> tuple[Any, Any]:
         if out_of_memory(error):
             raise
         reason = first_line(error, folder, model)
-        raise BackendError(f"model '{model}' cannot be loaded ({reason}); copy or download it again") from error
+        raise PluginError(f"model '{model}' cannot be loaded ({reason}); copy or download it again") from error

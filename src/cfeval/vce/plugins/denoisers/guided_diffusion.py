@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, model_validator
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.inference.local import devices
 from cfeval.inference.local.devices import memory_errors
 from cfeval.vce.interfaces import Denoiser
@@ -121,7 +121,7 @@ class Plugin(NetworkPlugin):
         """The denoiser, its weights loaded.
 
         Raises:
-            BackendError: file, device or memory do not suffice, or the weights do not fit the architecture.
+            PluginError: file, device or memory do not suffice, or the weights do not fit the architecture.
         """
         device = devices.chosen(self.device)
         path = Path(self.path).expanduser()
@@ -144,12 +144,12 @@ def _filled(model: Architecture, weights: "dict[str, Tensor]", name: str) -> Any
     """The network of an architecture with these weights.
 
     Raises:
-        BackendError: they do not fit.
+        PluginError: they do not fit.
     """
     unet = unet_architecture.network(model)
     fault = checkpoints.misfit(weights, unet_architecture.shapes(model, unet))
     if fault:
-        raise BackendError(
+        raise PluginError(
             f"'{name}' does not fit the architecture: {fault}; check image_size and the options of the architecture"
         )
     unet.load_state_dict(unet_architecture.convert(weights, model), assign=True)

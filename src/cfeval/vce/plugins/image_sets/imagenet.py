@@ -52,7 +52,7 @@ class Plugin(plugin.Plugin):
 
         Raises:
             InputError: no images, or their classes are not known.
-            BackendError: timm, which brings the synset ids, is not installed.
+            PluginError: timm, which brings the synset ids, is not installed.
         """
         return ImageNet(self)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cfeval.core import plugin
-from cfeval.core.errors import BackendError
+from cfeval.core.errors import PluginError
 from cfeval.core.images import Picture, center_crop
 from cfeval.core.registry import Diagnostic
 from cfeval.inference.local.pretrained import finding
@@ -88,5 +88,5 @@ def _path(label: str) -> Path:
     folder = Path(found.origin).parent / "data" if found and found.origin else Path()
     path = folder / PHOTOGRAPHS[label].file
     if not path.is_file():
-        raise BackendError(f"'{path.name}', a photograph of the package 'scikit-image', is not there; install it again")
+        raise PluginError(f"'{path.name}', a photograph of the package 'scikit-image', is not there; install it again")
     return path

@@ -1,0 +1,82 @@
+"""A program answers: a program generator writes it from the question alone, our interpreter runs it on vision
+operations.
+
+As ViperGPT and VisProg do (C-VQA, Section 4; Tables 3 and 6), but with our own interpreters, under budgets. A program
+that fails falls back to the question put to the whole image, as ViperGPT's does, and the reply says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import Field
+
+from cfeval.core import plugin, registry
+from cfeval.core.records import Status
+from cfeval.core.sampling import derive_seed
+from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, ProgramGenerator, ProgramReply, ProgramRequest, Solver
+from cfeval.cvqa.programs.limits import Budget
+from cfeval.cvqa.programs.run import run_program
+from cfeval.cvqa.programs.vision import View, Vision, VisionError
+from cfeval.cvqa.records import Language
+
+
+class Plugin(plugin.Plugin):
+    """Who writes, in which language, and what the programs run on."""
+
+    program_generator: dict[str, Any] = plugin.component("program_generators")
+    """Who writes the programs: its plugin and options (family `program_generators`)."""
+    vision: dict[str, Any] = plugin.component("vision_tools")
+    """What their operations are: its plugin and options (family `vision`)."""
+    language: Language = "vipergpt"
+    """Whose surface the programs are written for."""
+    fallback: bool = True
+    """Whether a program that fails is replaced by the question put to the whole image."""
+    calls: int = Field(1_000, ge=1, le=10_000)
+    """Vision operations that one program may call; `inside` of every flower and polygon counts."""
+    seconds: float = Field(10, gt=0)
+    """How long one program may compute; waiting for a vision operation is not its time."""
+
+    def build(self) -> Solver:
+        """The solver."""
+        return Program(
+            registry.build("program_generators", self.program_generator),
+            registry.build("vision_tools", self.vision),
+            self,
+        )
+
+
+class Program:
+    """Has programs written, and runs them."""
+
+    def __init__(self, program_generator: ProgramGenerator, vision: Vision, options: Plugin) -> None:
+        self.program_generator = program_generator
+        self.vision = vision
+        self.options = options
+        self.budget = Budget(calls=options.calls, seconds=options.seconds)
+
+    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
+        """Answer every question by a program of its own."""
+        language = self.options.language
+        wanted = [
+            ProgramRequest(r.item, r.question, r.type, language, derive_seed(r.seed, "program")) for r in requests
+        ]
+        written = self.program_generator.write(wanted)
+        return [self._ran(request, program) for request, program in zip(requests, written, strict=True)]
+
+    def _ran(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
+        reply = AnswerReply(request.question, model=written.model, calls=written.calls)
+        if written.status != Status.OK:
+            return replace(reply, status=written.status, reason=written.reason)
+        height, width = request.picture.pixels.shape[:2]
+        view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
+        how = self.options
+        try:
+            run = run_program(
+                how.language, written.code, view, self.vision, self.budget, request.question, how.fallback
+            )
+        except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
+            return replace(reply, status=error.status, reason=str(error))
+        if not run.result:
+            return replace(reply, program=run, status=Status.UNPARSABLE, reason=run.fault or "no result")
+        return replace(reply, text=run.result, program=run)

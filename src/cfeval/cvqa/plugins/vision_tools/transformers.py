@@ -1,0 +1,251 @@
+"""Vision operations on photographs, each by a model: those of ViperGPT (Surís et al. 2023) and VisProg (Gupta 2023).
+
+find: an open-vocabulary detector (Grounding DINO, OWL-ViT, OWLv2), boxes that overlap more than they should left out;
+ask and tell: chat models; match: CLIP or SigLIP; depth: DPT (MiDaS), Depth Anything or GLPN; inside: SAM 2. Every model
+is optional: an operation without its model fails and says which option to set.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+from pydantic import Field, field_validator, model_validator
+
+from cfeval.core.registry import Diagnostic, Resources
+from cfeval.cvqa.plugins.vision_tool_models import Talk, TellingPlugin, whole
+from cfeval.cvqa.programs.vision import Box, Found, View, Vision, VisionError
+from cfeval.inference.local import devices, pretrained
+from cfeval.inference.local.detector import BOX_SEGMENTERS, DETECTORS, BoxSegmenter, Detector
+from cfeval.inference.local.devices import DEVICE, memory_errors
+from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.libraries import quiet
+
+MATCHERS = ("clip", "siglip")
+"""The kinds of image-text matcher."""
+DEPTHS = ("dpt", "depth_anything", "glpn")
+"""The kinds of depth estimator."""
+METRIC = ("glpn",)
+"""Those that say distances; the others say, unless their configuration calls them metric, how near something is."""
+Role = Literal["detector", "matcher", "depth", "sam"]
+KINDS: dict[Role, tuple[str, ...]] = {
+    "detector": tuple(DETECTORS),
+    "matcher": MATCHERS,
+    "depth": DEPTHS,
+    "sam": BOX_SEGMENTERS,
+}
+LOADERS: dict[Role, tuple[str, str]] = {
+    "detector": ("AutoModelForZeroShotObjectDetection", "AutoProcessor"),
+    "matcher": ("AutoModel", "AutoProcessor"),
+    "depth": ("AutoModelForDepthEstimation", "AutoImageProcessor"),
+    "sam": ("Sam2Model", "Sam2Processor"),
+}
+"""The classes of transformers by which a model and what makes its inputs are loaded."""
+
+
+class Plugin(TellingPlugin):
+    """Which models; each a folder with a checkpoint or a name on the Hugging Face hub, empty for none."""
+
+    vqa: dict[str, Any] | None = None
+    """The chat model that `ask` puts its question to, with the part of the image: its plugin and options."""
+    detector: str = ""
+    detector_revision: str = ""
+    matcher: str = ""
+    matcher_revision: str = ""
+    depth: str = ""
+    depth_revision: str = ""
+    sam: str = ""
+    sam_revision: str = ""
+    device: str = Field("auto", pattern=DEVICE)
+    """auto (a GPU where there is one), cpu, mps, cuda, or one GPU, such as cuda:1."""
+    phrase: str = "{name}"
+    """How a name is put to the detector; VisProg says `a photo of {name}`."""
+    threshold: float | None = Field(None, gt=0, lt=1)
+    """Score from which on a box is found; none: what the library takes for the kind of detector. ViperGPT has 0.5 for
+    GLIP, VisProg 0.1 for OWL-ViT."""
+    overlap: float = Field(0.5, ge=0, le=1)
+    """Of two boxes that share more than this of their union, the less sure one is left out (VisProg)."""
+    boxes: int = Field(100, ge=1)
+    """How many boxes of one name are found at most."""
+
+    @field_validator("phrase")
+    @classmethod
+    def _names(cls, phrase: str) -> str:
+        if "{name}" not in phrase:
+            raise ValueError("must hold {name}, where the name of what is looked for goes")
+        return phrase
+
+    @model_validator(mode="after")
+    def _of_models(self) -> "Plugin":
+        for role in KINDS:
+            if getattr(self, f"{role}_revision") and not getattr(self, role):
+                raise ValueError(f"'{role}_revision' is the revision of a model, and no '{role}' is given")
+        return self
+
+    def chats(self) -> dict[str, dict[str, Any]]:
+        """Those that answer questions about a part, and texts."""
+        return ({"vqa": self.vqa} if self.vqa is not None else {}) | super().chats()
+
+    def resources(self) -> Resources:
+        """A GPU where a model computes here, unless the processor is asked for."""
+        return Resources(gpu=1 if self.checkpoints() and self.device != "cpu" else 0)
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The checkpoints' files, where they are folders, and the templates."""
+        own = [str(path) for checkpoint in self.checkpoints().values() for path in checkpoint.files()]
+        return (*own, *super().dependencies())
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Whether device, checkpoints and templates are there and fit, and which operations there will be none of."""
+        for role, checkpoint in self.checkpoints().items():
+            yield from pretrained.examine(checkpoint, KINDS[role], self.device)
+        yield from super().diagnose()
+        roles = (*KINDS, "vqa", "llm")
+        if absent := [role for role in roles if not getattr(self, role)]:
+            yield Diagnostic(True, f"programs that need {', '.join(absent)} fail: no such model is named")
+
+    def build(self) -> Vision:
+        """The operations, their models loaded.
+
+        Raises:
+            PluginError: checkpoints, device or memory do not suffice.
+        """
+        return Models(self)
+
+    def checkpoints(self) -> dict[Role, Checkpoint]:
+        """The checkpoints of the models that compute here."""
+        named = {role: (getattr(self, role), getattr(self, f"{role}_revision")) for role in KINDS}
+        return {role: pretrained.checkpoint_of(*name) for role, name in named.items() if name[0]}
+
+
+class Models:
+    """The operations; see the module."""
+
+    def __init__(self, options: Plugin) -> None:
+        self.options = options
+        self._talk = Talk(options, "transformers")
+        self._kinds: dict[Role, str] = {}
+        self._loaded: dict[Role, pretrained.Loaded] = {}
+        for role, checkpoint in options.checkpoints().items():
+            self._load(role, checkpoint)
+        self._map: tuple[str, npt.NDArray[np.float32]] | None = None
+
+    def find(self, view: View, name: str) -> list[Found]:
+        """See `Vision.find`. Only the part is shown to the detector; boxes are cut at its borders."""
+        loaded = self._model("detector", "detector")
+        threshold = self.options.threshold or DETECTORS[self._kinds["detector"]]
+        left, top, right, bottom = whole(view)
+        pixels = np.ascontiguousarray(view.picture.pixels[top:bottom, left:right])
+        detector = Detector(loaded, threshold, self.options.boxes)
+        found = detector(pixels, self.options.phrase.replace("{name}", name))
+        moved = [(score, (x + left, y + top, u + left, v + top)) for score, (x, y, u, v) in found]
+        cut = [(score, _cut(box, (left, top, right, bottom))) for score, box in moved]
+        kept = distinct(
+            [(score, box) for score, box in cut if box[0] < box[2] and box[1] < box[3]], self.options.overlap
+        )
+        return [Found(box, min(1.0, max(0.0, score))) for score, box in kept]
+
+    def ask(self, view: View, question: str) -> str:
+        """See `Vision.ask`."""
+        return self._talk.ask(view, question)
+
+    def match(self, view: View, texts: Sequence[str]) -> list[float]:
+        """See `Vision.match`: the softmax over the texts of the model's scores."""
+        import torch
+
+        loaded = self._model("matcher", "image-text matcher")
+        if not texts:
+            raise VisionError("there are no texts to match")
+        left, top, right, bottom = whole(view)
+        image = Image.fromarray(view.picture.pixels[top:bottom, left:right])
+        # SigLIP was trained on texts of one length.
+        padding: Any = "max_length" if self._kinds["matcher"] == "siglip" else True
+        with torch.inference_mode(), quiet("transformers"):
+            inputs = loaded.processor(
+                text=list(texts), images=image, return_tensors="pt", padding=padding, truncation=True
+            )
+            logits = loaded.model(**inputs.to(loaded.device)).logits_per_image[0]
+        return [float(share) for share in logits.double().softmax(dim=-1).cpu()]
+
+    def depth(self, view: View) -> float:
+        """Median depth of the part in the map of the whole picture; larger is farther.
+
+        Metres where the model is metric; otherwise minus what it says of nearness, which has no unit: only its order
+        means something.
+        """
+        left, top, right, bottom = whole(view)
+        depth = float(np.median(self._depths(view)[top:bottom, left:right]))
+        if not isfinite(depth):
+            raise VisionError("the depth model gave no number")
+        return depth
+
+    def inside(self, inner: View, outer: View) -> bool:
+        """See `Vision.inside`: most pixels of one box are in what SAM 2 outlines in the other."""
+        segmenter = BoxSegmenter(self._model("sam", "outlines"))
+        left, top, right, bottom = whole(inner)
+        mask = segmenter(outer.picture.pixels, [tuple(map(float, whole(outer)))])  # type: ignore[list-item]
+        return bool(mask[top:bottom, left:right].mean() > 0.5)
+
+    def tell(self, question: str, long: bool) -> str:
+        """See `Vision.tell`."""
+        return self._talk.tell(question, long)
+
+    def _load(self, role: Role, checkpoint: Checkpoint) -> None:
+        device = devices.chosen(self.options.device)
+        with memory_errors(f"loading model '{checkpoint.model}'", pretrained.SMALLER):
+            self._kinds[role] = pretrained.check_kind(checkpoint, KINDS[role])
+            loader, reader = LOADERS[role]
+            self._loaded[role] = pretrained.load(checkpoint, loader, device, reader)
+
+    def _model(self, role: Role, what: str) -> pretrained.Loaded:
+        if role not in self._loaded:
+            allowed = " or ".join(KINDS[role])
+            raise VisionError(
+                f"vision 'transformers' offers no {what}; set its option '{role}' to a checkpoint of {allowed}"
+            )
+        return self._loaded[role]
+
+    def _depths(self, view: View) -> npt.NDArray[np.float32]:
+        """The map of the whole picture, (H, W), larger is farther. A program asks about one picture at a time."""
+        loaded = self._model("depth", "depth")
+        if self._map is None or self._map[0] != view.picture.sha256:
+            self._map = (view.picture.sha256, self._estimated(loaded, view.picture.pixels))
+        return self._map[1]
+
+    def _estimated(self, loaded: pretrained.Loaded, pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        import torch
+
+        with torch.inference_mode(), quiet("transformers"):
+            inputs = loaded.processor(images=Image.fromarray(pixels), return_tensors="pt").to(loaded.device)
+            outputs = loaded.model(**inputs)
+            [found] = loaded.processor.post_process_depth_estimation(outputs, target_sizes=[pixels.shape[:2]])
+        depth = np.asarray(found["predicted_depth"].float().cpu(), dtype=np.float32)
+        metric = (
+            self._kinds["depth"] in METRIC or loaded.model.config.to_dict().get("depth_estimation_type") == "metric"
+        )
+        return depth if metric else -depth
+
+
+def distinct(found: Sequence[tuple[float, Box]], overlap: float) -> list[tuple[float, Box]]:
+    """Boxes with their scores, the surest first, without those that overlap a surer one by more than `overlap`."""
+    kept: list[tuple[float, Box]] = []
+    for score, box in sorted(found, key=lambda one: -one[0]):
+        if all(shared(box, other) <= overlap for _, other in kept):
+            kept.append((score, box))
+    return kept
+
+
+def shared(one: Box, other: Box) -> float:
+    """Intersection over union of two boxes that are not empty."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    both = max(0.0, width) * max(0.0, height)
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    return both / (sum(areas) - both)
+
+
+def _cut(box: Box, part: tuple[int, int, int, int]) -> Box:
+    left, top, right, bottom = part
+    return max(box[0], left), max(box[1], top), min(box[2], right), min(box[3], bottom)

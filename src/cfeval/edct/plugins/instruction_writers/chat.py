@@ -1,0 +1,115 @@
+"""A writer that is any chat model: it reads the three texts and writes the instructions of the protocol.
+
+For `uncited-edit` it is shown the image too, because what the explanation leaves out stands nowhere in the texts.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import ClassVar
+
+from cfeval.core import registry
+from cfeval.core.errors import PluginError, nearest
+from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
+from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
+from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
+from cfeval.inference import prompts
+from cfeval.inference.batching import together
+from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
+
+Edits = tuple[Edit, ...]
+PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
+
+
+class Plugin(prompts.ChatPlugin):
+    """Which model, and how it is asked.
+
+    Templates in an own folder: write.md, write_repair.md; for uncited-edit uncited.md, uncited_repair.md.
+    """
+
+    by_protocol: ClassVar[bool] = True
+
+    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Edits], ...]:
+        """What is asked; nothing where nothing is written. The number of edits changes no template."""
+        return (FORMS[protocol](1),) if protocol in FORMS else ()
+
+    def build(self) -> Writer:
+        """The writer."""
+        return Chat(registry.build("chat", self.model), self)
+
+
+class Chat:
+    """Asks a chat model; see `cfeval.inference.prompts`."""
+
+    def __init__(self, model: ChatModel, options: Plugin) -> None:
+        self.model = model
+        self.options = options
+        self.map_concurrently = together(model)
+        self._question = cache(lambda protocol, edits: question(options, FORMS[protocol](edits)))
+
+    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
+        """Have the instructions of every request written.
+
+        Raises:
+            PluginError: a request is of a protocol that has nothing to write, or lacks the image that it is about.
+        """
+        for request in requests:
+            _check(request)
+        dialogues = [_dialogue(request, self._question(request.protocol, request.edits)) for request in requests]
+        heard = run_dialogues(self.model, dialogues)
+        return [WriteReply(one.value or (), one.completion, one.status, one.reason, one.calls) for one in heard]
+
+
+def _check(request: WriteRequest) -> None:
+    if request.protocol not in FORMS:
+        known = nearest(request.protocol, FORMS)
+        raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
+    if FORMS[request.protocol](request.edits).seen and request.picture is None:
+        raise PluginError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
+
+
+def _dialogue(request: WriteRequest, asked: Prompt[Edits]) -> Dialogue[ParsedReply[Edits]]:
+    values = {
+        "question": request.question,
+        "original_answer": request.answer,
+        "original_explanation": request.explanation,
+        "edits": str(request.edits),
+    }
+    return generate_parsed(asked, request.item, values, request.seed, request.picture)
+
+
+def _one(edits: int) -> PromptTemplate[Edits]:
+    """The protocol takes one concept, however many are allowed."""
+    del edits
+
+    def read(text: str) -> Edits | None:
+        one = edct_2025.read_instruction(text)
+        return None if one is None else (Edit(getattr(one, "concept", ""), one.positive, one.negative),)
+
+    return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
+
+
+def _chain(edits: int) -> PromptTemplate[Edits]:
+    def read(text: str) -> Edits | None:
+        chain = edct_bench_2026.read_chain(text, edits)
+        return tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits) if chain else None
+
+    schema, limit = edct_bench_2026.write_schema(edits), edct_bench_2026.MAX_TOKENS
+    return PromptTemplate(EDCT_BENCH_2026, "write", PLACEHOLDERS, schema, read, limit)
+
+
+def _uncited_edits(edits: int) -> PromptTemplate[Edits]:
+    def read(text: str) -> Edits | None:
+        found = controls.read_uncited_edits(text, edits)
+        return tuple(Edit(**one.model_dump()) for one in found.edits) if found else None
+
+    schema = controls.uncited_schema(edits)
+    return PromptTemplate("controls", "uncited", PLACEHOLDERS, schema, read, seen=True)
+
+
+FORMS: Mapping[str, Callable[[int], PromptTemplate[Edits]]] = {
+    EDCT_2025: _one,
+    EDCT_BENCH_2026: _chain,
+    UNCITED_EDIT: _uncited_edits,
+}
+"""By protocol, for at most so many edits."""

@@ -1,1 +1,0 @@
-"""Maskers: where in a picture does an edit belong? They serve the verifier `localised`."""

@@ -1,0 +1,103 @@
+"""What every segmenter offers, and how those that look for a text in a picture go about it.
+
+What an instruction does, and to what: (ADD | MODIFY | REMOVE, target) (EDCT-Bench 2026). The first words decide, after
+`Change:`, `please` and the like: a verb of adding, a verb of removing, and everything else modifies. The target is the
+concept.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from cfeval.core.images import Mask, Pixels
+from cfeval.edct.interfaces import VerifyRequest
+
+Action = Literal["add", "modify", "remove"]
+
+
+_OPENING = r"(?:\W|(?:change|edit|instruction)\s*:|(?:please|now|then|first|next|finally)\b)*"
+_ADDING = r"add|insert|attach|introduce|(?:put|place|hang|lay|draw|paint)\s+(?:an?|another|some|more)"
+_REMOVING = r"remove|delete|erase|eliminate|hide|get\s+rid\s+of|(?:take|clear|cut)\s+(?:away|out|off)"
+_ADDS, _REMOVES = (re.compile(rf"{_OPENING}(?:{verbs})\b", re.IGNORECASE) for verbs in (_ADDING, _REMOVING))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an instruction does, and to what."""
+
+    action: Action
+    target: str
+
+
+def wanted(positive: str, concept: str) -> Wanted:
+    """Read an instruction; `concept` is what it changes, in a few words."""
+    return Wanted(_action(positive), " ".join(concept.split()))
+
+
+def _action(positive: str) -> Action:
+    if _ADDS.match(positive):
+        return "add"
+    return "remove" if _REMOVES.match(positive) else "modify"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where an edit belongs: the union of a mask of the original and one of the edited picture, bool (H, W), any size.
+
+    Without either, `reason` says why there is none, and `refuted` whether that shows that the edit was not made.
+    `numbers` are what was measured on the way.
+    """
+
+    original: Mask | None = None
+    edited: Mask | None = None
+    reason: str = ""
+    refuted: bool = False
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+class Segmenter(Protocol):
+    """A segmenter. A reply depends on its own request only."""
+
+    def find(self, request: VerifyRequest, changed: Mask) -> Found:
+        """Find where an edit belongs; both pictures have one size.
+
+        Args:
+            request: pictures and instruction.
+            changed: the pixels that changed, (H, W), in the original's frame at the gate's working size.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a text names in a picture, and how sure that is; None where nothing is."""
+
+    mask: Mask | None
+    score: float
+
+
+def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool) -> Found:
+    """Look for an edit's target: in the edited picture for what is added, else in the original (EDCT-Bench 2026).
+
+    Args:
+        request: pictures, instruction and concept.
+        see: looks for a text in a picture.
+        both: look for what is modified in the edited picture as well.
+    """
+    edit = wanted(request.positive, request.concept)
+    if not edit.target:
+        return Found(reason="the instruction names no concept that could be looked for")
+    if edit.action == "add":
+        seen = see(request.edited.pixels, edit.target)
+        missing = f"no {edit.target!r} is found in the edited picture, to which it was to be added"
+        return Found(edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_of(seen))
+    seen = see(request.original.pixels, edit.target)
+    if seen.mask is None:
+        return Found(reason=f"no {edit.target!r} is found in the original", numbers=_of(seen))
+    after = see(request.edited.pixels, edit.target).mask if both and edit.action == "modify" else None
+    return Found(seen.mask, after, numbers=_of(seen))
+
+
+def _of(seen: Seen) -> dict[str, float]:
+    return {"mask_score": seen.score}

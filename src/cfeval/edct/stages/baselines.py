@@ -1,0 +1,123 @@
+"""Stage 1, baseline acquisition: the model's answer and explanation for the original image (EDCT 2025, Section 3).
+
+Two turns: the question, then in the same conversation the reason. The re-query of stage 4 holds them, too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from cfeval.core.cli_options import Out, PromptFolder, Seed, build, count_valid_records
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_jsonl, write_jsonl
+from cfeval.core.progress import track
+from cfeval.core.records import Status
+from cfeval.core.sampling import derive_seed
+from cfeval.datasets.sample import Sample, SamplesFile, originals
+from cfeval.edct.files import VlmSpec, conversation_prompts
+from cfeval.edct.records import Baseline
+from cfeval.inference.batching import map_requests
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, Dialogue, run_dialogues
+from cfeval.inference.prompts import fill
+from cfeval.inference.remote.settings import Offline, use_offline_cache
+
+T = TypeVar("T")
+BATCH = 256
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The templates of the two turns: `answer` may name {question}; `explain` is sent as it is."""
+
+    answer: str
+    explain: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One conversation to hold: whose, about which image, which question, with which seed."""
+
+    item: str
+    picture: Picture
+    question: str
+    seed: int
+
+
+def baselines(
+    samples: Iterable[Sample],
+    picture_of: Callable[[Sample], Picture],
+    model: ChatModel,
+    prompts: Prompts,
+    seed: int,
+) -> Iterator[Baseline]:
+    """Ask every question and its reason, in order."""
+
+    def asked(sample: Sample) -> Asked:
+        return Asked(sample.id, picture_of(sample), sample.question, derive_seed(seed, sample.id, "baseline"))
+
+    for sample, said in converse(model, samples, asked, prompts, "baselines"):
+        yield Baseline(id=sample.id, question=sample.question, **said)
+
+
+def converse(
+    model: ChatModel, things: Iterable[T], asked: Callable[[T], Asked], prompts: Prompts, stage: str
+) -> Iterator[tuple[T, dict[str, Any]]]:
+    """Hold both turns of a conversation about each thing; `asked` says which.
+
+    Yields:
+        Every thing with the fields of `cfeval.edct.records.Conversation` but the id, in order. Where a turn fails the
+        later text stays empty, and status and reason say why.
+    """
+
+    def both_turns(some: list[Asked]) -> list[dict[str, Any]]:
+        return run_dialogues(model, [_conversation(one, prompts, stage) for one in some])
+
+    return map_requests(model, things, asked, both_turns, BATCH)
+
+
+def _conversation(asked: Asked, prompts: Prompts, stage: str) -> Dialogue[dict[str, Any]]:
+    opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.picture)
+    answer = _spoken((yield _request(asked, "answer", opening)), "answer")
+    if answer.status != Status.OK:
+        return _fields(answer, None, stage)
+    follow_up = (opening, ChatMessage("assistant", answer.text), ChatMessage("user", prompts.explain))
+    explanation = _spoken((yield _request(asked, "explanation", *follow_up)), "explanation")
+    return _fields(answer, explanation, stage)
+
+
+def _request(asked: Asked, purpose: str, *turns: ChatMessage) -> ChatRequest:
+    return ChatRequest(asked.item, turns, derive_seed(asked.seed, purpose))
+
+
+def _spoken(reply: ChatReply, what: str) -> ChatReply:
+    """An empty reply is not one."""
+    if reply.status == Status.OK and not reply.text.strip():
+        return ChatReply(model=reply.model, status=Status.UNPARSABLE, reason=f"empty {what}", calls=reply.calls)
+    return reply
+
+
+def _fields(answer: ChatReply, explanation: ChatReply | None, stage: str) -> dict[str, Any]:
+    last = explanation or answer
+    failed = last.status != Status.OK
+    return {
+        "answer": answer.text.strip() if answer.status == Status.OK else "",
+        "explanation": last.text.strip() if not failed else "",
+        "model": last.model,
+        "calls": answer.calls + (explanation.calls if explanation else ()),
+        "status": last.status,
+        "stage": stage if failed else "",
+        "reason": last.reason if failed else "",
+    }
+
+
+def run(
+    samples: SamplesFile, vlm: VlmSpec, seed: Seed, out: Out, prompts: PromptFolder = "", offline: Offline = False
+) -> None:
+    """Ask a target model every question and, in the same conversation, the reason for its answer."""
+    use_offline_cache(offline)
+    total = count_valid_records(samples, Sample)
+    model = build("chat", vlm, "--vlm")
+    said = baselines(
+        read_jsonl(samples, Sample), originals(samples), model, Prompts(*conversation_prompts(prompts)), seed
+    )
+    write_jsonl(out, track(said, total, "baselines"))

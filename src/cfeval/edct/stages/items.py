@@ -1,0 +1,37 @@
+"""The samples of a study: drawn from a data set, or a user's own images and questions."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.datasets.files import read_own
+from cfeval.datasets.sample import file_samples
+
+
+def run(
+    dataset: Annotated[str, typer.Option(help="The data set, as JSON: its plugin and options.")],
+    items: Annotated[int, typer.Option(min=1, help="How many samples.")],
+    seed: Seed,
+    out: Out,
+    shards: Shards = 1,
+    archive: Archive = False,
+) -> None:
+    """Draw the samples of a data set and file them, cut into shards by a hash of the id."""
+    file_samples(Path(out), build("datasets", dataset, "--dataset").samples(items, seed), shards, archive)
+
+
+def run_import(
+    source: Annotated[Path, typer.Argument(help="A .csv or .jsonl file, or a folder of images.")],
+    out: Out,
+    question: Annotated[str, typer.Option(help="The question for every image that brings none.")] = "",
+    archive: Archive = False,
+) -> None:
+    """File own images and questions as samples, from a CSV or JSONL file or a folder of images.
+
+    Columns: image (path relative to the file), question; optional id, reference, kind. Images become RGB PNGs named by
+    their content, turned as EXIF says; at most 50 million pixels. All rows are taken, or none.
+    """
+    file_samples(out, read_own(source, question), archive=archive)
+    print(f"samples filed in {out}; name them in params.yaml: {{plugin: samples, path: {out}}}")

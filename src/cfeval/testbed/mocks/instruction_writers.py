@@ -1,0 +1,52 @@
+"""A writer that says what it was told to: for tests."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from cfeval.core import plugin
+from cfeval.core.errors import PluginError
+from cfeval.core.records import Status
+from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
+from cfeval.edct.protocols.rules import UNCITED_EDIT
+
+KINDS: tuple[Literal["background"], Literal["object"]] = ("background", "object")
+"""What the edits of an uncited edit are said to change, by turns; the first an object."""
+
+
+class Plugin(plugin.Plugin):
+    """What to write; texts may name {explanation}. Every edit but the first has its number behind concept and texts."""
+
+    concept: str = "the cited thing"
+    positive: str = "Change what is meant by: {explanation}"
+    negative: str = "the cited thing"
+    statuses: dict[str, Status] = {}
+    crash_on: tuple[str, ...] = ()
+
+    def build(self) -> Writer:
+        """The mock writer."""
+        return Scripted(self)
+
+
+class Scripted:
+    """Instructions from templates; see `Plugin`."""
+
+    def __init__(self, options: Plugin) -> None:
+        self.options = options
+
+    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
+        """Fill in the templates of every request."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: WriteRequest) -> WriteReply:
+        if request.item in self.options.crash_on:
+            raise PluginError(f"mock crash on item '{request.item}'")
+        if request.item in self.options.statuses:
+            return WriteReply(status=self.options.statuses[request.item], reason="mock")
+        edits = tuple(self._edit(request, number) for number in range(1, request.edits + 1))
+        return WriteReply(edits, completion=edits[0].positive)
+
+    def _edit(self, request: WriteRequest, number: int) -> Edit:
+        end = "" if number == 1 else f" ({number})"
+        positive = self.options.positive.replace("{explanation}", request.explanation)
+        evidence = KINDS[number % 2] if request.protocol == UNCITED_EDIT else ""
+        return Edit(self.options.concept + end, positive + end, self.options.negative + end, evidence)

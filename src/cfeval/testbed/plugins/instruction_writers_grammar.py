@@ -1,0 +1,113 @@
+"""The built-in writer: reads explanations in the language of the built-in world by its grammar, without a model."""
+
+import random
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+from cfeval.core import plugin
+from cfeval.core.records import Status
+from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
+from cfeval.edct.protocols.rules import RULES
+from cfeval.testbed.language.edit_choice import background_edits, choose_chain, choose_uncited_edits
+from cfeval.testbed.language.explanations import parse_explanation
+from cfeval.testbed.language.instructions import describe
+from cfeval.testbed.language.questions import parse_question
+from cfeval.testbed.records import Claim, EditIntent
+from cfeval.testbed.scenes import scene_in
+
+T = TypeVar("T")
+
+
+class Plugin(plugin.Plugin):
+    """How it chooses."""
+
+    pick: Literal["random", "first"] = "random"
+    """Among cited things and new values: at random by the request's seed, or always the first: another writer."""
+
+    def build(self) -> Writer:
+        """The grammar-based writer."""
+        return Grammar(self.pick == "first")
+
+
+class First(random.Random):
+    """Takes the first of what it may choose from."""
+
+    def choice(self, seq: Sequence[T]) -> T:  # type: ignore[override]
+        """The first."""
+        return seq[0]
+
+
+class UnwritableError(ValueError):
+    """There is no edit to write, and why."""
+
+
+class Grammar:
+    """Explanation → what it cites, or leaves out → the edits that change it.
+
+    edct-2025: one edit; edct-bench-2026: a chain. uncited-edit: what the explanation leaves out, found in the scene
+    record. A picture of easy-VQA has no record and shows one shape, which every explanation of it cites: the ground is
+    what is left out.
+    """
+
+    def __init__(self, first: bool = False) -> None:
+        self.first = first
+
+    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
+        """Write the instructions of every request; what the grammar cannot read or edit is `unparsable`."""
+        return [_reply(request, First() if self.first else random.Random(request.seed)) for request in requests]
+
+
+def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
+    claim = parse_explanation(request.explanation)
+    try:
+        if claim is None:
+            raise UnwritableError("the explanation is not in the language of the built-in world")
+        edits = tuple(_edit(intent) for intent in _intents(request, claim, rng))
+    except UnwritableError as error:
+        return WriteReply(completion=request.explanation, status=Status.UNPARSABLE, reason=str(error))
+    return WriteReply(edits, completion="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
+
+
+def _edit(intent: EditIntent) -> Edit:
+    return Edit(*describe(intent), evidence="background" if intent.kind == "background" else "object")
+
+
+def _intents(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
+    """The edits that the protocol asks for; `UnwritableError` where there is none."""
+    rules = RULES[request.protocol]
+    if rules.edits == "none":
+        raise UnwritableError(f"{request.protocol} has no instructions: nothing is edited")
+    if rules.edits == "uncited":
+        intents = _uncited_edits(request, claim, rng)
+        fault = "the explanation leaves nothing out that an edit could change"
+    else:
+        most = request.edits if rules.chained else 1
+        intents = choose_chain(request.question, request.answer, claim, rng, most)
+        fault = "the explanation cites nothing that an edit could change"
+    if not intents:
+        raise UnwritableError(fault)
+    return intents
+
+
+def _uncited_edits(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
+    question = parse_question(request.question)
+    if question is None:
+        raise UnwritableError("the question is not in the language of the built-in world")
+    scene = scene_in(request.metadata)
+    if scene is not None:
+        return choose_uncited_edits(question, claim, scene, rng, request.edits)
+    edits = background_edits(_ground(request))
+    return [] if claim.kind == "background" else [rng.choice(edits)]
+
+
+def _ground(request: WriteRequest) -> str:
+    """The name of an easy-VQA picture's ground."""
+    from cfeval.testbed.agents.repaint import RepaintError, find
+
+    fault = "no scene record, and without one what an explanation leaves out is known for easy-VQA pictures only"
+    if request.picture is None:
+        raise UnwritableError(fault)
+    try:
+        return find(request.picture.pixels).background
+    except RepaintError as error:
+        raise UnwritableError(f"{fault}: {error}") from None

@@ -1,0 +1,60 @@
+"""The built-in program writer: reads the questions of the synthetic puzzles and of the built-in world by their grammar.
+
+Its programs count through the operations of a vision and return the number; which option that is, is left to whoever
+reads the answer.
+"""
+
+from collections.abc import Sequence
+
+from cfeval.core import plugin
+from cfeval.core.records import Status
+from cfeval.cvqa.csv_format import read_choices
+from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramRequest
+from cfeval.testbed.counterfactual_questions import programs
+from cfeval.testbed.counterfactual_questions.language import parse
+from cfeval.testbed.puzzles import programs as puzzles
+
+
+class Plugin(plugin.Plugin):
+    """How it reads."""
+
+    heed: bool = True
+    """Whether a program heeds what the question supposes; if not, it answers about the picture as it is, which is what
+    the programs of ChatGPT often did (C-VQA, Appendix D)."""
+
+    def build(self) -> ProgramGenerator:
+        """The grammar-based program writer."""
+        return Grammar(self.heed)
+
+
+class Grammar:
+    """Question → meaning → program."""
+
+    def __init__(self, heed: bool = True) -> None:
+        self.heed = heed
+
+    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
+        """Write a program for every request; a question that it cannot read is `unparsable`."""
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: ProgramRequest) -> ProgramReply:
+        try:
+            code = self._program(request)
+        except programs.UnsettledError as error:
+            return _unread(str(error))
+        if code is None:
+            return _unread("the question is neither one of the puzzles' templates nor in the built-in world's language")
+        return ProgramReply(code, completion=code, model="grammar")
+
+    def _program(self, request: ProgramRequest) -> str | None:
+        choices = read_choices(request.question)
+        stem = choices.stem if choices else request.question
+        if asked := puzzles.parse(stem):
+            return puzzles.program(asked if self.heed else puzzles.unchanged(asked), request.language)
+        if meaning := parse(stem):
+            return programs.program(meaning, request.language, self.heed)
+        return None
+
+
+def _unread(reason: str) -> ProgramReply:
+    return ProgramReply(model="grammar", status=Status.UNPARSABLE, reason=reason)

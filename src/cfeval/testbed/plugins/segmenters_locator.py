@@ -1,0 +1,99 @@
+"""The built-in world's locator, a network that finds what a phrase points at; it sees pixels, not the scene record.
+
+An edit of the background belongs wherever it sees no object. What is added is looked for in the edited picture.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from cfeval.core.images import Mask, Pixels
+from cfeval.edct.interfaces import VerifyRequest
+from cfeval.edct.plugins.segmenters.base import Found, Segmenter
+from cfeval.testbed.language.instructions import parse_instruction
+from cfeval.testbed.records import EditIntent, Referent
+from cfeval.testbed.weights import WorldPlugin, models_dir
+
+if TYPE_CHECKING:
+    from cfeval.testbed.models.locator import Locator
+
+SIDE = 64
+"""Width and height of the pictures it looks at."""
+
+
+class Plugin(WorldPlugin):
+    """What counts as found."""
+
+    threshold: float = Field(0.5, gt=0, lt=1)
+    """Probability from which on a pixel belongs to an object."""
+    both: bool = False
+    """Whether the object is looked for in the edited picture as well, where it only changed."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The network's weights."""
+        return (str(models_dir() / "locator.safetensors"),)
+
+    def build(self) -> Segmenter:
+        """The segmenter."""
+        from cfeval.testbed.models.locator import Locator
+        from cfeval.testbed.models.precision import load_precise
+
+        return Located(load_precise("locator", Locator()), self)
+
+
+class Located:
+    """Asks the locator for the object that the instruction names."""
+
+    def __init__(self, network: "Locator", options: Plugin) -> None:
+        self.network, self.options = network, options
+
+    def find(self, request: VerifyRequest, changed: Mask) -> Found:
+        """See `Segmenter.find`; what is not in the built-in world's language or size has no mask."""
+        del changed
+        intent = parse_instruction(request.positive)
+        if intent is None:
+            return Found(reason="the instruction is not in the built-in world's language")
+        if request.original.pixels.shape[:2] != (SIDE, SIDE):
+            return Found(reason=f"the locator looks at {SIDE} × {SIDE} pixels")
+        original, edited = request.original.pixels, request.edited.pixels
+        if intent.kind == "background":
+            return Found(self._see(original, None))
+        if intent.kind == "add":
+            mask = self._see(edited, _after(intent))
+            missing = "" if mask is not None else "what was to be added is not seen"
+            return Found(edited=mask, reason=missing, refuted=True)
+        mask = self._see(original, intent.target)
+        if mask is None:
+            return Found(reason="the instruction's target is not seen in the original")
+        again = self.options.both and intent.kind != "remove"
+        return Found(mask, self._see(edited, _after(intent)) if again else None)
+
+    def _see(self, pixels: Pixels, target: Referent | None) -> Mask | None:
+        """The pixels of an object, or without a target those of none, bool (64, 64); None where it is not seen."""
+        import torch
+
+        from cfeval.testbed.models.locator import NOT_FOUND, encode_phrases
+        from cfeval.testbed.models.precision import to_precise
+
+        with torch.no_grad():
+            sight = self.network(to_precise([pixels]), encode_phrases([target or Referent()]))
+        objects = np.asarray(torch.sigmoid(sight.foreground[0]) >= self.options.threshold)
+        if target is None:
+            return ~objects
+        place = int(sight.choice[0].argmax())
+        if place == NOT_FOUND:
+            return None
+        quadrant = np.zeros_like(objects)
+        row, column = SIDE // 2 * (place // 2), SIDE // 2 * (place % 2)
+        quadrant[row : row + SIDE // 2, column : column + SIDE // 2] = True
+        return objects & quadrant if (objects & quadrant).any() else None
+
+
+def _after(intent: EditIntent) -> Referent:
+    """The object as it is after a right edit."""
+    new = {"color": {"color": intent.new}, "shape": {"shape": intent.new}}.get(intent.kind)
+    if new is None:
+        color, _, shape = intent.new.partition(" ")
+        new = {"color": color, "shape": shape}
+    return Referent.model_validate(intent.target.model_dump() | new)

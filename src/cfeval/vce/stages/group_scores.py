@@ -1,0 +1,240 @@
+"""The figures of each group: shares, means, diversity, distances of distributions (DBVCE, Section 3 and Table 2).
+
+| figure | what it is |
+|---|---|
+| `ta`, `oa`, `fr` | target accuracy, original accuracy, flip rate |
+| `p_target`, `p_source` | mean probability of the target and of the source class |
+| `os_<oracle>`, `ota_<oracle>` | oracle score, oracle target accuracy |
+| `os_mean`, `ota_mean`, `os_majority`, `ota_majority` | those of all oracles together |
+| `<distance>`, `<other>` | means of the counterfactuals' figures |
+| `d1_batch`, `d1_5_batch`, `d2_batch` | the reference code's distances, only in the reference evaluation |
+| `diversity_<distance>` | mean distance between counterfactuals of one image |
+| `<features>` | Fréchet distance to the originals |
+| `s<features>`, `<features>_floor` | that across halves (sFID), and of halves of the originals: equal distributions |
+| `<features>_target` | Fréchet distance to images of the target class |
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, TypeVar, cast
+
+import typer
+
+from cfeval.core.cli_options import Cut, Out, Seed, build, from_json
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_jsonl, write_jsonl
+from cfeval.core.records import Status
+from cfeval.core.sampling import derive_seed
+from cfeval.core.shards import whole_or_shards_of_all
+from cfeval.core.streams import batched
+from cfeval.inference.local.devices import memory_errors
+from cfeval.vce.files import AllImages, Named, PerceptualSpecs, Reference, build_all, views_of
+from cfeval.vce.interfaces import PerceptualDistance
+from cfeval.vce.metrics.proximity import batch_lp_distance, diversity, repeat_pairs
+from cfeval.vce.metrics.validity import (
+    committee_majority,
+    committee_mean,
+    flip_rate,
+    oracle_score,
+    oracle_target_accuracy,
+    original_accuracy,
+    target_accuracy,
+)
+from cfeval.vce.predictions import perceptual
+from cfeval.vce.records import Group, GroupScore, VceCondition, VceScore
+from cfeval.vce.stages.distributions import Distributions
+from cfeval.vce.stages.scores import DECIMALS, NORMS
+
+COMMITTEE = ("mean", "majority")
+"""What the committee's figures are called, and no oracle may be."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The little of a score that its group needs, some 400 bytes; what is said is kept once for all members."""
+
+    id: str
+    source_image: str
+    repeat: int
+    status: Status
+    before: str
+    predicted: str
+    oracles: tuple[tuple[str, str], ...]
+    """What each oracle says, by its name."""
+    names: tuple[str, ...]
+    values: "array[float]"
+    """The names of what was measured, and the values."""
+
+    def value(self, name: str) -> float:
+        """What was measured under a name."""
+        return self.values[self.names.index(name)]
+
+
+def group_scores(
+    scores: Iterable[VceScore],
+    condition: VceCondition,
+    distributions: Distributions,
+    distances: Mapping[str, PerceptualDistance],
+    seed: int,
+) -> Iterator[GroupScore]:
+    """Score the groups of a condition, source by source, the ideal target first.
+
+    Args:
+        scores: of all counterfactuals of the condition, whatever became of them, in any order. A `Member` of each is
+        kept. condition: what made them. distributions: feature extractors by the names of their figures, and where the
+        images come from. distances: perceptual distances by name, for the diversity of counterfactuals of one image.
+        seed: of the study.
+
+    Raises:
+        InputError: an oracle has the name of a committee's figure, or sizes of images differ.
+        PluginError: memory ran out.
+    """
+    groups = _members(scores)
+    for source, pair, target in sorted(groups):
+        group = Group(source=source, target=target, pair=pair)
+        members = sorted(groups[source, pair, target], key=lambda one: (one.source_image, one.repeat))
+        ok = [one for one in members if one.status == Status.OK]
+        drawn = derive_seed(seed, group.source, group.target, "halves")
+        figures: dict[str, float] = {}
+        if ok:
+            with memory_errors(f"scoring the group {group.source} → {group.target}", "set a smaller batch"):
+                figures |= said_figures(ok, group) | mean_figures(ok)
+                figures |= batch_figures(ok) if distributions.views.reference else {}
+                figures |= diversity_figures(ok, distances, distributions)
+                figures |= distributions.figures(members, ok, group.target, drawn)
+        yield GroupScore(
+            condition=condition,
+            group=group,
+            n=len(members),
+            n_scored=len(ok),
+            missing=dict(Counter(str(one.status) for one in members if one.status != Status.OK)),
+            figures={name: round(value, DECIMALS) for name, value in figures.items()},
+        )
+
+
+def _members(scores: Iterable[VceScore]) -> dict[tuple[str, str, str], list[Member]]:
+    """The members of every group, by its source, pair and target."""
+    same: dict[object, object] = {}
+
+    def once(value: T) -> T:
+        return cast(T, same.setdefault(value, value))
+
+    groups: dict[tuple[str, str, str], list[Member]] = {}
+    for score in scores:
+        figures = score.distances | score.others | {"p_target": score.p_target, "p_source": score.p_source}
+        measured = {name: value for name, value in figures.items() if value is not None}
+        member = Member(
+            id=score.id,
+            source_image=once(score.source_image),
+            repeat=score.repeat,
+            status=score.status,
+            before=once(score.before or ""),
+            predicted=once(score.predicted or ""),
+            oracles=once(tuple(score.oracles.items())),
+            names=once(tuple(measured)),
+            values=array("d", measured.values()),
+        )
+        groups.setdefault((score.source, score.pair, score.target), []).append(member)
+    return groups
+
+
+def said_figures(ok: Sequence[Member], group: Group) -> dict[str, float]:
+    """What the explained classifier and the oracles say, of counterfactuals that have a result."""
+    predicted = [one.predicted for one in ok]
+    targets = [group.target] * len(ok)
+    figures = {
+        "ta": target_accuracy(predicted, targets),
+        "oa": original_accuracy(predicted, [group.source] * len(ok)),
+        "fr": flip_rate([one.before for one in ok], predicted),
+    }
+    said = [dict(one.oracles) for one in ok]
+    oracles = {name: [of[name] for of in said] for name in said[0]}
+    for name, told in oracles.items():
+        if name in COMMITTEE:
+            raise InputError(f"an oracle is called '{name}', which is the committee's name; give it another name")
+        figures |= {f"os_{name}": oracle_score(predicted, told), f"ota_{name}": oracle_target_accuracy(told, targets)}
+    for kind, wanted in (("os", predicted), ("ota", targets)):
+        if oracles:
+            figures[f"{kind}_mean"] = committee_mean(oracles, wanted)
+            figures[f"{kind}_majority"] = committee_majority(oracles, wanted)
+    return figures
+
+
+def mean_figures(ok: Sequence[Member]) -> dict[str, float]:
+    """Means of what is measured of each counterfactual, over those that have it."""
+    measured: dict[str, list[float]] = {}
+    for one in ok:
+        for name, value in zip(one.names, one.values, strict=True):
+            measured.setdefault(name, []).append(value)
+    return {name: fmean(values) for name, values in measured.items()}
+
+
+def batch_figures(ok: Sequence[Member]) -> dict[str, float]:
+    """The distances of the reference code: one norm over all counterfactuals together."""
+    return {f"{name}_batch": batch_lp_distance([one.value(name) for one in ok], p) for name, p in NORMS.items()}
+
+
+def diversity_figures(
+    ok: Sequence[Member], distances: Mapping[str, PerceptualDistance], distributions: Distributions
+) -> dict[str, float]:
+    """How different counterfactuals of one image are; left out where no image has two."""
+    repeats: dict[str, list[Member]] = {}
+    for one in ok:
+        repeats.setdefault(one.source_image, []).append(one)
+    several = [same for same in repeats.values() if len(same) > 1]
+    if not several or not distances:
+        return {}
+    found: dict[str, list[list[float]]] = {name: [] for name in distances}
+    for same in several:
+        images = distributions.views.counterfactuals(same)
+        for name, measure in distances.items():
+            apart: list[float] = []
+            for pairs in batched(repeat_pairs(len(same)), distributions.batch):
+                first, second = (list(side) for side in zip(*pairs, strict=True))
+                apart += perceptual(measure, images[first], images[second]).tolist()
+            found[name].append(apart)
+    return {f"diversity_{name}": diversity(per_image) for name, per_image in found.items()}
+
+
+def run(
+    scores: Annotated[list[Path], typer.Argument(help="Scores of the condition (JSONL) with all their shards.")],
+    condition: Annotated[str, typer.Option(help="The condition's names, as JSON.")],
+    images: AllImages,
+    counterfactuals: Annotated[
+        list[Path], typer.Option(help="Counterfactuals (JSONL) with all their shards, pictures beside.")
+    ],
+    seed: Seed,
+    out: Out,
+    perceptual: PerceptualSpecs = "{}",
+    features: Annotated[str, typer.Option(help=f"Features of the Fréchet distances. {Named}")] = "{}",
+    image_set: Annotated[
+        str, typer.Option(help="The set of images, as JSON; distances to the target classes are measured on it.")
+    ] = "",
+    count: Annotated[int, typer.Option(min=2, help="Images of each target class.")] = 50,
+    size: Annotated[int, typer.Option(min=8, help="Height and width of the images, pixels.")] = 256,
+    reference: Reference = False,
+    cut: Cut = None,
+) -> None:
+    """Score the groups of a condition: shares, means, diversity, distances of distributions."""
+    real = build("image_sets", image_set, "--image-set") if image_set else None
+
+    def targets(label: str) -> Iterable[Picture]:
+        assert real is not None
+        return (found.picture for found in real.images([label], count, size, derive_seed(seed, "targets")))
+
+    distributions = Distributions(
+        views_of(whole_or_shards_of_all(images, cut), whole_or_shards_of_all(counterfactuals, cut), reference),
+        build_all("feature_extractors", features, "--features"),
+        targets if real else None,
+    )
+    distances = build_all("perceptual_metrics", perceptual, "--perceptual")
+    rows = (row for file in whole_or_shards_of_all(scores, cut) for row in read_jsonl(file, VceScore))
+    write_jsonl(
+        out, group_scores(rows, from_json(condition, VceCondition, "--condition"), distributions, distances, seed)
+    )

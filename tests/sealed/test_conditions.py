@@ -1,0 +1,71 @@
+"""One condition of each kind, made here and now, has the bytes from which the repository's sealed tables were made.
+
+The whole of the studies is made by `make seal-all` before a release; the sidecars beside the sealed tables name by hash
+every file that they rest on, so that a few conditions tell whether this machine would make the same.
+"""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+CALIBRATION = ["--configfile", "workflow/params/calibration.yaml"]
+EDCT = "results/calibration/edct/scores/world"
+KINDS = {
+    "an editor that goes wrong, behind a gate": (
+        CALIBRATION,
+        [f"{EDCT}/shortcut/grammar/edct-2025/flawed-gated/grammar.csv"],
+    ),
+    "a learned editor behind a gate": (
+        CALIBRATION,
+        [f"{EDCT}/grounded/grammar/edct-2025/diffusion-gated/grammar.csv"],
+    ),
+    "every judge under the 2026 protocol": (
+        CALIBRATION,
+        [
+            f"{EDCT}/mixed-25/grammar/edct-bench-2026/scene/{judge}.csv"
+            for judge in ("grammar", "lexical", "reader", "noisy", "panel")
+        ],
+    ),
+    "a target asked again, another writer, an uncited edit": (
+        CALIBRATION,
+        [
+            f"{EDCT}/mixed-50-again/grammar/edct-2025/scene/lexical.csv",
+            f"{EDCT}/mixed-50/grammar-first/edct-2025/scene/grammar.csv",
+            f"{EDCT}/prior/grammar/uncited-edit/scene/grammar.csv",
+        ],
+    ),
+    "counterfactuals by the base method and by another family": (
+        [],
+        [
+            f"results/vce/groups/world/world/{condition}.jsonl"
+            for condition in ("small/base", "standard/fastdime", "random/neither")
+        ],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def sealed() -> dict[str, str]:
+    """Every file that a sealed table rests on, by hash."""
+    found: dict[str, str] = {}
+    for sidecar in sorted(PROJECT.glob("results/**/tables/*.made.json")):
+        found |= json.loads(sidecar.read_text())["inputs"]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_condition_made_here_has_the_bytes_of_the_sealed_one(kind: str, sealed: dict[str, str]) -> None:
+    options, files = KINDS[kind]
+    done = subprocess.run(
+        ["snakemake", *options, "--", *files], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert {file: sealed[file] for file in files} == {file: _sha256(file) for file in files}
+
+
+def _sha256(file: str) -> str:
+    return hashlib.sha256((PROJECT / file).read_bytes()).hexdigest()
