@@ -90,6 +90,16 @@ def awaited(jobs: Sequence[Job]) -> dict[str, int]:
     return {job.name: those.bit_count() for job, those in zip(jobs, behind, strict=True)}
 
 
+def behind(job: Job, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that a job rests on, directly or not, parents first, as the jobs come."""
+    wanted, found = set(job.inputs), []
+    for one in reversed(jobs):
+        if wanted.intersection(one.made_files):
+            found.append(one)
+            wanted.update(one.inputs)
+    return found[::-1]
+
+
 @dataclass(frozen=True)
 class Pictures:
     """Where the pictures of a study's record files lie: `X/` beside `X.jsonl`, or the archive `X.zip`."""
