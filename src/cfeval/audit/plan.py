@@ -11,13 +11,12 @@ import typer
 
 from cfeval.audit.components import check_plugins
 from cfeval.config import Params, merged, named, parse, read
-from cfeval.core.cli_options import PARAMS
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_text
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.provenance.plans import Planner
 from cfeval.core.provenance.state import State, plan_of_all
-from cfeval.core.roots import root_of
+from cfeval.core.roots import PARAMS, root_of
 from cfeval.jobs import STUDIES, jobs
 
 Overlays = Annotated[

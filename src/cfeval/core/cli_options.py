@@ -33,8 +33,6 @@ def existing(path: Path) -> Path:
     return path
 
 
-PARAMS = Path("params.yaml")
-"""The parameter file where none is named."""
 Out = Annotated[Path, typer.Option("--out", callback=writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 ParamsFiles = Annotated[
