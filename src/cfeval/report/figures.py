@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_bytes, write_text
 from cfeval.core.jsonl import read_csv
 from cfeval.core.names import load
-from cfeval.report.tables import Listed
+from cfeval.report.tables import Drawing, Listed
 
 INK, MUTED, GRID, PAPER = "#1b2430", "#6b7684", "#d9dee5", "#fefefe"
 """Text, secondary text, lines and background; the report swaps them for its own in dark mode."""
@@ -39,15 +39,6 @@ _SETTINGS: dict[Any, object] = {
 _PIXELS_PER_INCH = 200
 _QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
-
-
-class Drawing(NamedTuple):
-    """How a figure comes about."""
-
-    draw: str
-    """The function that draws it."""
-    table: str
-    """The table from whose rows."""
 
 
 def use_style() -> None:

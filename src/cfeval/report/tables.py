@@ -73,6 +73,15 @@ class Listed(NamedTuple):
         return found
 
 
+class Drawing(NamedTuple):
+    """How a figure of a study comes about: full names, so that only a process that draws imports matplotlib."""
+
+    draw: str
+    """The function that draws it."""
+    table: str
+    """The table from whose rows."""
+
+
 def varying(rows: Sequence[object], names: Sequence[str], always: Sequence[str] = ("vlm",)) -> list[str]:
     """Those of the names by which rows differ, and `always`."""
     return [name for name in names if name in always or len({getattr(row, name) for row in rows}) > 1]
