@@ -6,7 +6,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.conditions import ConditionRow, condition_labels
+from cfeval.edct.figures.labels import condition_labels
+from cfeval.edct.tables.conditions import ConditionRow
 from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_CONDITION_NOTE, interval_methods
 
