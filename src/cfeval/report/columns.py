@@ -114,6 +114,11 @@ def columns_of(kind: type[Record]) -> dict[str, tuple[str, ...]]:
     return {name: (name, *of) for name, of in declared.items() if name not in limits}
 
 
+def limits(row: Record, name: str) -> tuple[Figure, Figure]:
+    """The interval of an estimate: `m_lo` and `m_hi`."""
+    return getattr(row, f"{name}_lo"), getattr(row, f"{name}_hi")
+
+
 def meanings(kind: type[Record]) -> dict[str, str]:
     """What the fields of a record mean, as the docstrings below them say."""
     found: dict[str, str] = {}

@@ -238,7 +238,8 @@ def name_columns(names: Sequence[str]) -> list[Column]:
 
 def name_cell(name: str, row: Record) -> str:
     """A name of the condition; a test target carries a mark."""
-    return getattr(row, name) + (" †" if name == "vlm" and getattr(row, "test_world", 0) else "")
+    mark = " †" if name == "vlm" and getattr(row, "test_world", None) else ""
+    return f"{getattr(row, name)}{mark}"
 
 
 def notes(rows: Sequence[ConditionRow] | Sequence[BenchRow], columns: Sequence[str]) -> tuple[str, ...]:
