@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.cvqa.tables.bias import EMPTY, BiasRow
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
 from cfeval.report.columns import limits
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, TEST_WORLD, empty_figure, plain, strip_spines, use_style
+from cfeval.report.figures import TEST_WORLD, empty_figure, plain, strip_spines, use_style
 from cfeval.report.tables import interval_methods
 
 _FEMALE, _MALE, _GAP = COLORS[3], COLORS[0], INK

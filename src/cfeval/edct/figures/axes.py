@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from cfeval.edct.figures.labels import condition_labels
 from cfeval.edct.tables.controls import ControlRow
+from cfeval.report.colors import COLORS, GRID, MUTED
 from cfeval.report.columns import limits
-from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
+from cfeval.report.figures import TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_CONDITION_NOTE
 
 _SIZE_INCHES = (5.8, 5.4)
