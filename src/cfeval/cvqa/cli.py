@@ -30,7 +30,7 @@ from cfeval.cvqa.tables.replies import (
     SolverFacts,
     cvqa_material,
 )
-from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.from_tables import draw_figure, write_metrics
 from cfeval.report.tables import RenderedTable, markdown, write_table
 from cfeval.stats.intervals import Interval
 

@@ -17,7 +17,7 @@ from cfeval.edct.tables.headline import metrics
 from cfeval.edct.tables.scores import Published, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
-from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.from_tables import draw_figure, write_metrics
 from cfeval.report.tables import write_table
 
 

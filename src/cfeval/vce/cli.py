@@ -9,7 +9,7 @@ from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFile
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.core.shards import records_of
-from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.from_tables import draw_figure, write_metrics
 from cfeval.report.tables import write_table
 from cfeval.vce.config import Roles
 from cfeval.vce.figures import FIGURES
