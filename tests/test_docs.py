@@ -100,12 +100,12 @@ def test_every_phase_of_the_readme_is_a_rule() -> None:
 @pytest.mark.parametrize(
     ("start", "kind"),
     [
-        ("`samples/", Sample),
-        ("`baseline/", Baseline),
+        ("`items/", Sample),
+        ("`baselines/", Baseline),
         ("`instructions/", Instruction),
         ("`counterfactuals/", Counterfactual),
         ("`checks/", Check),
-        ("`requery/", Requery),
+        ("`requeries/", Requery),
         ("`verdicts/", Verdict),
         ("`scores/", Score),
     ],
