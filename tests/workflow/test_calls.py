@@ -161,7 +161,7 @@ def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Stud
         for stage in stages:
             study.run("cfeval", "edct", *stage, "--seed", seed, "--out", f"other/{stage[0]}.jsonl", **KEYS)
     assert set(models) == {"lab/writer"}
-    assert (study.root / "other/baseline.jsonl").read_bytes() == (study.root / baseline).read_bytes()
+    assert (study.root / "other/baselines.jsonl").read_bytes() == (study.root / baseline).read_bytes()
 
 
 def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: Study, server: Loopback) -> None:

@@ -99,7 +99,7 @@ def test_another_number_of_shards_makes_samples_and_what_is_not_there(study: Stu
     study.set_params(study.params() | {"shards": shards})
     stale = study.stale_stages()
     assert {name: stale[name] for name in ("items", "verdicts", "scores")} == {
-        "votes": 1,
+        "items": 1,
         "verdicts": 2,
         "scores": 2,
     }

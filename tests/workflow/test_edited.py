@@ -52,8 +52,8 @@ EDITS = {
     "a plugin": Edit(lambda s: s.replace(PLUG_IN, "digest[:2]", "digest[2:4]"), {"verdicts": 2}, "code judges:watched"),
     "a helper module": Edit(lambda s: s.replace(HELPER, "/ 256", "/ 100"), {"verdicts": 2}, "code judges:watched"),
     "a package": Edit(lambda s: install(s, "2.0"), {"verdicts": 2}, "versions fakelib"),
-    "a data file": Edit(lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"votes": 1}, "files data"),
-    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"votes": 1}, "files data/mine/"),
+    "a data file": Edit(lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"items": 1}, "files data"),
+    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"items": 1}, "files data/mine/"),
 }
 """What is edited and what `cfeval status` says."""
 
