@@ -8,12 +8,10 @@ from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
 from cfeval.report.columns import Heading, TableRow
 from cfeval.vce.config import Roles
-from cfeval.vce.records import Group, GroupScore, Pair, VceCondition, VceScore
+from cfeval.vce.records import COMMITTEE, Group, GroupScore, Pair, VceCondition, VceScore
 
 SettingNames = tuple[str, str]
 """Image set and denoiser: within one such setting conditions are compared, across settings never."""
-COMMITTEE = ("mean", "majority")
-"""What stands in a figure's name where all oracles count together."""
 T = TypeVar("T")
 
 
