@@ -12,7 +12,8 @@ Limits: a few uncited things an item are edited, not all, so that completeness i
 an uncited cause that the edit leaves in force goes unseen; and an answer may move because the edit was spoiled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary
@@ -34,6 +35,14 @@ from cfeval.report.tables import (
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import ItemScore, estimate, mean_of
+
+
+@dataclass(frozen=True)
+class MeanOf:
+    """A column that holds the mean of a metric over the edits of a control."""
+
+    protocol: str
+    metric: str
 
 
 def missing_cell(row: Any) -> str:
@@ -62,9 +71,9 @@ class ControlRow(Condition, TableRow):
         ),
     ] = 0
     """Items whose null edit was judged."""
-    noise_answer: Annotated[Figure, Heading("Answer moved")] = None
+    noise_answer: Annotated[Figure, MeanOf(NULL_EDIT, "answer_moved"), Heading("Answer moved")] = None
     """Share of null edits after which the answer was another one in substance."""
-    noise_explanation: Annotated[Figure, Heading("Explanation moved")] = None
+    noise_explanation: Annotated[Figure, MeanOf(NULL_EDIT, "explanation_moved"), Heading("Explanation moved")] = None
     """Share of null edits after which the explanation cited other evidence."""
     noise_floor: Annotated[Bounded, Heading("Noise floor", after="ccs")] = None
     """Share of null edits after which answer or explanation had moved."""
@@ -82,7 +91,7 @@ class ControlRow(Condition, TableRow):
     """The same where the background was."""
     n_background: int = 0
     """Items of these."""
-    uncited_explanation: Figure = None
+    uncited_explanation: Annotated[Figure, MeanOf(UNCITED_EDIT, "explanation_moved")] = None
     """Share of uncited edits after which the explanation cited other evidence."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
@@ -142,9 +151,13 @@ def _moved(score: Row) -> float | None:
 
 def _row(condition: Condition, material: TableData) -> ControlRow:
     scores = material.of(condition)
-    null, uncited = (material.of(condition.model_copy(update={"protocol": name})) for name in (NULL_EDIT, UNCITED_EDIT))
+    of: dict[str, Sequence[Row]] = {
+        name: material.of(condition.model_copy(update={"protocol": name})) for name in (NULL_EDIT, UNCITED_EDIT)
+    }
+    null, uncited = of[NULL_EDIT], of[UNCITED_EDIT]
     figures = condition.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
-    figures |= _of_null(null) | _of_uncited(uncited) | figures_of(_estimates(scores, null, uncited, material))
+    figures |= _means(of) | _of_null(null) | _of_uncited(uncited)
+    figures |= figures_of(_estimates(scores, null, uncited, material))
     return ControlRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 
 
@@ -165,8 +178,6 @@ def _estimates(
 def _of_null(null: Sequence[Row]) -> Figures:
     return {
         "n_null": len(noise(null)),
-        "noise_answer": mean_of(values(null, "answer_moved")),
-        "noise_explanation": mean_of(values(null, "explanation_moved")),
         "missing_null": missing(null),
         **bounds("noise_floor", null, _moved),
     }
@@ -178,7 +189,17 @@ def _of_uncited(uncited: Sequence[Row]) -> Figures:
     for evidence in EVIDENCE:
         some = completeness(uncited, evidence)
         figures |= {f"completeness_{evidence}": mean_of(some), f"n_{evidence}": len(some)}
-    return figures | {"uncited_explanation": mean_of(values(uncited, "explanation_moved"))}
+    return figures
+
+
+def _means(of: Mapping[str, Sequence[Row]]) -> Figures:
+    """The columns that say themselves what they are the mean of; `of`: scores by protocol."""
+    return {
+        name: mean_of(values(of[mark.protocol], mark.metric))
+        for name, field in ControlRow.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, MeanOf)
+    }
 
 
 TABLE = Table(row=ControlRow, rows=rows, sheet=sheet)
