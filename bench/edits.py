@@ -92,7 +92,7 @@ EDITS = (
         "a column of the scores",
         f"{_CODE}/edct/records.py",
         "    mismatch: Binary",
-        "    new: Bit = 0\n    mismatch: Bit",
+        "    new: Binary = 0\n    mismatch: Binary",
     ),
     Edit("CCS", f"{_CODE}/edct/metrics.py", "return 1 if", "return 0 if"),
     Edit("the lexical judge", f"{_CODE}/edct/plugins/judges/lexical.py", "text.lower()", "text.upper()"),
