@@ -51,7 +51,7 @@ def map_requests(
     left, taken = iter(things), deque[tuple[T, "asyncio.Task[R]"]]()
     with _Loop(batch) as loop:
         while True:
-            while loop.has_room(len(taken)):
+            while loop.has_room(len(taken), ready=bool(taken) and taken[0][1].done()):
                 try:
                     thing = next(left)
                 except StopIteration:
@@ -169,12 +169,12 @@ class _Loop:
         await _cancelled({task for task in asyncio.all_tasks() if task is not asyncio.current_task()})
         await self._loop.shutdown_default_executor()
 
-    def has_room(self, taken: int) -> bool:
-        """Whether another request can be taken, where so many things have not been passed on yet."""
+    def has_room(self, taken: int, ready: bool) -> bool:
+        """Whether another request is to be taken, where so many things have not been passed on, and one could be."""
         if self._shared:
             at_once = settings().max_connections
             # Each slot that falls free has somebody waiting, even where all do so together.
-            return self.takes and len(self._open) < 2 * at_once - 1 and taken < AHEAD * at_once
+            return self.takes and not ready and len(self._open) < 2 * at_once - 1 and taken < AHEAD * at_once
         self._filling = taken == 0 or (self._filling and taken < self._batch)
         return self.takes and self._filling
 

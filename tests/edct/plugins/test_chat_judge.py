@@ -16,6 +16,7 @@ from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.inference.models.openai import OpenAIChat, Plugin, _shrunk
+from tests.answers import answers
 from tests.edct.plugins.judging import BAR, RAMP, graded, inside, judge_of, judged, lines, request
 from tests.fake_chat import FakeChat
 
@@ -41,7 +42,7 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
     """The keys of the first release: whoever has paid for these calls finds them in the cache."""
     model = FakeChat("no")
     plain = request("j", changes=(Change("Make a ramp."),), seed=6)
-    judge_of(model, votes=3).judge([request(), plain])
+    answers(judge_of(model, votes=3).judge, [request(), plain])
     server = OpenAIChat(Plugin(model="lab/m", provider="openrouter"))
     keys = [server._call(asked, _shrunk(asked.turns, None)).key for asked in model.seen]
     assert [key[:16] for key in keys[:4]] == [
@@ -119,7 +120,7 @@ def test_a_text_cannot_break_out_by_guessing_the_mark() -> None:
 def test_an_unknown_protocol_is_one_line_before_anything_is_asked() -> None:
     model = FakeChat(lines(1, 1, 1))
     with pytest.raises(PluginError, match=r"cannot judge by protocol 'edct-2052'; did you mean 'edct-2025'\?"):
-        judge_of(model).judge([request(), request(protocol="edct-2052")])
+        answers(judge_of(model).judge, [request(), request(protocol="edct-2052")])
     assert not model.seen
 
 
@@ -166,7 +167,7 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
 def test_a_limit_that_the_model_names_holds_for_everything() -> None:
     model = graded(GOOD, "Grade: 4")
     own = chat.Plugin(model={"plugin": "openai", "max_tokens": 500})
-    ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge([request(protocol=BENCH)])
+    answers(ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge, [request(protocol=BENCH)])
     assert {asked.max_tokens for asked in model.seen} == {None}
 
 
@@ -208,7 +209,7 @@ def test_controls_are_compared_without_a_word_of_an_edit(protocol: str) -> None:
 
 def test_both_controls_ask_the_same() -> None:
     model = FakeChat(lines(0, 0, protocol="null-edit"))
-    judge_of(model).judge([request(protocol=protocol) for protocol in CONTROLS])
+    answers(judge_of(model).judge, [request(protocol=protocol) for protocol in CONTROLS])
     assert model.seen[0] == model.seen[1]
 
 

@@ -14,6 +14,7 @@ from cfeval.testbed.agents.scene_reader import Observer, Reading, expected_readi
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.plugins.editors_flawed import Fault
 from cfeval.testbed.records import POSITIONS
+from tests.answers import answers
 from tests.testbed.drawn_edits import wanted
 from tests.testbed.scenes import recorded
 
@@ -22,7 +23,7 @@ COUNT = 40
 
 def made(fault: Fault, share: float = 1.0, requests: Sequence[EditRequest] = ()) -> list[EditReply]:
     editor = registry.build("editors", {"plugin": "flawed", "fault": fault, "share": share})
-    replies: list[EditReply] = editor.edit(requests or wanted(COUNT))
+    replies: list[EditReply] = answers(editor.edit, requests or wanted(COUNT))
     return replies
 
 
