@@ -10,4 +10,20 @@ parsing     verdicts and objects in a reply
 models      the chat plugins: a server of the OpenAI protocol, a checkpoint of transformers
 local       what plugins of checkpoints share
 remote      calls to models outside this process: stored the moment they return
+
+In `remote`:
+
+client        a call in, a reply out: from the cache, or sent, retried, paid for and stored; one for a stage
+request       what is asked (its hash is the key) and what came back
+settings      how calls travel: cache, deadline, ceiling, budget; never part of a call's identity; how far they are
+faults        everything that goes wrong, and the one right reaction to each
+http          one exchange, with a deadline and a size limit of our own
+openai_api    what an OpenAI-style answer says, or the fault it hides
+images        images on the wire: shrunk under a declared limit, decoded under a cap
+providers     which parameters and addresses each has; keys from the environment
+rate_limit    concurrency that adapts under a ceiling
+cost          list prices, for estimates and where a provider reports no cost
+cache         the response cache and the ledger: one file that all jobs share
+cache_db      the SQLite file, and what SQLite says about it in one line
+archive       an export of the cache
 """

@@ -179,11 +179,12 @@ class _Loop:
         return self.takes and self._filling
 
     def start(self, answer: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
-        """Begin to answer a request, and let all that are open go on until they wait."""
+        """Begin to answer a request; until something outside is called, let it go on until it waits."""
         task = self._loop.create_task(answer, context=self._context.copy())
         self._open.add(task)
         task.add_done_callback(self._ended)
-        self._run(settles=True)
+        if not self._shared:
+            self._run(settles=True)
         return task
 
     def go_on(self) -> None:

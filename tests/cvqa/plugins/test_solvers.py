@@ -37,7 +37,7 @@ def asked_of(model: FakeChat, *questions: str, **options: Any) -> list[AnswerRep
 
 
 def answered(spec: dict[str, Any], *requests: AnswerRequest) -> list[AnswerReply]:
-    replies: list[AnswerReply] = registry.build("solvers", spec).answer(requests)
+    replies: list[AnswerReply] = answers(registry.build("solvers", spec).answer, requests)
     return replies
 
 

@@ -169,7 +169,7 @@ def test_only_an_uncited_edit_is_shown_the_image() -> None:
 def test_what_cannot_be_written_is_one_line_before_anything_is_asked(wrong: WriteRequest, says: str) -> None:
     model = FakeChat(GOOD)
     with pytest.raises(PluginError, match=says):
-        answers(writer_of(model).write, [request(), wrong])
+        answers(writer_of(model).write, [wrong])
     assert not model.seen
 
 
@@ -225,7 +225,7 @@ def test_own_templates_are_its_files_and_their_faults_are_found(tmp_path: Path) 
     assert "names {qestion}; it may name edits, mark, original_answer" in found[0].text
     assert "no prompt write_repair.md" in found[1].text
     with pytest.raises(InputError, match=r"no prompt write_repair\.md"):
-        registry.build("instruction_writers", spec).write([request()])
+        answers(registry.build("instruction_writers", spec).write, [request()])
 
 
 def test_without_own_templates_it_depends_on_the_packages_and_on_its_models_files() -> None:

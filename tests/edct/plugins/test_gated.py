@@ -165,7 +165,7 @@ def spec(fault: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("fault", "passes"), [("none", True), ("wrong_object", False), ("spill", False)])
 def test_it_is_built_from_any_editor_and_verifier(fault: str, passes: bool) -> None:
-    [reply] = registry.build("editors", spec(fault)).edit(wanted(1))
+    [reply] = answers(registry.build("editors", spec(fault)).edit, wanted(1))
     assert (reply.status == Status.OK) == passes
     assert {"mask", "heat"} == set(reply.attempts[0].found.pictures)
     assert ("beside the mask" in reply.reason) or ("of the mask" in reply.reason) or passes

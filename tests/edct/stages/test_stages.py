@@ -144,9 +144,9 @@ def test_no_work_is_done_for_an_item_that_ended_before() -> None:
     ],
 )
 def test_the_data_set_says_by_which_rule_an_answer_is_right(
-    scoring: Any, answers: tuple[str, ...], said: str, correct: float | None
+    scorer: Any, answers: tuple[str, ...], said: str, correct: float | None
 ) -> None:
-    sample = samples()["i0"].model_copy(update={"scorer": scoring, "answers": answers})
+    sample = samples()["i0"].model_copy(update={"scorer": scorer, "answers": answers})
     verdict = Verdict(id="i0", scores={"pcs": 1, "ncc": 1})
     said_before = {"i0": Baseline(id="i0", question="?", answer=said)}
     told = {("i0", 1): Instruction(id="i0")}

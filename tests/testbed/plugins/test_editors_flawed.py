@@ -39,7 +39,7 @@ def right(request: EditRequest) -> Reading:
 
 
 def test_without_a_fault_it_draws_what_the_perfect_editor_draws() -> None:
-    perfect = registry.build("editors", {"plugin": "scene"}).edit(wanted(COUNT))
+    perfect = answers(registry.build("editors", {"plugin": "scene"}).edit, wanted(COUNT))
     assert [reply.picture for reply in made("none")] == [reply.picture for reply in perfect]
 
 

@@ -163,8 +163,9 @@ def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
     request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "uncited-edit", sample.picture)
     [reply] = answers(WRITER.write, [request])
     assert [edit.evidence for edit in reply.edits] == ["background"]
-    [edited] = registry.build("editors", {"plugin": "repaint"}).edit(
-        [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)]
+    [edited] = answers(
+        registry.build("editors", {"plugin": "repaint"}).edit,
+        [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)],
     )
     before, after = find(sample.picture.pixels), find(edited.picture.pixels)
     assert after.background != before.background

@@ -32,7 +32,7 @@ def edited(editor: str, picture: Picture, positive: str, scene: Scene | None, *b
     request = EditRequest(
         "i", picture, positive, "", 3, metadata=scene and as_metadata(scene), edit=len(before) + 1, before=before
     )
-    [reply] = registry.build("editors", {"plugin": editor}).edit([request])
+    [reply] = answers(registry.build("editors", {"plugin": editor}).edit, [request])
     assert isinstance(reply, EditReply)
     return reply
 
@@ -77,15 +77,16 @@ def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
     first = edited("diffusion", PICTURE, RECOLOR, None)
     second = edited("diffusion", first.picture or PICTURE, REMOVE, None, RECOLOR)
     assert second.picture is not None
-    [seen] = registry.build("verifiers", {"plugin": "reader"}).verify(
-        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))]
+    [seen] = answers(
+        registry.build("verifiers", {"plugin": "reader"}).verify,
+        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))],
     )
     assert seen.verified, seen.reason
 
 
 def verified(edited: Scene, **changes: Any) -> VerifyReply:
     request = VerifyRequest("i", PICTURE, Picture.from_pixels(render(edited)), RECOLOR, as_metadata(SCENE))
-    [reply] = registry.build("verifiers", {"plugin": "reader"}).verify([replace(request, **changes)])
+    [reply] = answers(registry.build("verifiers", {"plugin": "reader"}).verify, [replace(request, **changes)])
     assert isinstance(reply, VerifyReply)
     return reply
 

@@ -163,7 +163,9 @@ class Client:
         answer = asyncio.create_task(self._answer(call, work))
         self._answers.add(answer)
         answer.add_done_callback(self._answers.discard)
-        return await asyncio.shield(answer)
+        reply = await asyncio.shield(answer)
+        self._go_on()
+        return reply
 
     async def end(self, broken_off: bool) -> None:
         """Send nothing more, and wait for the calls in flight, which are paid for; or break them off."""
