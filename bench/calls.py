@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import openai
+from tests.answers import answers
 from tests.loopback.fault import Fault, Kind, Reaction
 from tests.loopback.faults import FAULTS
 
@@ -125,8 +126,7 @@ def _spread(played: Sequence[Fault]) -> list[str | None]:
 def _ask(server: Remote, cache: Path, requests: Sequence[ChatRequest]) -> list[ChatReply]:
     use(Calls(cache=str(cache), max_connections=AT_ONCE, timeout=2, deadline=60))
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
-        replies: list[ChatReply] = registry.build("chat", spec(server.openrouter, "echo")).generate(requests)
-    return replies
+        return answers(registry.build("chat", spec(server.openrouter, "echo")).generate, requests)
 
 
 async def _bare(server: Remote, requests: Sequence[ChatRequest]) -> list[str | Exception]:

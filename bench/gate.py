@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 import skimage
 from skimage.metrics import structural_similarity
+from tests.answers import answers
 from tests.edct.plugins import photographs as photos
 from tests.edct.plugins.known_masks import Known
 
@@ -37,7 +38,7 @@ def tables() -> list[Table]:
     verifier = Localised(Known(Found(place)), Plugin(mask={}))
     grays = [photos.gray(pixels) for pixels in (original, edited)]
     works = {
-        "verification, pictures decoded and evidence drawn": lambda: verifier.verify([_request(*pair)]),
+        "verification, pictures decoded and evidence drawn": lambda: answers(verifier.verify, [_request(*pair)]),
         "alignment and change map alone": lambda: compare(original, edited, CompareSettings()),
         "plain SSIM": lambda: structural_similarity(*grays, data_range=255, full=True),
     }

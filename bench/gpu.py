@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.answers import answers
 
 from bench import checkpoints, meter
 from bench.checkpoints import FluxSize, QwenSize
@@ -74,7 +75,7 @@ def edit_tables(size: FluxSize, place: Place, batches: Sequence[int]) -> list[Ta
     request = EditRequest("one", picture(size.pixels), "Change the color of the circle to blue.", "", seed=1)
 
     def edit() -> None:
-        (reply,) = editor.edit([request])
+        (reply,) = answers(editor.edit, [request])
         if reply.picture is None:
             raise RuntimeError(f"no picture came back: {reply.reason}")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from tests.answers import answers
 
 from bench import checkpoints
 from bench.checkpoints import QwenSize
@@ -24,7 +25,7 @@ from bench.table import Table
 from bench.timing import in_turn
 from cfeval.core import registry
 from cfeval.core.images import Picture
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest, Dialogue, run_dialogues
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 
 BATCHES, ITEMS, TOKENS, REPEATS = (1, 2, 4, 8, 16), 16, 16, 2
 WORDS = ("color", "shape", "circle", "background", "picture", "left", "right", "large", "small", "many")
@@ -60,16 +61,16 @@ def measured(path: Path, size: QwenSize, batches: Sequence[int], items: int, tok
 
 def _hold(model: ChatModel, pictures: Sequence[Picture], turns: int) -> Replies:
     """The replies to every item."""
-    return run_dialogues(model, [_dialogue(number, picture, turns) for number, picture in enumerate(pictures)])
+    return answers(lambda one: _converse(model, *one, turns), list(enumerate(pictures)))
 
 
-def _dialogue(number: int, picture: Picture, turns: int) -> Dialogue[tuple[str, ...]]:
+async def _converse(model: ChatModel, number: int, picture: Picture, turns: int) -> tuple[str, ...]:
     """A question about the picture; then, in the same conversation, why."""
     about = " ".join(WORDS[(number + n) % len(WORDS)] for n in range(2 + number % 5))
     conversation = (ChatMessage("user", f"Which {about} do you see?", picture),)
     replies = []
     for turn in range(turns):
-        reply = yield ChatRequest(str(number), conversation, seed=number)
+        reply = await model.generate(ChatRequest(str(number), conversation, seed=number))
         replies.append(reply.text)
         conversation += (ChatMessage("assistant", reply.text), ChatMessage("user", f"Why? Tell me once more: {turn}."))
     return tuple(replies)

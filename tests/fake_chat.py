@@ -1,6 +1,6 @@
 """A chat model for the tests of what is built on one: it says what it is told to, and remembers what it was asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from cfeval.inference.chat import ChatReply, ChatRequest
 
@@ -15,10 +15,10 @@ class FakeChat:
         self.say = say or self._by_turn
         self.seen: list[ChatRequest] = []
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Reply to every request."""
-        self.seen += requests
-        return [self.say(request) for request in requests]
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Reply to a request."""
+        self.seen.append(request)
+        return self.say(request)
 
     def _by_turn(self, request: ChatRequest) -> ChatReply:
         turn = len([turn for turn in request.turns if turn.role == "user"])

@@ -28,6 +28,7 @@ from cfeval.edct.verification.links import ChainLine
 from cfeval.inference.remote.providers import PROVIDERS
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.verbs import GROUPS
+from tests.answers import answers
 from tests.conftest import Run
 from tests.offered import offered
 
@@ -145,7 +146,7 @@ def test_the_example_of_a_plugin_works(tmp_path: Path) -> None:
     module = loaded(tmp_path / "lenient.py", source)
     judge = module.Plugin().build()
     for protocol, rules in RULES.items():
-        [reply] = judge.judge([JudgeRequest("i", "", "", (), "", "", 0, protocol)])
+        [reply] = answers(judge.judge, [JudgeRequest("i", "", "", (), "", "", 0, protocol)])
         assert (reply.scores, bool(reply.grade)) == (dict.fromkeys(rules.scores, 1), rules.graded)
 
 

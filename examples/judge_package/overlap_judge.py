@@ -1,7 +1,6 @@
 """A judge without a model: a text has changed where it shares too few words with the one before."""
 
 import re
-from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -30,11 +29,8 @@ class Overlap:
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Judge every request, in order; a protocol that wants a grade gets the reason why there is none."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: JudgeRequest) -> JudgeReply:
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge a request; where its protocol wants a grade, the reply says why there is none."""
         rules = RULES[request.protocol]
         answer = self._changed(request.answer, request.new_answer)
         explanation = self._changed(request.explanation, request.new_explanation)

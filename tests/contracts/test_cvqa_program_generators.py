@@ -14,6 +14,7 @@ from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.records import Language
 from cfeval.cvqa.synthetic.puzzles import counterfactual_of, make_puzzle, original_of
 from cfeval.cvqa.synthetic.render import png_of
+from tests.answers import answers
 
 CODE = "def execute_command(image):\n    return 3\n\nA=EVAL(expr='3')"
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -54,10 +55,10 @@ def test_an_unknown_plug_in_or_option_is_named() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_is_written_for_each_request_on_its_own(name: str, language: Language) -> None:
     writer, asked = built(name), requests(language)
-    together = writer.write(asked)
-    assert writer.write([]) == []
-    assert [writer.write([request])[0] for request in asked] == together
-    assert writer.write(asked[::-1]) == together[::-1]
+    together = answers(writer.write, asked)
+    assert answers(writer.write, []) == []
+    assert [answers(writer.write, [request])[0] for request in asked] == together
+    assert answers(writer.write, asked[::-1]) == together[::-1]
     for reply in together:
         assert isinstance(reply, ProgramReply)
         assert reply.model
@@ -72,7 +73,7 @@ def test_what_is_written_for_a_known_question_can_be_run(name: str, language: La
     for puzzle, place in zip(PUZZLES, (0, 2), strict=True):
         picture = Picture(png_of(puzzle))
         view = View(picture, (0, 0, puzzle.size, puzzle.size))
-        for reply in built(name).write(requests(language)[place : place + 2]):
+        for reply in answers(built(name).write, requests(language)[place : place + 2]):
             run = run_program(language, reply.code, view, vision, fallback=False)
             assert run.result, run.fault
 
@@ -80,5 +81,5 @@ def test_what_is_written_for_a_known_question_can_be_run(name: str, language: La
 def test_a_scripted_writer_fails_where_it_is_told_to() -> None:
     options = {"statuses": {"i0": "refused"}, "programs": {"visprog": "A=EVAL(expr='1')"}}
     writer = registry.build("program_generators", {"plugin": "mock", **options})
-    assert [reply.status for reply in writer.write(requests("visprog")[:2])] == [Status.REFUSED, Status.OK]
-    assert writer.write(requests("vipergpt")[1:2])[0].status == Status.UNPARSABLE
+    assert [reply.status for reply in answers(writer.write, requests("visprog")[:2])] == [Status.REFUSED, Status.OK]
+    assert answers(writer.write, requests("vipergpt")[1:2])[0].status == Status.UNPARSABLE

@@ -10,6 +10,7 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.records import Status
 from cfeval.cvqa.building.steps import FIELDS
 from cfeval.cvqa.interfaces import BuildRequest
+from tests.answers import answers
 
 SAID = "\n".join(
     f"{name}: {value}"
@@ -39,10 +40,10 @@ def test_every_question_generator_has_an_example() -> None:
 def test_a_question_generator_builds_for_each_request_on_its_own(name: str) -> None:
     spec = {"plugin": name, **EXAMPLES[name]}
     question_generator = registry.build("question_generators", spec)
-    together = question_generator.build(REQUESTS)
-    assert question_generator.build([]) == []
-    assert [question_generator.build([request])[0] for request in REQUESTS] == together
-    assert question_generator.build(REQUESTS[::-1]) == together[::-1]
+    together = answers(question_generator.build, REQUESTS)
+    assert answers(question_generator.build, []) == []
+    assert [answers(question_generator.build, [request])[0] for request in REQUESTS] == together
+    assert answers(question_generator.build, REQUESTS[::-1]) == together[::-1]
     assert together[0].status == Status.OK
     for request, reply in zip(REQUESTS, together, strict=True):
         if reply.status == Status.OK:

@@ -9,6 +9,7 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import CheckRequest
 from cfeval.cvqa.records import Question
+from tests.answers import answers
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "mock": {},
@@ -37,10 +38,10 @@ def test_a_question_validator_checks_each_request_on_its_own(name: str) -> None:
     spec = {"plugin": name, **EXAMPLES[name]}
     question_validator = registry.build("question_validators", spec)
     asked = requests()
-    together = question_validator.check(asked)
-    assert question_validator.check([]) == []
-    assert [question_validator.check([request])[0] for request in asked] == together
-    assert question_validator.check(asked[::-1]) == together[::-1]
+    together = answers(question_validator.check, asked)
+    assert answers(question_validator.check, []) == []
+    assert [answers(question_validator.check, [request])[0] for request in asked] == together
+    assert answers(question_validator.check, asked[::-1]) == together[::-1]
     assert together[0].status == Status.OK
     for reply in together:
         assert (reply.related is None) == (reply.reasonable is None) == (reply.status != Status.OK)

@@ -10,6 +10,7 @@ from cfeval.core.errors import ParamsError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.records import SIDES
+from tests.answers import answers
 from tests.cvqa.files import write_images, write_results
 
 SCRIPTED: dict[str, Any] = {"plugin": "mock"}
@@ -52,10 +53,10 @@ def test_an_unknown_option_is_refused(name: str, tmp_path: Path) -> None:
 def test_every_question_is_answered_on_its_own(name: str, tmp_path: Path) -> None:
     who: Solver = registry.build("solvers", spec_of(name, tmp_path))
     asked = requests(tmp_path)
-    together = who.answer(asked)
-    assert who.answer([]) == []
-    assert [who.answer([request])[0] for request in asked] == together
-    assert who.answer(asked[::-1]) == together[::-1]
+    together = answers(who.answer, asked)
+    assert answers(who.answer, []) == []
+    assert [answers(who.answer, [request])[0] for request in asked] == together
+    assert answers(who.answer, asked[::-1]) == together[::-1]
     for request, reply in zip(asked, together, strict=True):
         assert isinstance(reply, AnswerReply)
         assert reply.model

@@ -32,6 +32,7 @@ from cfeval.edct.protocols.rules import EDCT_2025, RULES, UNCITED_EDIT
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.settings import VARIABLE
 from cfeval.testbed.scenes import scene_in
+from tests.answers import answers
 from tests.data_files import SETS
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
@@ -213,10 +214,10 @@ def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
 def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     requests = [conversation(sample, seed) for seed, sample in enumerate(drawn("chat", name))]
-    together = model.generate(requests)
-    assert model.generate([]) == []
-    assert [model.generate([request])[0] for request in requests] == together
-    assert model.generate(requests[::-1]) == together[::-1]
+    together = answers(model.generate, requests)
+    assert answers(model.generate, []) == []
+    assert [answers(model.generate, [request])[0] for request in requests] == together
+    assert answers(model.generate, requests[::-1]) == together[::-1]
     for reply in together:
         assert isinstance(reply, ChatReply)
         assert reply.status == Status.OK
@@ -228,9 +229,9 @@ def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable
 def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     first = conversation(drawn("chat", name)[0])
-    answer = model.generate([first])[0].text
+    answer = answers(model.generate, [first])[0].text
     second = ChatRequest(first.item, (*first.turns, ChatMessage("assistant", answer), ChatMessage("user", "why?")), 1)
-    explanation = model.generate([second])[0]
+    explanation = answers(model.generate, [second])[0]
     assert explanation.text.strip()
     assert explanation.text != answer
 
@@ -238,7 +239,7 @@ def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., 
 @pytest.mark.parametrize("name", ["world", "easy_vqa"])
 def test_an_image_of_another_size_is_a_status_not_a_crash(name: str) -> None:
     sample = RawSample("big", picture(size=(100, 80)), "what color is the circle ?")
-    reply = built("chat", name).generate([conversation(sample)])[0]
+    reply = answers(built("chat", name).generate, [conversation(sample)])[0]
     assert reply.status != Status.OK
     assert "64" in reply.reason
 
@@ -261,8 +262,8 @@ def test_a_writer_writes_for_each_request_on_its_own(
         sample = drawn("instruction_writers", name)[0]
         asked |= {"picture": sample.picture, "metadata": sample.metadata}
     requests = [WriteRequest(f"i{n}", *saying, seed=n, **asked) for n, saying in enumerate(SAYINGS)]
-    together = writer.write(requests)
-    assert [writer.write([request])[0] for request in requests] == together
+    together = answers(writer.write, requests)
+    assert [answers(writer.write, [request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, WriteReply)
         assert (reply.status == Status.OK) == bool(reply.edits)
@@ -279,18 +280,20 @@ def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     writer = built("instruction_writers", "grammar")
     sample = drawn("editors", name)[0]
     explanation = EXPLAINED[("editors", name) in EASY_VQA](sample)
-    edit = writer.write([WriteRequest("i", sample.question, sample.reference, explanation, seed=1)])[0].edits[0]
+    edit = answers(writer.write, [WriteRequest("i", sample.question, sample.reference, explanation, seed=1)])[0].edits[
+        0
+    ]
 
     def request(positive: str) -> EditRequest:
         metadata = sample.metadata if editor.needs_metadata else None
         return EditRequest("i", sample.picture, positive, edit.negative, 3, edit.concept, metadata)
 
-    good, again, bad = editor.edit([request(edit.positive), request(edit.positive), request("make it nicer")])
+    good, again, bad = answers(editor.edit, [request(edit.positive), request(edit.positive), request("make it nicer")])
     assert isinstance(good, EditReply)
     assert good.status == Status.OK, good.reason
     assert good.picture is not None
     assert good.picture.sha256 != sample.picture.sha256
-    assert good == again == editor.edit([request(edit.positive)])[0]
+    assert good == again == answers(editor.edit, [request(edit.positive)])[0]
     if name not in ANY_TEXT:
         assert bad.status == Status.EDIT_INVALID
         assert bad.reason
@@ -308,9 +311,9 @@ def explained_by_easy_vqa(sample: RawSample) -> str:
     """A true explanation of an easy-VQA picture, by its own model."""
     model = built("chat", "easy_vqa")
     first = conversation(sample)
-    answer = model.generate([first])[0].text
+    answer = answers(model.generate, [first])[0].text
     turns = (*first.turns, ChatMessage("assistant", answer), ChatMessage("user", "why?"))
-    return str(model.generate([ChatRequest(sample.id, turns, 1)])[0].text)
+    return str(answers(model.generate, [ChatRequest(sample.id, turns, 1)])[0].text)
 
 
 EXPLAINED = {False: explained_by_the_world, True: explained_by_easy_vqa}
@@ -331,8 +334,8 @@ def test_a_judge_judges_each_request_on_its_own(
         JudgeRequest(f"i{n}", answer, said, new_answer=answer, new_explanation=said, seed=n, protocol=protocol, **told)
         for n, (_, answer, said) in enumerate(SAYINGS)
     ]
-    together = judge.judge(requests)
-    assert [judge.judge([request])[0] for request in requests] == together
+    together = answers(judge.judge, requests)
+    assert [answers(judge.judge, [request])[0] for request in requests] == together
     for reply in together:
         assert isinstance(reply, JudgeReply)
         assert set(reply.scores) == (set(rules.scores) if reply.status == Status.OK else set())
@@ -349,8 +352,8 @@ def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..
         VerifyRequest(s.id, s.picture, s.picture, "Change the background from gray to sand.", s.metadata)
         for s in drawn("verifiers", name)
     ]
-    together = verifier.verify(requests)
-    assert [verifier.verify([request])[0] for request in requests] == together
+    together = answers(verifier.verify, requests)
+    assert [answers(verifier.verify, [request])[0] for request in requests] == together
     assert all(isinstance(reply, VerifyReply) and reply.verified is not True for reply in together)
 
 

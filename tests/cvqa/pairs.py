@@ -1,6 +1,6 @@
 """Pairs of questions for tests, and a solver that remembers what it was asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from cfeval.core.images import Picture
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
@@ -35,18 +35,13 @@ def picture_of(pair: QuestionPair) -> Picture:
 
 
 class Remembering:
-    """Replies by a function, by default with the question; `batches` are the requests as they came."""
+    """Replies by a function, by default with the question; `requests` are those that came, in order."""
 
     def __init__(self, say: Callable[[AnswerRequest], AnswerReply] | None = None) -> None:
         self.say = say or (lambda request: AnswerReply(f"asked: {request.question}", request.question, "me"))
-        self.batches: list[list[AnswerRequest]] = []
+        self.requests: list[AnswerRequest] = []
 
-    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
-        """Reply to every request."""
-        self.batches.append(list(requests))
-        return [self.say(request) for request in requests]
-
-    @property
-    def requests(self) -> list[AnswerRequest]:
-        """All requests, in order."""
-        return [request for batch in self.batches for request in batch]
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """Reply to a request."""
+        self.requests.append(request)
+        return self.say(request)

@@ -11,6 +11,7 @@ from cfeval.testbed.items import sample_edit
 from cfeval.testbed.language.instructions import describe
 from cfeval.testbed.render import render
 from cfeval.testbed.scenes import as_metadata, sample_scene
+from tests.answers import answers
 
 
 @cache
@@ -33,7 +34,7 @@ def drawn(count: int, fault: str = "none") -> tuple[VerifyRequest, ...]:
     """The edits made with a fault of `cfeval.testbed.plugins.editors_flawed`, to be verified."""
     editor = registry.build("editors", {"plugin": "flawed", "fault": fault})
     requests = wanted(count)
-    replies = editor.edit(requests)
+    replies = answers(editor.edit, requests)
     assert all(reply.picture for reply in replies)
     return checked(requests, [reply.picture for reply in replies])
 

@@ -55,12 +55,9 @@ class Watched:
         read = [path for path in (options.prompt, options.weights, options.beside) if path]
         self.known = "".join(Path(path).read_text() for path in read)
 
-    def judge(self, requests):
-        """Wait while the judge is held, then draw every verdict."""
+    async def judge(self, request):
+        """Wait while the judge is held, then draw a verdict."""
         watching.pause()
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request):
         watching.fail(f"{self.options.threshold} {request.item} {request.new_answer}")
         text = f"{self.known}{fakelib.salt()}{request.item}{request.new_answer}{request.new_explanation}"
         digest = hashlib.sha256(text.encode()).digest()

@@ -6,7 +6,7 @@ write a program from a question alone, and question sets give pairs of questions
 `cfeval.cvqa.programs.vision`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -43,8 +43,8 @@ class AnswerReply:
 class Solver(Protocol):
     """Answers questions. A reply depends on its own request only."""
 
-    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
-        """Answer every request, in order."""
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """Answer a request."""
         ...
 
 
@@ -80,8 +80,8 @@ class BuildReply:
 class QuestionGenerator(Protocol):
     """Builds counterfactual questions. A reply depends on its own request only."""
 
-    def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
-        """Build a question for every request, in order."""
+    async def build(self, request: BuildRequest) -> BuildReply:
+        """Build a question for a request."""
         ...
 
 
@@ -116,8 +116,8 @@ class CheckReply:
 class QuestionValidator(Protocol):
     """Checks drafts. A reply depends on its own request only."""
 
-    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
-        """Check every request, in order."""
+    async def check(self, request: CheckRequest) -> CheckReply:
+        """Check a request."""
         ...
 
 
@@ -147,8 +147,8 @@ class ProgramReply:
 class ProgramGenerator(Protocol):
     """Writes programs. A reply depends on its own request only."""
 
-    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
-        """Write a program for every request, in order."""
+    async def write(self, request: ProgramRequest) -> ProgramReply:
+        """Write a program for a request."""
         ...
 
 

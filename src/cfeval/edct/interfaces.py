@@ -1,11 +1,11 @@
-"""What every writer, editor, verifier and judge offers (EDCT 2025, Section 3 and Appendix A).
+"""What every writer, editor, verifier and judge offers: a request in, a reply out (EDCT 2025, Section 3, Appendix A).
 
 A writer and a judge see the texts, not the images, and a judge not the question either. Two exceptions: for
 `uncited-edit` a writer is shown the image, because what an explanation leaves out stands nowhere in the texts; and a
 judge that `needs_picture` is blind to the instructions and looks at the edited image itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -62,8 +62,8 @@ class WriteReply:
 class Writer(Protocol):
     """A writer. A reply depends on its own request only."""
 
-    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
-        """Write the instructions of every request, in order."""
+    async def write(self, request: WriteRequest) -> WriteReply:
+        """Write the instructions of a request."""
         ...
 
 
@@ -108,8 +108,8 @@ class VerifyReply:
 class Verifier(Protocol):
     """A verifier. A reply depends on its own request only."""
 
-    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Check every edit, in order."""
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        """Check an edit."""
         ...
 
 
@@ -163,8 +163,8 @@ class Editor(Protocol):
 
     needs_metadata: bool
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Edit every image, in order."""
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Edit an image."""
         ...
 
 
@@ -220,6 +220,6 @@ class Judge(Protocol):
 
     needs_picture: bool
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Judge every request, in order."""
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge a request."""
         ...

@@ -1,22 +1,29 @@
-"""Calls to models outside this process: stored the moment they return, retried by one policy, counted in one ledger.
+"""Models that are asked: hosted ones, whose calls are cached, retried and counted, and local ones.
 
-settings    how calls travel: cache, deadline, ceiling, budget; never part of a call's identity
-call        what is asked (its hash is the key) and what came back
-faults      everything that goes wrong, and the one right reaction to each
-transport   one HTTP exchange, with a deadline and a size limit of our own
-bodies      what an OpenAI-style answer says, or the fault it hides
-images      images on the wire: shrunk under a declared limit, decoded under a cap
-prices      list prices, for estimates and where a provider reports no cost
-providers   which parameters and addresses each has; keys from the environment
-examine     what a server says before anything is spent
-database    the SQLite file, and what SQLite says about it in one line
-stored      a row of the cache, and what may be wrong with it
-cache       the response cache and the ledger: one file that all jobs share
-archive     an export of the cache
-meter       how far the calls of a job are
-limiter     concurrency that adapts under a ceiling
-attempts    when a call is tried again, how long it waits, when it is given up
-caller      all of it together: a call in, a reply out
-line        the event loop that it works in, shared by the threads of a job
-map_concurrently  many requests under way at a time, their replies in order
+A call passes through a stage, `batching.map_requests`, a plugin, `prompts.generate_parsed`, a chat model of `models`,
+`remote.client` and `remote.http`.
+
+batching    the event loop of a stage: many requests open at a time, their replies in order; batches of local models
+chat        what a chat model is given and replies
+prompts     templates, and a question with one repair turn
+parsing     verdicts and objects in a reply
+models      the chat plugins: a server of the OpenAI protocol, a checkpoint of transformers
+local       what plugins of checkpoints share
+remote      calls to models outside this process: stored the moment they return
+
+In `remote`:
+
+client        a call in, a reply out: from the cache, or sent, retried, paid for and stored; one for a stage
+request       what is asked (its hash is the key) and what came back
+settings      how calls travel: cache, deadline, ceiling, budget; never part of a call's identity; how far they are
+faults        everything that goes wrong, and the one right reaction to each
+http          one exchange, with a deadline and a size limit of our own
+openai_api    what an OpenAI-style answer says, or the fault it hides
+images        images on the wire: shrunk under a declared limit, decoded under a cap
+providers     which parameters and addresses each has; keys from the environment
+rate_limit    concurrency that adapts under a ceiling
+cost          list prices, for estimates and where a provider reports no cost
+cache         the response cache and the ledger: one file that all jobs share
+cache_db      the SQLite file, and what SQLite says about it in one line
+archive       an export of the cache
 """

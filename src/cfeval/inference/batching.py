@@ -1,68 +1,262 @@
-"""Requests in, replies out, in order: in batches, or side by side where a plugin can work on many at once.
+"""One request, one reply: the event loop in which the requests of a stage are answered, and batches of local models.
 
-A model on this machine is fastest in batches. One behind a provider answers some calls much later than others, and in
-batches all would wait for the slowest of each; such a plugin says by its attribute `map_concurrently` how its requests
-go side by side (`cfeval.inference.concurrency`). One that is made of others has the attribute where all of these have
-it.
+    stage       map_requests(records, request, plugin.method, batch): the replies in the order of the records
+    plugin      async def method(request) -> reply
+    model       a hosted one awaits its client, which all requests share; a local one awaits its `Batcher`
+
+The loop runs in the thread that takes the replies, and only while it waits for one. Requests are taken one by one.
+Where all is local, `batch` of them are answered before more are taken, so that equal studies make equal batches. Once
+something outside is called, such as a provider, the next request is taken as soon as one is answered: a slow one holds
+up nothing but its turn.
 """
 
+import asyncio
+import selectors
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextvars import ContextVar, copy_context
+from types import TracebackType
+from typing import Any, Generic, TypeVar
 
-from cfeval.core.streams import batched
+from cfeval.inference.remote.settings import settings
 
 T = TypeVar("T")
 Q = TypeVar("Q")
 R = TypeVar("R")
-
-
-class SideBySide(Protocol):
-    """Has each request answered by itself, many at a time; replies come in order."""
-
-    def __call__(self, requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[R]], /) -> Iterator[R]:
-        """The replies; `serve` is called from several threads, `requests` are taken in this one as they are needed."""
-        ...
+AHEAD = 16
+"""How many replies may wait for an earlier one, as a multiple of the calls at once: while a slow call is under way the
+others can make so many rounds."""
 
 
 def map_requests(
-    plugin: object,
-    things: Iterable[T],
-    request: Callable[[T], Q],
-    serve: Callable[[list[Q]], Sequence[R]],
-    batch: int,
+    things: Iterable[T], request: Callable[[T], Q], answer: Callable[[Q], Coroutine[Any, Any, R]], batch: int
 ) -> Iterator[tuple[T, R]]:
-    """Have a plugin answer a request about each thing.
+    """Have a request about each thing answered, many at a time.
 
     Args:
-        plugin: who answers.
         things: taken as they are needed, and so is what `request` opens.
         request: what is asked about one.
-        serve: from some requests to their replies, in order.
-        batch: how many requests it is given at a time, unless they go side by side.
+        answer: a plugin's method, or a function that calls some.
+        batch: how many requests are open at a time where all is local; calls outside follow `calls.max_connections`.
 
     Yields:
         Every thing with its reply, in order.
+
+    Raises:
+        Exception: the first, in order, that `answer` raises, or at once one of `things` or `request`. Whatever ends
+            the run, calls in flight are waited for and stored first; Ctrl-C breaks them off.
     """
-    taken: deque[T] = deque()
+    left, taken = iter(things), deque[tuple[T, "asyncio.Task[R]"]]()
+    with _Loop(batch) as loop:
+        while True:
+            while loop.has_room(len(taken), ready=bool(taken) and taken[0][1].done()):
+                try:
+                    thing = next(left)
+                except StopIteration:
+                    loop.takes = False
+                    break
+                taken.append((thing, loop.start(answer(request(thing)))))
+            if not taken:
+                return
+            if taken[0][1].done():
+                thing, task = taken.popleft()
+                yield thing, task.result()
+            else:
+                loop.go_on()
 
-    def requests() -> Iterator[Q]:
-        for thing in things:
-            taken.append(thing)
-            yield request(thing)
 
-    map_concurrently = together(plugin) or partial(_in_batches, batch)
-    for reply in map_concurrently(requests(), serve):
-        yield taken.popleft(), reply
+def answered(answer: Callable[[Q], Coroutine[Any, Any, R]], request: Q) -> R:
+    """The reply to one request, for code that cannot await: in a thread beside the event loop, or without a loop.
+
+    Raises:
+        Exception: what `answer` raises; also where the run has ended meanwhile.
+    """
+    loop = _LOOP.get(None)
+    if loop is None:
+        [(_, reply)] = map_requests([request], lambda same: same, answer, 1)
+        return reply
+    return loop.answered(answer(request))
 
 
-def _in_batches(batch: int, requests: Iterable[Q], serve: Callable[[list[Q]], Sequence[R]]) -> Iterator[R]:
-    for some in batched(requests, batch):
-        yield from serve(some)
+class Batcher(Generic[Q, R]):
+    """Lets a local model answer in batches: requests wait until no other can go on, and go together.
+
+    In a stage where all is local a batch is all that its open requests ask at a time, and is computed in the main
+    thread. Where something outside is called too, it is computed in a thread beside the calls, of what waits when that
+    thread is free.
+    """
+
+    def __init__(self, batch: Callable[[list[Q]], Sequence[R]]) -> None:
+        """`batch` gives the replies to some requests, in order; no reply may depend on the other requests."""
+        self.batch = batch
+
+    async def answer(self, request: Q) -> R:
+        """The reply to a request; outside of `map_requests` it is a batch of its own."""
+        loop = _LOOP.get(None)
+        if loop is None:
+            [reply] = self.batch([request])
+            return reply
+        return await loop.batched(self, request)
 
 
-def together(*plugins: object) -> SideBySide | None:
-    """How the requests of something made of these plugins go side by side; None where one of them takes batches."""
-    ways: list[SideBySide | None] = [getattr(plugin, "map_concurrently", None) for plugin in plugins]
-    return ways[0] if all(ways) else None
+async def shared(open_: Callable[[], AbstractAsyncContextManager[T]]) -> T:
+    """What `open_` opens: once for all requests that are answered together, closed after the last of them.
+
+    It is meant for what calls something outside of this process, such as an HTTP client.
+
+    Raises:
+        RuntimeError: outside of `map_requests`.
+    """
+    loop = _LOOP.get(None)
+    if loop is None:
+        raise RuntimeError("calls are made by cfeval.inference.batching.map_requests")
+    opened: T = await loop.share(open_)
+    return opened
+
+
+class _Selector(selectors.DefaultSelector):
+    """Asks `idle` whenever the event loop has nothing to do but wait; it does not wait where that says so."""
+
+    def __init__(self, idle: Callable[[], bool]) -> None:
+        super().__init__()
+        self._idle = idle
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """See `asyncio`: it passes a `timeout` of 0 where a task can go on."""
+        return super().select(0 if timeout != 0 and self._idle() else timeout)
+
+
+class _Loop:
+    """An event loop and its open requests."""
+
+    def __init__(self, batch: int) -> None:
+        self.takes = True
+        self._batch, self._filling = batch, True
+        self._loop = asyncio.SelectorEventLoop(_Selector(self._idle))
+        self._context = copy_context()
+        self._context.run(_LOOP.set, self)
+        self._open: set[asyncio.Task[Any]] = set()
+        self._goal: asyncio.Future[None] = self._loop.create_future()
+        self._settles = False
+        self._waiting: dict[Batcher[Any, Any], list[tuple[Any, asyncio.Future[Any]]]] = {}
+        self._worker: ThreadPoolExecutor | None = None
+        self._computes = False
+        self._computing: asyncio.Task[None] | None = None
+        self._shared: dict[Any, Any] = {}
+        self._stack, self._lock = AsyncExitStack(), asyncio.Lock()
+
+    def __enter__(self) -> "_Loop":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End what is still open; calls in flight are waited for, or on Ctrl-C broken off."""
+        broken_off = isinstance(error, KeyboardInterrupt)
+        try:
+            self._loop.run_until_complete(self._end(asyncio.CancelledError() if broken_off else None))
+            if self._worker:
+                self._worker.shutdown(wait=not broken_off, cancel_futures=True)
+        finally:
+            self._loop.close()
+
+    async def _end(self, error: BaseException | None) -> None:
+        self._waiting.clear()
+        await _cancelled(self._open)
+        await self._stack.__aexit__(type(error) if error else None, error, None)
+        await _cancelled({task for task in asyncio.all_tasks() if task is not asyncio.current_task()})
+        await self._loop.shutdown_default_executor()
+
+    def has_room(self, taken: int, ready: bool) -> bool:
+        """Whether another request is to be taken, where so many things have not been passed on, and one could be."""
+        if self._shared:
+            at_once = settings().max_connections
+            # Each slot that falls free has somebody waiting, even where all do so together.
+            return self.takes and not ready and len(self._open) < 2 * at_once - 1 and taken < AHEAD * at_once
+        self._filling = taken == 0 or (self._filling and taken < self._batch)
+        return self.takes and self._filling
+
+    def start(self, answer: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
+        """Begin to answer a request; until something outside is called, let it go on until it waits."""
+        task = self._loop.create_task(answer, context=self._context.copy())
+        self._open.add(task)
+        task.add_done_callback(self._ended)
+        if not self._shared:
+            self._run(settles=True)
+        return task
+
+    def go_on(self) -> None:
+        """Wait until one more request is answered."""
+        self._run(settles=False)
+
+    def _run(self, settles: bool) -> None:
+        self._goal, self._settles = self._loop.create_future(), settles
+        self._loop.run_until_complete(self._goal)
+
+    def _ended(self, task: "asyncio.Task[Any]") -> None:
+        self._open.discard(task)
+        if not task.cancelled() and task.exception():
+            self.takes = False
+        if not self._settles and not self._goal.done():
+            self._goal.set_result(None)
+
+    def _idle(self) -> bool:
+        """What there is to do where every task waits; whether there was anything."""
+        if self._settles and not self._goal.done():
+            self._goal.set_result(None)
+            return True
+        if not self._waiting or self._computes or self._settles:
+            return False
+        self._computes = True
+        self._computing = self._loop.create_task(self._compute())
+        return True
+
+    def answered(self, answer: Coroutine[Any, Any, R]) -> R:
+        """See the function of this name."""
+        return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+
+    async def batched(self, batcher: Batcher[Q, R], request: Q) -> R:
+        """The reply to a request, once it has been in a batch."""
+        reply: asyncio.Future[R] = self._loop.create_future()
+        self._waiting.setdefault(batcher, []).append((request, reply))
+        return await reply
+
+    async def _compute(self) -> None:
+        """The batch that has waited longest."""
+        batcher = next(iter(self._waiting))
+        waiting = [(request, reply) for request, reply in self._waiting.pop(batcher) if not reply.done()]
+        requests = [request for request, _ in waiting]
+        try:
+            replies = await self._in_thread(batcher, requests) if self._shared else batcher.batch(requests)
+            for (_, reply), value in zip(waiting, replies, strict=True):
+                if not reply.done():
+                    reply.set_result(value)
+        except Exception as error:
+            for _, reply in waiting:
+                if not reply.done():
+                    reply.set_exception(error)
+        finally:
+            self._computes = False
+
+    async def _in_thread(self, batcher: Batcher[Q, R], requests: list[Q]) -> Sequence[R]:
+        self._worker = self._worker or ThreadPoolExecutor(1)
+        return await self._loop.run_in_executor(self._worker, batcher.batch, requests)
+
+    async def share(self, open_: Callable[[], AbstractAsyncContextManager[T]]) -> T:
+        """See `shared`."""
+        async with self._lock:
+            if open_ not in self._shared:
+                self._shared[open_] = await self._stack.enter_async_context(open_())
+        opened: T = self._shared[open_]
+        return opened
+
+
+async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+_LOOP: ContextVar[_Loop] = ContextVar("loop")

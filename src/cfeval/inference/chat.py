@@ -1,19 +1,13 @@
-"""What every chat model offers: a batch of requests in, one reply each out, in the same order; and dialogues over it.
-
-A dialogue is a generator that yields requests and is sent their replies, without thoughts; what it returns is its
-result. A local model takes one request of every open dialogue at a time, as a batch; a provider's model takes each as
-soon as it comes.
-"""
+"""What every chat model offers: a request in, a reply out, without thoughts; a conversation awaits several in turn."""
 
 import re
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 
-T = TypeVar("T")
 _THOUGHTS = re.compile(r"\A.*?</think>\s*", re.DOTALL)
 """What a reasoning model thinks aloud before it replies; it is no part of the reply. Some have the opening tag in the
 template of the prompt, so that only the closing one is said."""
@@ -46,7 +40,7 @@ class ChatRequest:
 
 @dataclass(frozen=True)
 class ChatReply:
-    """The reply, or why there is none.
+    """The reply, without what the model thought aloud, or why there is none.
 
     `model` is the model that served it, as it names itself; `calls` names the stored calls it came from.
     """
@@ -57,63 +51,15 @@ class ChatReply:
     reason: str = ""
     calls: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Cut the thoughts off, whoever makes the reply."""
+        if "</think>" in self.text:
+            object.__setattr__(self, "text", _THOUGHTS.sub("", self.text))
+
 
 class ChatModel(Protocol):
     """A chat model. A reply depends on its own request only, never on the batch it came in."""
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Answer every request; a failed one is a reply with its status, never an exception."""
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Answer a request; a failed one is a reply with its status, never an exception."""
         ...
-
-
-Dialogue = Generator[ChatRequest, ChatReply, T]
-
-
-@runtime_checkable
-class Conversing(Protocol):
-    """A chat model that holds dialogues itself, because none of them has to wait for another."""
-
-    def hold(self, dialogues: Sequence[Dialogue[T]]) -> list[T]:
-        """Hold every dialogue to its end; their results, in order."""
-        ...
-
-
-@dataclass(frozen=True)
-class _Ended(Generic[T]):
-    result: T
-
-
-def run_dialogues(model: ChatModel, dialogues: Sequence[Dialogue[T]]) -> list[T]:
-    """Hold every dialogue with a model to its end; their results, in order."""
-    if isinstance(model, Conversing):
-        return model.hold(dialogues)
-    steps: list[ChatRequest | _Ended[T]] = [_advance(dialogue) for dialogue in dialogues]
-    while open_ := [(n, step) for n, step in enumerate(steps) if isinstance(step, ChatRequest)]:
-        replies = model.generate([request for _, request in open_])
-        for (n, _), reply in zip(open_, replies, strict=True):
-            steps[n] = _advance(dialogues[n], reply)
-    return [step.result for step in steps if isinstance(step, _Ended)]
-
-
-async def hold_one(dialogue: Dialogue[T], ask: Callable[[ChatRequest], Awaitable[ChatReply]]) -> T:
-    """Hold one dialogue with whoever answers its requests."""
-    step = _advance(dialogue)
-    while isinstance(step, ChatRequest):
-        step = _advance(dialogue, await ask(step))
-    return step.result
-
-
-def one_request(request: ChatRequest) -> Dialogue[ChatReply]:
-    """The dialogue of a single request."""
-    return (yield request)
-
-
-def _without_thoughts(reply: ChatReply) -> ChatReply:
-    return replace(reply, text=_THOUGHTS.sub("", reply.text)) if "</think>" in reply.text else reply
-
-
-def _advance(dialogue: Dialogue[T], reply: ChatReply | None = None) -> ChatRequest | _Ended[T]:
-    try:
-        return next(dialogue) if reply is None else dialogue.send(_without_thoughts(reply))
-    except StopIteration as end:
-        return _Ended(end.value)

@@ -17,21 +17,12 @@ from cfeval.core.errors import InputError
 from cfeval.core.images import Picture
 from cfeval.core.plugin import Plugin, component
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Diagnostic, PluginOptions
+from cfeval.core.registry import CallEstimate, Diagnostic
 from cfeval.core.sampling import derive_seed
-from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, Dialogue
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 
 T = TypeVar("T")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-
-
-class AskingOptions(PluginOptions):
-    """Which model is asked, and with which templates."""
-
-    model: dict[str, Any]
-    """The chat model: its plugin and options. Where no max_tokens stands there, a protocol may have its own."""
-    prompts: str = ""
-    """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
 
 
 @dataclass(frozen=True)
@@ -139,23 +130,33 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
 
 
-def question(options: AskingOptions, form: PromptTemplate[T]) -> Prompt[T]:
-    """Load the templates of a form, from the user's own folder where one is named.
+def prompt(form: PromptTemplate[T], folder: str = "", max_tokens: int | None = None) -> Prompt[T]:
+    """Load the templates of a form.
+
+    Args:
+        form: what is asked.
+        folder: own templates, or a folder of them for each protocol; empty: the package's.
+        max_tokens: the longest reply; None leaves it to the model.
 
     Raises:
         InputError: a template is missing, empty, or cannot be arranged.
     """
-    opening, repair = (_template(options, form, name) for name in form.templates)
-    limit = None if "max_tokens" in options.model else form.max_tokens
-    return Prompt(form, opening, repair, limit)
+    opening, repair = (_template(folder, form, name) for name in form.templates)
+    return Prompt(form, opening, repair, max_tokens)
 
 
-def generate_parsed(
-    asked: Prompt[T], item: str, values: Mapping[str, str], seed: int, picture: Picture | None = None
-) -> Dialogue[ParsedReply[T]]:
-    """Ask, and ask once more in the same conversation where the reply cannot be read.
+async def generate_parsed(
+    model: ChatModel,
+    asked: Prompt[T],
+    item: str,
+    values: Mapping[str, str],
+    seed: int,
+    picture: Picture | None = None,
+) -> ParsedReply[T]:
+    """Ask a model, and ask once more in the same conversation where the reply cannot be read.
 
     Args:
+        model: who is asked.
         asked: the question.
         item: the sample's id.
         values: what is filled into both templates.
@@ -165,19 +166,14 @@ def generate_parsed(
     form = asked.form
     opening = ChatMessage("user", fill_marked(asked.opening, **values), picture if form.seen else None)
     repair = ChatMessage("user", fill_marked(asked.repair, **values))
-    first = yield ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, asked.max_tokens)
+    request = ChatRequest(item, (opening,), derive_seed(seed, "reply"), form.schema, asked.max_tokens)
+    first = await model.generate(request)
     value = form.read(first.text) if first.status == Status.OK else None
     if value is not None or first.status != Status.OK or not first.text.strip():
         return _heard(value, first)
     turns = (opening, ChatMessage("assistant", first.text), repair)
-    second = yield ChatRequest(item, turns, derive_seed(seed, "repair"), form.schema, asked.max_tokens)
+    second = await model.generate(replace(request, turns=turns, seed=derive_seed(seed, "repair")))
     return _heard(form.read(second.text) if second.status == Status.OK else None, first, second)
-
-
-def expected(options: AskingOptions, *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:
-    """The calls of `ask`, for every form, from those that the chat model makes for one request."""
-    model = registry.estimate_calls("chat", options.model)
-    return tuple(call for form in forms for call in _expected(model, question(options, form)))
 
 
 def named_texts(texts: Mapping[str, str]) -> str:
@@ -187,20 +183,20 @@ def named_texts(texts: Mapping[str, str]) -> str:
     return "\n\n".join(f"=== {name} ===\n{text}" for name, text in texts.items())
 
 
-def _own(options: AskingOptions, form: PromptTemplate[Any]) -> Path | None:
+def _own(folder: str, form: PromptTemplate[Any]) -> Path | None:
     """The user's own folder for a form, None for the package's."""
-    if not options.prompts:
+    if not folder:
         return None
-    inner = Path(options.prompts) / form.folder
-    return inner if inner.is_dir() else Path(options.prompts)
+    inner = Path(folder) / form.folder
+    return inner if inner.is_dir() else Path(folder)
 
 
-def _file(options: AskingOptions, form: PromptTemplate[Any], name: str) -> Path:
-    return prompt_file(name, protocol=form.folder, folder=_own(options, form))
+def _file(folder: str, form: PromptTemplate[Any], name: str) -> Path:
+    return prompt_file(name, protocol=form.folder, folder=_own(folder, form))
 
 
-def _template(options: AskingOptions, form: PromptTemplate[Any], name: str) -> str:
-    text = load_prompt(name, protocol=form.folder, folder=_own(options, form))
+def _template(folder: str, form: PromptTemplate[Any], name: str) -> str:
+    text = load_prompt(name, protocol=form.folder, folder=_own(folder, form))
     return form.arrange(text) if name == form.templates[0] else text
 
 
@@ -231,19 +227,31 @@ def _fault(replies: tuple[ChatReply, ...]) -> str:
     return "neither the reply nor the one to the repair turn has the form that was asked for"
 
 
-class ChatPlugin(Plugin, AskingOptions):
+def expected(plugin: "ChatPlugin", *forms: PromptTemplate[Any]) -> tuple[CallEstimate, ...]:
+    """The calls of `generate_parsed`, for every form, from those that the chat model makes for one request."""
+    model = registry.estimate_calls("chat", plugin.model)
+    return tuple(call for form in forms for call in _expected(model, plugin.prompt(form)))
+
+
+class ChatPlugin(Plugin):
     """One that asks a chat model: which, and with which templates."""
 
     model: dict[str, Any] = component("chat")
     """The chat model: its plugin and options. Where no max_tokens stands there, a protocol may have its own."""
+    prompts: str = ""
+    """Folder with own templates, or with a folder of them for each protocol; empty: the package's."""
 
     @abstractmethod
     def forms(self, protocol: str = "") -> Sequence[PromptTemplate[Any]]:
         """What is asked of the model, one after the other."""
 
+    def prompt(self, form: PromptTemplate[T]) -> Prompt[T]:
+        """A form with its templates; `max_tokens` of the model's options comes before the form's."""
+        return prompt(form, self.prompts, None if "max_tokens" in self.model else form.max_tokens)
+
     def dependencies(self, protocol: str = "") -> tuple[str, ...]:
         """The templates."""
-        found = (_file(self, form, name) for form in self.forms(protocol) for name in form.templates)
+        found = (_file(self.prompts, form, name) for form in self.forms(protocol) for name in form.templates)
         return tuple(dict.fromkeys(map(str, found)))
 
     def diagnose(self, protocol: str = "") -> Iterator[Diagnostic]:
@@ -251,9 +259,9 @@ class ChatPlugin(Plugin, AskingOptions):
         for form in self.forms(protocol):
             for name in form.templates:
                 try:
-                    fill_marked(_template(self, form, name), **dict.fromkeys(form.placeholders, ""))
+                    fill_marked(_template(self.prompts, form, name), **dict.fromkeys(form.placeholders, ""))
                 except InputError as error:
-                    yield Diagnostic(False, f"{_file(self, form, name)}: {error}")
+                    yield Diagnostic(False, f"{_file(self.prompts, form, name)}: {error}")
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """Each form, and each again where a reply must be repaired."""

@@ -30,7 +30,6 @@ TRANSPORT = (
     ("inference/remote/cache_db.py", "PATIENCE = 60.0", "PATIENCE = 30.0"),
     ("inference/remote/rate_limit.py", "_CALM = 1.0", "_CALM = 0.1"),
     ("inference/remote/settings.py", "EVERY = 5.0", "EVERY = 0.01"),
-    ("inference/concurrency.py", "AHEAD = 16", "AHEAD = 2"),
     ("inference/remote/http.py", "_CONNECT = 10.0", "_CONNECT = 5.0"),
     ("core/errors.py", "did you mean", "perhaps"),
     ("core/progress.py", "_EVERY_SECONDS = 5.0", "_EVERY_SECONDS = 0.0"),

@@ -15,6 +15,7 @@ from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.records import Language
 from cfeval.inference.chat import ChatReply
 from cfeval.inference.prompts import load_prompt
+from tests.answers import answers
 from tests.fake_chat import FakeChat
 from tests.pictures import picture
 
@@ -81,7 +82,7 @@ def test_a_reply_without_a_program_is_unparsable(text: str, language: Language) 
 
 def write(model: FakeChat, language: Language = "vipergpt", **options: Any) -> ProgramReply:
     writer = Chat(model, Plugin(model=SPEC, **options))
-    [reply] = writer.write([ProgramRequest("i", "How many {dots} are there?", "direct", language, 7)])
+    [reply] = answers(writer.write, [ProgramRequest("i", "How many {dots} are there?", "direct", language, 7)])
     return reply
 
 

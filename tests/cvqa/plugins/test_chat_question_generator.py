@@ -16,7 +16,8 @@ from cfeval.cvqa.plugins.question_generators import chat as question_generators
 from cfeval.cvqa.plugins.question_validators.chat import FORM, Chat, Plugin
 from cfeval.cvqa.records import Question
 from cfeval.inference.chat import ChatReply
-from cfeval.inference.prompts import fill_marked, question
+from cfeval.inference.prompts import fill_marked
+from tests.answers import answers
 from tests.fake_chat import FakeChat
 from tests.pictures import picture
 
@@ -32,12 +33,12 @@ def built(*said: str | ChatReply, kind: Wanted = "direct") -> tuple[BuildReply, 
     model = FakeChat(*said)
     question_generator = question_generators.Chat(model, question_generators.Plugin(**SPEC))
     answer = "3" if kind == "direct" else "yes"
-    return question_generator.build([BuildRequest("i", QUESTION, answer, kind, 1)])[0], model
+    return answers(question_generator.build, [BuildRequest("i", QUESTION, answer, kind, 1)])[0], model
 
 
 def checked(*said: str) -> tuple[CheckReply, FakeChat]:
     model = FakeChat(*said)
-    question_validator = Chat(model, question(Plugin(**SPEC), FORM))
+    question_validator = Chat(model, Plugin(**SPEC).prompt(FORM))
     request = CheckRequest(
         "i",
         picture(),
@@ -46,7 +47,7 @@ def checked(*said: str) -> tuple[CheckReply, FakeChat]:
         "direct",
         1,
     )
-    return question_validator.check([request])[0], model
+    return answers(question_validator.check, [request])[0], model
 
 
 def test_a_reply_in_the_step_format_becomes_a_draft() -> None:

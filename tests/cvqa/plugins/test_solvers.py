@@ -15,6 +15,7 @@ from cfeval.cvqa.plugins.solvers.chat import Chat, Plugin
 from cfeval.cvqa.prompt_templates import COT
 from cfeval.cvqa.records import PairType
 from cfeval.inference.chat import ChatReply
+from tests.answers import answers
 from tests.cvqa.files import write_results
 from tests.fake_chat import FakeChat
 from tests.pictures import picture
@@ -32,11 +33,11 @@ def request(
 def asked_of(model: FakeChat, *questions: str, **options: Any) -> list[AnswerReply]:
     """Replies of a model that is asked directly."""
     who = Chat(model, Plugin(model=SCRIPTED, **options))
-    return who.answer([request(text, f"i{n}", n) for n, text in enumerate(questions)])
+    return answers(who.answer, [request(text, f"i{n}", n) for n, text in enumerate(questions)])
 
 
 def answered(spec: dict[str, Any], *requests: AnswerRequest) -> list[AnswerReply]:
-    replies: list[AnswerReply] = registry.build("solvers", spec).answer(requests)
+    replies: list[AnswerReply] = answers(registry.build("solvers", spec).answer, requests)
     return replies
 
 

@@ -137,8 +137,9 @@ def test_pictures_are_held_for_a_batch_and_no_longer() -> None:
             yield pair(number := number + 1)
 
     class Forgetful(Remembering):
-        def answer(self, requests: object) -> list[AnswerReply]:
-            return [AnswerReply("?", "3") for _ in requests]  # type: ignore[attr-defined]
+        async def answer(self, request: AnswerRequest) -> AnswerReply:
+            del request
+            return AnswerReply("?", "3")
 
     stream = answers(endless(), opened, Forgetful(), 1, 1)
     for _ in range(10 * 2 * study.BATCH):

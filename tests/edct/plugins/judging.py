@@ -8,6 +8,7 @@ from cfeval.edct.plugins.chat_judge import ChatJudge
 from cfeval.edct.plugins.judges import blind, chat
 from cfeval.edct.protocols.rules import RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
+from tests.answers import answers
 from tests.fake_chat import FakeChat
 from tests.pictures import picture
 
@@ -60,7 +61,7 @@ def blind_of(model: FakeChat, **options: Any) -> ChatJudge:
 
 def judged(model: FakeChat, asked: JudgeRequest | None = None, **options: Any) -> JudgeReply:
     """The reply to one request."""
-    [reply] = judge_of(model, **options).judge([asked or request()])
+    [reply] = answers(judge_of(model, **options).judge, [asked or request()])
     return reply
 
 

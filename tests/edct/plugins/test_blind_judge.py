@@ -15,6 +15,7 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import JudgeReply
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, RULES
 from cfeval.inference.remote.settings import VARIABLE
+from tests.answers import answers
 from tests.edct.plugins.judging import BAR, PHOTO, RAMP, blind_of, graded, inside, judge_of, lines, request, unseen
 from tests.fake_chat import FakeChat
 from tests.loopback.pictures import from_base64
@@ -35,7 +36,7 @@ TOLD = {
 def seen(protocol: str, **fields: Any) -> tuple[JudgeReply, FakeChat]:
     """The reply to one request, and the model that gave it."""
     model = graded(GOOD[protocol], "Grade: 2")
-    [reply] = blind_of(model).judge([unseen(protocol=protocol, **fields)])
+    [reply] = answers(blind_of(model).judge, [unseen(protocol=protocol, **fields)])
     return reply, model
 
 
@@ -58,7 +59,7 @@ def test_it_is_shown_the_image_and_the_texts_and_gives_the_same_scores(protocol:
 
 def as_a_judge_of_texts(protocol: str) -> FakeChat:
     model = graded(GOOD[protocol], "Grade: 2")
-    judge_of(model).judge([request(protocol=protocol)])
+    answers(judge_of(model).judge, [request(protocol=protocol)])
     return model
 
 
@@ -73,13 +74,13 @@ def test_even_where_it_is_given_instructions_it_does_not_tell_the_model(protocol
 def test_without_a_picture_nothing_is_asked(protocol: str) -> None:
     model = FakeChat(GOOD[protocol])
     with pytest.raises(PluginError, match="item 'i': the judge sees the edited image, and there is none"):
-        blind_of(model).judge([unseen(protocol=protocol, picture=None)])
+        answers(blind_of(model).judge, [unseen(protocol=protocol, picture=None)])
     assert not model.seen
 
 
 def test_the_repair_turn_keeps_the_picture_in_the_conversation() -> None:
     model = FakeChat("I see a ramp.", GOOD[EDCT_2025])
-    [reply] = blind_of(model).judge([unseen()])
+    [reply] = answers(blind_of(model).judge, [unseen()])
     assert reply.scores == {"pcs": 1, "ncc": 0}
     assert [turn.picture for turn in model.seen[1].turns] == [PHOTO, None, None]
 
@@ -87,7 +88,9 @@ def test_the_repair_turn_keeps_the_picture_in_the_conversation() -> None:
 @pytest.mark.parametrize("protocol", CONTROLS)
 def test_under_a_control_it_asks_what_every_judge_asks(protocol: str) -> None:
     blind, texts = FakeChat(lines(1, 0, protocol=protocol)), FakeChat(lines(1, 0, protocol=protocol))
-    assert blind_of(blind).judge([unseen(protocol=protocol)]) == judge_of(texts).judge([request(protocol=protocol)])
+    assert answers(blind_of(blind).judge, [unseen(protocol=protocol)]) == answers(
+        judge_of(texts).judge, [request(protocol=protocol)]
+    )
     assert blind.seen == texts.seen
 
 
@@ -100,7 +103,7 @@ def test_what_the_server_sees_is_the_picture_and_no_instruction(
     with loopback(key="k") as server:
         model = {"plugin": "openai", "provider": "openrouter", "model": "lab/judge", "base_url": server.openrouter}
         judge = registry.build("judges", {"plugin": "blind", "model": model})
-        [reply] = judge.judge([unseen(protocol=protocol, changes=(RAMP, BAR))])
+        [reply] = answers(judge.judge, [unseen(protocol=protocol, changes=(RAMP, BAR))])
         bodies = [arrived.payload for arrived in server.log]
     assert reply.status == Status.OK
     assert set(reply.scores) == set(RULES[protocol].scores)

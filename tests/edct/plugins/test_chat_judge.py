@@ -16,6 +16,7 @@ from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.inference.models.openai import OpenAIChat, Plugin, _shrunk
+from tests.answers import answers
 from tests.edct.plugins.judging import BAR, RAMP, graded, inside, judge_of, judged, lines, request
 from tests.fake_chat import FakeChat
 
@@ -41,16 +42,21 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
     """The keys of the first release: whoever has paid for these calls finds them in the cache."""
     model = FakeChat("no")
     plain = request("j", changes=(Change("Make a ramp."),), seed=6)
-    judge_of(model, votes=3).judge([request(), plain])
+    answers(judge_of(model, votes=3).judge, [request(), plain])
     server = OpenAIChat(Plugin(model="lab/m", provider="openrouter"))
-    keys = [server._call(asked, _shrunk(asked.turns, None)).key for asked in model.seen]
-    assert [key[:16] for key in keys[:4]] == [
+    keys = {
+        turns: [
+            server._call(asked, _shrunk(asked.turns, None)).key for asked in model.seen if len(asked.turns) == turns
+        ]
+        for turns in (1, 3)
+    }
+    assert [key[:16] for key in keys[1][:4]] == [
         "f15d0e0adf847ea7",
         "075f12b027549b9a",
         "626d950a694cd2bc",
         "c29568e9ecf21fe2",
     ]
-    assert keys[6][:16] == "39fd145351ec7861", "the repair turn of the first sample"
+    assert keys[3][0][:16] == "39fd145351ec7861", "the repair turn of the first sample"
 
 
 def test_json_is_read_where_the_server_enforced_it() -> None:
@@ -119,7 +125,7 @@ def test_a_text_cannot_break_out_by_guessing_the_mark() -> None:
 def test_an_unknown_protocol_is_one_line_before_anything_is_asked() -> None:
     model = FakeChat(lines(1, 1, 1))
     with pytest.raises(PluginError, match=r"cannot judge by protocol 'edct-2052'; did you mean 'edct-2025'\?"):
-        judge_of(model).judge([request(), request(protocol="edct-2052")])
+        answers(judge_of(model).judge, [request(protocol="edct-2052")])
     assert not model.seen
 
 
@@ -166,7 +172,7 @@ def test_the_grade_is_asked_for_in_a_conversation_of_its_own() -> None:
 def test_a_limit_that_the_model_names_holds_for_everything() -> None:
     model = graded(GOOD, "Grade: 4")
     own = chat.Plugin(model={"plugin": "openai", "max_tokens": 500})
-    ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge([request(protocol=BENCH)])
+    answers(ChatJudge(model, own, {BENCH: own.forms(BENCH)}).judge, [request(protocol=BENCH)])
     assert {asked.max_tokens for asked in model.seen} == {None}
 
 
@@ -208,7 +214,7 @@ def test_controls_are_compared_without_a_word_of_an_edit(protocol: str) -> None:
 
 def test_both_controls_ask_the_same() -> None:
     model = FakeChat(lines(0, 0, protocol="null-edit"))
-    judge_of(model).judge([request(protocol=protocol) for protocol in CONTROLS])
+    answers(judge_of(model).judge, [request(protocol=protocol) for protocol in CONTROLS])
     assert model.seen[0] == model.seen[1]
 
 
@@ -235,7 +241,7 @@ def test_several_samples_are_joined_by_majority_score_by_score() -> None:
 
 
 def test_the_grade_of_several_samples_is_their_median() -> None:
-    model = by_seed(GOOD, GOOD, GOOD, "Grade: 5", "Grade: 2", "Grade: 4")
+    model = by_seed(GOOD, "Grade: 5", GOOD, "Grade: 2", GOOD, "Grade: 4")
     reply = judged(model, request(protocol=BENCH), votes=3)
     assert (reply.scores, reply.grade, reply.grade_reason) == ({"ac": 1, "ef": 1}, 4.0, "")
     assert len({asked.seed for asked in model.seen}) == 6

@@ -19,6 +19,7 @@ from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_editor
 from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from tests.answers import answers
 from tests.slow import first_fast
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
 
@@ -79,7 +80,7 @@ def request(seed: int = 1, **changes: Any) -> EditRequest:
 
 
 def edited(editor: Any, *requests: EditRequest) -> list[EditReply]:
-    replies: list[EditReply] = editor.edit(requests or [request()])
+    replies: list[EditReply] = answers(editor.edit, requests or [request()])
     assert [reply.status for reply in replies] == [Status.OK] * len(replies)
     return replies
 
@@ -220,7 +221,7 @@ def test_the_pipeline_itself_is_told_the_mask(pipeline: str, masks: Path) -> Non
 
 def test_an_item_without_a_mask_is_a_status_and_the_others_are_edited(masks: Path) -> None:
     editor = built("StableDiffusionInpaintPipeline", masks=str(masks))
-    without, with_one = editor.edit([request(item="j"), request()])
+    without, with_one = answers(editor.edit, [request(item="j"), request()])
     assert (without.status, without.picture) == (Status.EDIT_INVALID, None)
     assert without.reason == "no mask j-1.png or j.png in the mask folder"
     assert with_one.status == Status.OK
@@ -380,7 +381,7 @@ def test_running_out_of_memory_says_what_to_set(error: Exception) -> None:
 
     editor.pipe.unet.forward = overflow
     with pytest.raises(PluginError, match="out of memory while painting 56 × 72 pixels for item 'i'; set dtype: bf"):
-        editor.edit([request()])
+        answers(editor.edit, [request()])
 
 
 def test_a_full_gpu_while_loading_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,7 +402,7 @@ def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -
     editor = afresh("StableDiffusionImg2ImgPipeline")
     for name, part in safety_checker(flags).items():
         setattr(editor.pipe, name, part)
-    reply = editor.edit([request()])[0]
+    reply = answers(editor.edit, [request()])[0]
     assert reply.status == (Status.MODERATED if flags else Status.OK)
     assert (reply.picture is None) == flags
     assert ("safety question_validator" in reply.reason) == flags
@@ -410,7 +411,7 @@ def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -
 def test_a_picture_of_no_numbers_is_no_picture() -> None:
     editor = afresh("StableDiffusionImg2ImgPipeline")
     editor.pipe.vae.decoder.conv_out.bias.data.fill_(float("nan"))
-    reply = editor.edit([request()])[0]
+    reply = answers(editor.edit, [request()])[0]
     assert (reply.status, reply.picture) == (Status.NO_IMAGE, None)
     assert "dtype" in reply.reason
 

@@ -1,6 +1,6 @@
 """Any editor behind a gate: what is accepted, tried again, given up, and what is kept of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.editors.gated import Gated, Plugin
+from tests.answers import answers
 from tests.pictures import picture
 from tests.testbed.drawn_edits import wanted
 
@@ -27,11 +28,8 @@ class Painter:
         self.replies, self.needs_metadata = replies, needs_metadata
         self.seen: list[EditRequest] = []
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        self.seen += requests
-        return [self._one(request) for request in requests]
-
-    def _one(self, request: EditRequest) -> EditReply:
+    async def edit(self, request: EditRequest) -> EditReply:
+        self.seen.append(request)
         attempts = sum(seen.item == request.item for seen in self.seen)
         if attempts <= len(self.replies):
             return self.replies[attempts - 1]
@@ -45,9 +43,9 @@ class QuestionValidator:
         self.verdicts = verdicts
         self.seen: list[VerifyRequest] = []
 
-    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        self.seen += requests
-        return [self._one(request.item) for request in requests]
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        self.seen.append(request)
+        return self._one(request.item)
 
     def _one(self, item: str) -> VerifyReply:
         asked = sum(seen.item == item for seen in self.seen)
@@ -63,13 +61,13 @@ def gated(
     editor: Painter, verifier: QuestionValidator, retries: int = 1, unsure: Literal["accept", "reject"] = "reject"
 ) -> Callable[..., EditReply]:
     gate = Gated(editor, verifier, Plugin(editor={}, verifier={}, retries=retries, unsure=unsure))
-    return lambda: gate.edit([request()])[0]
+    return lambda: answers(gate.edit, [request()])[0]
 
 
 def test_an_accepted_edit_passes_as_the_editor_made_it() -> None:
     editor, verifier = Painter(), QuestionValidator(YES)
     reply = gated(editor, verifier)()
-    [alone] = Painter().edit([replace(request(), metadata=None)])
+    [alone] = answers(Painter().edit, [replace(request(), metadata=None)])
     assert replace(reply, attempts=(), details=alone.details) == alone
     assert reply.details == {"how": "painted", "verified_attempts": "1"}
     [attempt] = reply.attempts
@@ -153,10 +151,10 @@ def test_items_do_not_depend_on_each_other_and_only_the_rejected_are_made_again(
     editor = Painter()
     gate = Gated(editor, Choosy(), Plugin(editor={}, verifier={}, retries=1))
     requests = [request(item, seed) for seed, item in enumerate("abc")]
-    together = gate.edit(requests)
-    assert [seen.item for seen in editor.seen] == ["a", "b", "c", "b"]
-    assert [gate.edit([one])[0] for one in requests] == together
-    assert gate.edit([]) == []
+    together = answers(gate.edit, requests)
+    assert sorted(seen.item for seen in editor.seen) == ["a", "b", "b", "c"]
+    assert [answers(gate.edit, [one])[0] for one in requests] == together
+    assert answers(gate.edit, []) == []
 
 
 def spec(fault: str, **more: Any) -> dict[str, Any]:
@@ -167,7 +165,7 @@ def spec(fault: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("fault", "passes"), [("none", True), ("wrong_object", False), ("spill", False)])
 def test_it_is_built_from_any_editor_and_verifier(fault: str, passes: bool) -> None:
-    [reply] = registry.build("editors", spec(fault)).edit(wanted(1))
+    [reply] = answers(registry.build("editors", spec(fault)).edit, wanted(1))
     assert (reply.status == Status.OK) == passes
     assert {"mask", "heat"} == set(reply.attempts[0].found.pictures)
     assert ("beside the mask" in reply.reason) or ("of the mask" in reply.reason) or passes

@@ -12,6 +12,7 @@ from cfeval.edct.interfaces import JudgeRequest
 from cfeval.edct.plugins.chat_judge import ChatJudge, edited_first
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.prompts import load_prompt
+from tests.answers import answers
 from tests.edct.plugins.judging import BAR, RAMP, blind_of, judge_of, lines, request, unseen
 from tests.fake_chat import FakeChat
 
@@ -24,7 +25,7 @@ def prompts(judge: ChatJudge, asked: JudgeRequest) -> list[str]:
     """What the model is told first, in every conversation."""
     model = FakeChat(SAID)
     judge.model = model
-    judge.judge([asked])
+    answers(judge.judge, [asked])
     return [seen.turns[0].text for seen in model.seen]
 
 
@@ -37,7 +38,7 @@ def blocks(prompt: str) -> dict[str, str]:
 @pytest.mark.parametrize("options", VARIANTS)
 def test_every_variant_gives_the_same_fields(protocol: str, options: dict[str, Any]) -> None:
     plain, [reply] = (
-        judge_of(FakeChat(SAID), **chosen).judge([request(protocol=protocol)]) for chosen in ({}, options)
+        answers(judge_of(FakeChat(SAID), **chosen).judge, [request(protocol=protocol)]) for chosen in ({}, options)
     )
     assert [reply] == plain
     assert tuple(reply.scores) == RULES[protocol].scores
@@ -97,7 +98,7 @@ def test_an_own_template_whose_texts_cannot_be_moved_is_told(tmp_path: Path, tem
     [finding] = registry.diagnose("judges", spec | {"order": "edited-first"}, protocols=["edct-2025"])
     assert "judge.md: order: edited-first moves texts, and {" in finding.text
     with pytest.raises(InputError, match="does not stand once"):
-        judge_of(FakeChat(SAID), prompts=str(tmp_path), order="edited-first").judge([request()])
+        answers(judge_of(FakeChat(SAID), prompts=str(tmp_path), order="edited-first").judge, [request()])
 
 
 def test_an_own_template_with_tags_can_be_moved_and_need_not_hold_every_text() -> None:

@@ -10,6 +10,7 @@ from cfeval.core import registry
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.testbed.language.instructions import parse_instruction
+from tests.answers import answers
 from tests.testbed.drawn_edits import drawn, wanted
 
 COUNT, FEWER = 200, 20
@@ -19,7 +20,9 @@ SCENE = {"plugin": "scene"}
 
 
 def verdicts(requests: tuple[VerifyRequest, ...], mask: dict[str, object]) -> list[VerifyReply]:
-    replies: list[VerifyReply] = registry.build("verifiers", {"plugin": "localised", "mask": mask}).verify(requests)
+    replies: list[VerifyReply] = answers(
+        registry.build("verifiers", {"plugin": "localised", "mask": mask}).verify, requests
+    )
     return replies
 
 

@@ -12,6 +12,7 @@ from cfeval.core.images import Picture
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.plugins.verifiers.localised import Localised, Plugin
+from tests.answers import answers
 from tests.edct.plugins.known_masks import Known
 from tests.edct.plugins.photographs import (
     Change,
@@ -40,7 +41,7 @@ STORAGE = pytest.mark.parametrize("stored", STORED.values(), ids=STORED)
 def verified(original: Pixels, edited: Pixels, found: Mask | Found, **options: Any) -> VerifyReply:
     found = found if isinstance(found, Found) else Found(found)
     request = VerifyRequest("i", picture(original), picture(edited), "Make it red.", concept="it")
-    [reply] = Localised(Known(found), Plugin(mask={}, **options)).verify([request])
+    [reply] = answers(Localised(Known(found), Plugin(mask={}, **options)).verify, [request])
     return reply
 
 
@@ -219,7 +220,7 @@ def test_the_masker_sees_both_pictures_at_one_size_and_what_changed() -> None:
     place = place_in(original)
     segmenter = Known(Found(place))
     edited = cv2.resize(pasted(original, place), (300, 200), interpolation=cv2.INTER_AREA)
-    Localised(segmenter, Plugin(mask={})).verify([VerifyRequest("i", picture(original), picture(edited), "p")])
+    answers(Localised(segmenter, Plugin(mask={})).verify, [VerifyRequest("i", picture(original), picture(edited), "p")])
     [(request, changed)] = segmenter.seen
     assert request.edited.pixels.shape == request.original.pixels.shape
     assert changed[place].mean() > 0.5

@@ -9,8 +9,9 @@ import pytest
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.records import Status
-from cfeval.edct.interfaces import Judge, JudgeReply
+from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.plugins.judges.panel import Panel
+from tests.answers import answers
 from tests.edct.plugins.judging import request
 
 BENCH = "edct-bench-2026"
@@ -24,13 +25,14 @@ class Says:
     def __init__(self, reply: JudgeReply) -> None:
         self.reply = reply
 
-    def judge(self, requests: Any) -> list[JudgeReply]:
-        return [self.reply] * len(requests)
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        del request
+        return self.reply
 
 
 def panel(*replies: JudgeReply, protocol: str = "edct-2025") -> JudgeReply:
     judges: dict[str, Judge] = {f"judge {n}": Says(reply) for n, reply in enumerate(replies, start=1)}
-    first, again = Panel(judges).judge([request("a", protocol), request("b", protocol)])
+    first, again = answers(Panel(judges).judge, [request("a", protocol), request("b", protocol)])
     assert first == again
     return first
 
@@ -126,7 +128,7 @@ def test_a_protocol_without_a_grade_misses_none() -> None:
 def test_a_panel_of_panels_takes_their_grades() -> None:
     judges: dict[str, Judge] = {f"judge {n}": Says(graded(n)) for n in (2, 3)}
     outer = Panel({"panel": Panel(judges), "alone": Says(graded(4))})
-    [reply] = outer.judge([request(protocol=BENCH)])
+    [reply] = answers(outer.judge, [request(protocol=BENCH)])
     assert reply.grade == 3.25
 
 

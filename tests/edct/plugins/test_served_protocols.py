@@ -14,6 +14,7 @@ from cfeval.edct.interfaces import Change, WriteRequest
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026, RULES, UNCITED_EDIT
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
+from tests.answers import answers
 from tests.edct.plugins.judging import PHOTO, request
 from tests.loopback.pictures import from_base64
 from tests.loopback.server import loopback
@@ -59,7 +60,7 @@ def test_a_writer_writes_for_every_protocol(server: Loopback, protocol: str, sch
     several = 1 if protocol == "edct-2025" else 2
     picture = PHOTO if protocol == UNCITED_EDIT else None
     asked = WriteRequest("i", "What is it?", "A car.", EXPLAINED, 1, several, protocol, picture)
-    [reply] = built(server, "instruction_writers", "writer", schema).write([asked])
+    [reply] = answers(built(server, "instruction_writers", "writer", schema).write, [asked])
     assert reply.status == Status.OK, reply.reason
     assert len(reply.edits) == several
     assert {edit.evidence for edit in reply.edits} == ({"object"} if picture else {""})
@@ -75,7 +76,7 @@ def test_a_judge_judges_by_every_protocol(server: Loopback, protocol: str, schem
     asked = request(protocol=protocol)
     if RULES[protocol].chained:
         asked = request(protocol=protocol, changes=(Change("One."), Change("Two.", "one")))
-    [reply] = built(server, "judges", "judge", schema).judge([asked])
+    [reply] = answers(built(server, "judges", "judge", schema).judge, [asked])
     assert reply.status == Status.OK, reply.reason
     assert tuple(reply.scores) == RULES[protocol].scores
     assert (reply.grade is not None) == RULES[protocol].graded
@@ -86,9 +87,9 @@ def test_a_judge_judges_by_every_protocol(server: Loopback, protocol: str, schem
 
 def test_more_samples_send_only_what_is_missing(server: Loopback, tmp_path: Path) -> None:
     asked = request(protocol=EDCT_BENCH_2026)
-    [one] = built(server, "judges", "judge", True).judge([asked])
+    [one] = answers(built(server, "judges", "judge", True).judge, [asked])
     server.reset()
-    [three] = built(server, "judges", "judge", True, votes=3).judge([asked])
+    [three] = answers(built(server, "judges", "judge", True, votes=3).judge, [asked])
     assert len(server.log) == 4, "scores and grades of the second and the third sample"
     assert three.calls[:2] == one.calls
     cache = ResponseCache(tmp_path / "calls.sqlite")

@@ -19,6 +19,8 @@ from cfeval.edct.interfaces import (
     JudgeRequest,
     VerifyReply,
     VerifyRequest,
+    WriteReply,
+    WriteRequest,
 )
 from cfeval.edct.metrics import ccs_graded
 from cfeval.edct.protocols.rules import RULES
@@ -33,7 +35,9 @@ from cfeval.edct.stages.scores import scores
 from cfeval.edct.stages.verdicts import verdicts
 from cfeval.edct.tables import conditions
 from cfeval.edct.tables.scores import material
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.stats.intervals import Interval
+from tests.answers import answers
 from tests.pictures import picture
 
 ITEMS = [f"i{number}" for number in range(6)]
@@ -140,9 +144,9 @@ def test_no_work_is_done_for_an_item_that_ended_before() -> None:
     ],
 )
 def test_the_data_set_says_by_which_rule_an_answer_is_right(
-    scoring: Any, answers: tuple[str, ...], said: str, correct: float | None
+    scorer: Any, answers: tuple[str, ...], said: str, correct: float | None
 ) -> None:
-    sample = samples()["i0"].model_copy(update={"scorer": scoring, "answers": answers})
+    sample = samples()["i0"].model_copy(update={"scorer": scorer, "answers": answers})
     verdict = Verdict(id="i0", scores={"pcs": 1, "ncc": 1})
     said_before = {"i0": Baseline(id="i0", question="?", answer=said)}
     told = {("i0", 1): Instruction(id="i0")}
@@ -172,9 +176,9 @@ def test_an_editor_is_told_which_edit_of_the_item_it_makes() -> None:
         needs_metadata = False
         edits: list[tuple[str, int]] = []
 
-        def edit(self, requests: Any) -> Any:
-            self.edits.extend((request.item, request.edit) for request in requests)
-            return [EditReply(picture(200)) for _ in requests]
+        async def edit(self, request: EditRequest) -> EditReply:
+            self.edits.append((request.item, request.edit))
+            return EditReply(picture(200))
 
     editor = Noting()
     wanted = [Instruction(id="i1", edit=number, concept="c", positive="p") for number in (1, 2)]
@@ -188,15 +192,16 @@ def test_a_product_that_the_judge_states_wrongly_is_recorded_and_not_used() -> N
 
 
 def test_the_second_turn_carries_the_first() -> None:
-    seen = []
+    seen, model = [], scripted("chat")
 
     class Listening:
-        def generate(self, requests: Any) -> Any:
-            seen.extend(requests)
-            return scripted("chat").generate(requests)
+        async def generate(self, request: ChatRequest) -> ChatReply:
+            seen.append(request)
+            reply: ChatReply = await model.generate(request)
+            return reply
 
     list(baselines(samples().values(), lambda s: PICTURES[s.id], Listening(), PROMPTS, 1))
-    first, second = seen[0], seen[len(ITEMS)]
+    first, second = seen[:2]
     assert [turn.role for turn in second.turns] == ["user", "assistant", "user"]
     assert second.turns[0] == first.turns[0]
     assert second.turns[0].picture == PICTURES["i0"]
@@ -235,18 +240,14 @@ def test_every_record_of_a_stage_has_the_item_and_edit_it_came_from() -> None:
 
 
 def test_what_a_model_thinks_aloud_is_no_part_of_its_answer() -> None:
-    from cfeval.inference.chat import ChatMessage, ChatRequest, one_request, run_dialogues
-
     model = scripted("chat", replies=["<think>red? no: blue.\n</think>\n\nblue <think> sky"])
     request = ChatRequest("i", (ChatMessage("user", "which?"),), 1)
-    assert run_dialogues(model, [one_request(request)])[0].text == "blue <think> sky"
+    assert answers(model.generate, [request])[0].text == "blue <think> sky"
 
 
 def test_thoughts_without_an_opening_tag_are_none_either() -> None:
-    from cfeval.inference.chat import ChatMessage, ChatRequest, one_request, run_dialogues
-
     model = scripted("chat", replies=["red? no: blue.\n</think>\n\nblue"])
-    assert run_dialogues(model, [one_request(ChatRequest("i", (ChatMessage("user", "which?"),), 1))])[0].text == "blue"
+    assert answers(model.generate, [ChatRequest("i", (ChatMessage("user", "which?"),), 1)])[0].text == "blue"
 
 
 class Painting:
@@ -258,14 +259,11 @@ class Painting:
         self.seen: list[EditRequest] = []
         self.fails = fails
 
-    def edit(self, requests: Any) -> list[EditReply]:
-        self.seen += requests
-        return [
-            EditReply(status=Status.MODERATED, reason="no")
-            if (request.item, request.edit) in self.fails
-            else EditReply(picture(100 + request.edit + request.seed % 50))
-            for request in requests
-        ]
+    async def edit(self, request: EditRequest) -> EditReply:
+        self.seen.append(request)
+        if (request.item, request.edit) in self.fails:
+            return EditReply(status=Status.MODERATED, reason="no")
+        return EditReply(picture(100 + request.edit + request.seed % 50))
 
 
 def wanted(item: str, edits: int) -> list[Instruction]:
@@ -323,9 +321,12 @@ def test_a_null_edit_only_reencodes() -> None:
 
 def test_only_an_uncited_edit_shows_the_writer_the_image() -> None:
     class Listening:
-        def write(self, requests: Any) -> Any:
-            self.seen = requests
-            return scripted("instruction_writers").write(requests)
+        seen: list[WriteRequest]
+
+        async def write(self, request: WriteRequest) -> WriteReply:
+            self.seen = [request]
+            reply: WriteReply = await scripted("instruction_writers").write(request)
+            return reply
 
     for protocol, shown in (("edct-2025", False), ("edct-bench-2026", False), ("uncited-edit", True)):
         said = [Baseline(id="i0", question="q?", answer="a", explanation="e")]
@@ -342,9 +343,9 @@ class Sitting:
         self.reply, self.needs_picture = reply, needs_picture
         self.seen: list[JudgeRequest] = []
 
-    def judge(self, requests: Any) -> list[JudgeReply]:
-        self.seen += requests
-        return [self.reply] * len(requests)
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        self.seen.append(request)
+        return self.reply
 
 
 def judged(judge: Judge, protocol: str, edits: int = 2) -> list[Verdict]:
@@ -411,10 +412,8 @@ class Gated:
 
     needs_metadata = False
 
-    def edit(self, requests: Any) -> list[EditReply]:
-        return [self._reply(request.item) for request in requests]
-
-    def _reply(self, item: str) -> EditReply:
+    async def edit(self, request: EditRequest) -> EditReply:
+        item = request.item
         bad = EditAttempt(1, picture(90), VerifyReply(False, "spilled", {"outside": 0.71234567}, {"mask": picture(91)}))
         good = EditAttempt(2, picture(92), VerifyReply(item != "i1", "", {"outside": 0.1}))
         if item == "i1":
@@ -440,9 +439,12 @@ def test_every_attempt_is_kept_with_numbers_and_pictures_the_rejected_ones_too()
 
 def test_a_check_is_given_what_the_edit_started_from_and_what_was_done_before() -> None:
     class Looking:
-        def verify(self, requests: Any) -> list[VerifyReply]:
-            self.seen: list[VerifyRequest] = list(requests)
-            return [VerifyReply(True, numbers={"inside": 0.5}, pictures={"heat": picture(7)})] * len(requests)
+        def __init__(self) -> None:
+            self.seen: list[VerifyRequest] = []
+
+        async def verify(self, request: VerifyRequest) -> VerifyReply:
+            self.seen.append(request)
+            return VerifyReply(True, numbers={"inside": 0.5}, pictures={"heat": picture(7)})
 
     told = wanted("i0", 2)
     made = edited(Painting(), told, "edct-bench-2026")

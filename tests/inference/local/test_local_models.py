@@ -20,6 +20,7 @@ from cfeval.edct.plugins.masks import MaskOptions, examine_masks, segmenter
 from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.weights import weights_fault, weights_size
+from tests.answers import answers
 from tests.tiny import editors, vlms
 from tests.tiny.hub import COMMIT, MODEL, NOWHERE, asked_at, hub
 
@@ -50,10 +51,10 @@ def answer(family: str, model: Path | str) -> tuple[str, str]:
     """What a plugin made of one request, and what it calls its model."""
     built = registry.build(family, spec(family, model))
     if family == "chat":
-        reply = built.generate([ChatRequest("i", (ChatMessage("user", "what?"),), 1)])[0]
+        reply = answers(built.generate, [ChatRequest("i", (ChatMessage("user", "what?"),), 1)])[0]
         return reply.text, reply.model
     picture = Picture.from_pixels(np.zeros((64, 48, 3), np.uint8))
-    reply = built.edit([EditRequest("i", picture, "make it blue", "red", seed=1, concept="bus")])[0]
+    reply = answers(built.edit, [EditRequest("i", picture, "make it blue", "red", seed=1, concept="bus")])[0]
     return reply.picture.sha256, reply.details["model"]
 
 

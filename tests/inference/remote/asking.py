@@ -14,6 +14,7 @@ from cfeval.edct.protocols.rules import EDCT_2025
 from cfeval.edct.records import Instruction
 from cfeval.edct.stages.counterfactuals import counterfactuals
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from tests.answers import answers
 from tests.inference.remote.keys import KEY_ENV
 from tests.loopback.fault import Kind
 from tests.loopback.site import Loopback
@@ -46,7 +47,7 @@ def request(text: str = "What is this?", seed: int = 1, item: str = "i1", photo:
 
 def chat(server: Loopback, requests: Sequence[ChatRequest] = (), **options: Any) -> list[ChatReply]:
     """Ask the chat plugin."""
-    replies: list[ChatReply] = chat_model(server, **options).generate(requests or [request()])
+    replies: list[ChatReply] = answers(chat_model(server, **options).generate, requests or [request()])
     return replies
 
 

@@ -14,6 +14,7 @@ from cfeval.edct.interfaces import EditRequest
 from cfeval.inference.remote import cache_db
 from cfeval.inference.remote.cache import Budget, BudgetError, ResponseCache, UsageEntry
 from cfeval.inference.remote.request import Request, Response, Usage
+from tests.answers import answers
 from tests.conftest import Run
 from tests.inference.remote.asking import PHOTO, ask, chat, editor, request
 from tests.inference.remote.child import conversations
@@ -116,8 +117,8 @@ def test_the_answer_of_a_model_that_is_accepted_later_is_not_paid_for_again(
 def test_the_image_of_a_model_that_is_accepted_later_is_asked_for_again(server: Loopback, configure: Configure) -> None:
     server.script(["wrong_model", "wrong_model"], at=Kind.IMAGE)
     edit = EditRequest("i1", PHOTO, "Make it blue.", "", 1)
-    assert editor(server, Kind.IMAGE).edit([edit])[0].status == Status.WRONG_MODEL
-    (taken,) = editor(server, Kind.IMAGE, accept_models=("loopback/another-model",)).edit([edit])
+    assert answers(editor(server, Kind.IMAGE).edit, [edit])[0].status == Status.WRONG_MODEL
+    (taken,) = answers(editor(server, Kind.IMAGE, accept_models=("loopback/another-model",)).edit, [edit])
     assert taken.status == Status.OK
 
 
@@ -131,7 +132,7 @@ def test_own_fields_of_a_request_are_joined_with_those_of_the_provider(server: L
 
 def test_an_editor_behind_openrouter_stays_with_one_host(server: Loopback, configure: Configure) -> None:
     edit = EditRequest("i1", PHOTO, "Make it blue.", "", 1)
-    editor(server, Kind.IMAGE, extra={"provider": {"only": ["one-host"]}}).edit([edit])
+    answers(editor(server, Kind.IMAGE, extra={"provider": {"only": ["one-host"]}}).edit, [edit])
     assert server.log[0].payload["provider"] == {"allow_fallbacks": False, "only": ["one-host"]}
 
 

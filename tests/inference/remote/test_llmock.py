@@ -13,6 +13,7 @@ from cfeval.core import registry
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
 from cfeval.inference.remote import client
+from tests.answers import answers
 from tests.inference.remote.asking import request
 from tests.inference.remote.conftest import Configure
 
@@ -27,7 +28,7 @@ def quick(configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
 def ask(llmock: LLMock, count: int = 1) -> list[Any]:
     spec = {"plugin": "openai", "model": "gpt-4o", "base_url": llmock.base_url(), "key_env": "OPENAI_API_KEY"}
     model = registry.build("chat", spec)
-    replies: list[Any] = model.generate([request(seed=n, text=f"Item {n}?") for n in range(count)])
+    replies: list[Any] = answers(model.generate, [request(seed=n, text=f"Item {n}?") for n in range(count)])
     return replies
 
 

@@ -14,6 +14,7 @@ from cfeval.testbed.agents.scene_reader import Observer, Reading, expected_readi
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.plugins.editors_flawed import Fault
 from cfeval.testbed.records import POSITIONS
+from tests.answers import answers
 from tests.testbed.drawn_edits import wanted
 from tests.testbed.scenes import recorded
 
@@ -22,7 +23,7 @@ COUNT = 40
 
 def made(fault: Fault, share: float = 1.0, requests: Sequence[EditRequest] = ()) -> list[EditReply]:
     editor = registry.build("editors", {"plugin": "flawed", "fault": fault, "share": share})
-    replies: list[EditReply] = editor.edit(requests or wanted(COUNT))
+    replies: list[EditReply] = answers(editor.edit, requests or wanted(COUNT))
     return replies
 
 
@@ -38,7 +39,7 @@ def right(request: EditRequest) -> Reading:
 
 
 def test_without_a_fault_it_draws_what_the_perfect_editor_draws() -> None:
-    perfect = registry.build("editors", {"plugin": "scene"}).edit(wanted(COUNT))
+    perfect = answers(registry.build("editors", {"plugin": "scene"}).edit, wanted(COUNT))
     assert [reply.picture for reply in made("none")] == [reply.picture for reply in perfect]
 
 

@@ -10,6 +10,7 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import Change, EditRequest, JudgeRequest, WriteRequest
 from cfeval.testbed.agents.repaint import find
 from cfeval.testbed.language.instructions import parse_instruction, scene_after
+from tests.answers import answers
 from tests.testbed.scenes import recorded
 
 WRITER = registry.build("instruction_writers", {"plugin": "grammar"})
@@ -31,7 +32,7 @@ WITHOUT_CIRCLE = "Remove the red circle so that only the background remains ther
 
 
 def judged(answer: str, said: str, edit: str, new_answer: str, new_said: str) -> tuple[int, int]:
-    [reply] = JUDGE.judge([JudgeRequest("i", answer, said, (Change(edit),), new_answer, new_said, 0)])
+    [reply] = answers(JUDGE.judge, [JudgeRequest("i", answer, said, (Change(edit),), new_answer, new_said, 0)])
     assert reply.status == Status.OK, reply.reason
     assert reply.stated_ccs == reply.scores["pcs"] * reply.scores["ncc"]
     return reply.scores["pcs"], reply.scores["ncc"]
@@ -99,7 +100,7 @@ def test_the_writer_changes_what_was_cited_and_nothing_else(
     question: str, answer: str, said: str, kind: str, old: str
 ) -> None:
     for seed in range(20):
-        [reply] = WRITER.write([WriteRequest("i", question, answer, said, seed)])
+        [reply] = answers(WRITER.write, [WriteRequest("i", question, answer, said, seed)])
         assert reply.status == Status.OK, reply.reason
         intent = parse_instruction(reply.edits[0].positive)
         assert intent is not None
@@ -111,7 +112,7 @@ def test_the_writer_changes_what_was_cited_and_nothing_else(
 
 
 def test_the_writer_makes_the_thing_that_was_asked_for_and_missing() -> None:
-    [reply] = WRITER.write([WriteRequest("i", "Is there a green star?", "no", "i see a blue square", 3)])
+    [reply] = answers(WRITER.write, [WriteRequest("i", "Is there a green star?", "no", "i see a blue square", 3)])
     intent = parse_instruction(reply.edits[0].positive)
     assert intent is not None
     assert intent.new == "green star"
@@ -119,7 +120,7 @@ def test_the_writer_makes_the_thing_that_was_asked_for_and_missing() -> None:
 
 @pytest.mark.parametrize("said", ["", "because", "the circle is red and also it is not", RED_CIRCLE + " " + SKY])
 def test_an_explanation_outside_the_language_is_unparsable(said: str) -> None:
-    [reply] = WRITER.write([WriteRequest("i", "What color is the circle?", "red", said, 1)])
+    [reply] = answers(WRITER.write, [WriteRequest("i", "What color is the circle?", "red", said, 1)])
     assert reply.status == Status.UNPARSABLE
     assert not reply.edits
 
@@ -128,7 +129,10 @@ def test_one_edit_is_written_under_2025_and_a_chain_under_2026_that_begins_with_
     said = "i see a red circle, a blue square, a green star"
     for seed in range(10):
         request = WriteRequest("i", "How many objects are there?", "three", said, seed, edits=2)
-        [alone], [chain] = WRITER.write([request]), WRITER.write([replace(request, protocol="edct-bench-2026")])
+        [alone], [chain] = (
+            answers(WRITER.write, [request]),
+            answers(WRITER.write, [replace(request, protocol="edct-bench-2026")]),
+        )
         assert len(alone.edits) == 1
         assert len(chain.edits) == 2
         assert chain.edits[0] == alone.edits[0]
@@ -146,9 +150,9 @@ UNCITED = WriteRequest(
 def test_an_uncited_edit_changes_what_was_left_out_and_says_what_that_is() -> None:
     scene = recorded(DRAWN.metadata)
     background = f"the background is {scene.background}"
-    [of_objects] = WRITER.write([replace(UNCITED, explanation=background)])
+    [of_objects] = answers(WRITER.write, [replace(UNCITED, explanation=background)])
     assert {edit.evidence for edit in of_objects.edits} == {"object"}
-    [of_background] = WRITER.write([UNCITED])
+    [of_background] = answers(WRITER.write, [UNCITED])
     assert [edit.evidence for edit in of_background.edits] == ["background"]
     assert scene_after(scene, [of_background.edits[0].positive]).background != scene.background
 
@@ -157,10 +161,11 @@ def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
     [sample] = registry.build("datasets", {"plugin": "easy_vqa"}).samples(1, 0)
     said = "the circle in the picture is red"
     request = WriteRequest("i", sample.question, sample.reference, said, 3, 2, "uncited-edit", sample.picture)
-    [reply] = WRITER.write([request])
+    [reply] = answers(WRITER.write, [request])
     assert [edit.evidence for edit in reply.edits] == ["background"]
-    [edited] = registry.build("editors", {"plugin": "repaint"}).edit(
-        [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)]
+    [edited] = answers(
+        registry.build("editors", {"plugin": "repaint"}).edit,
+        [EditRequest("i", sample.picture, reply.edits[0].positive, "", 0)],
     )
     before, after = find(sample.picture.pixels), find(edited.picture.pixels)
     assert after.background != before.background
@@ -178,7 +183,7 @@ def test_a_picture_of_easy_vqa_has_its_ground_left_out() -> None:
     ],
 )
 def test_where_no_uncited_can_be_found_the_reason_is_said(change: dict[str, Any], reason: str) -> None:
-    [reply] = WRITER.write([replace(UNCITED, **change)])
+    [reply] = answers(WRITER.write, [replace(UNCITED, **change)])
     assert reply.status == Status.UNPARSABLE
     assert reply.reason.startswith(reason)
 
@@ -189,7 +194,7 @@ def test_a_writer_that_takes_the_first_writes_the_same_whatever_the_seed() -> No
     requests = [
         WriteRequest("i", "How many objects are there?", "three", said, seed, 2, "edct-bench-2026") for seed in range(9)
     ]
-    written = first.write(requests)
+    written = answers(first.write, requests)
     assert all(reply == written[0] for reply in written)
     assert [edit.concept for edit in written[0].edits] == ["red circle", "blue square"]
-    assert len({reply.edits for reply in WRITER.write(requests)}) > 1
+    assert len({reply.edits for reply in answers(WRITER.write, requests)}) > 1

@@ -29,13 +29,14 @@ from cfeval.testbed.counterfactual_questions.meaning import (
 )
 from cfeval.testbed.counterfactual_questions.programs import UnsettledError, meet, reckon
 from cfeval.testbed.puzzles import programs
+from tests.answers import answers
 
 LANGUAGES: tuple[Language, Language] = ("vipergpt", "visprog")
 
 
 def written(question: str, language: Language, heed: bool = True) -> ProgramReply:
     writer = registry.build("program_generators", {"plugin": "grammar", "heed": heed})
-    [reply] = writer.write([ProgramRequest("i", question, "direct", language, 1)])
+    [reply] = answers(writer.write, [ProgramRequest("i", question, "direct", language, 1)])
     assert isinstance(reply, ProgramReply)
     return reply
 

@@ -14,6 +14,7 @@ from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import render
 from cfeval.testbed.scenes import SceneEditError, as_metadata, replace_slot
+from tests.answers import answers
 from tests.testbed.scenes import scene_of
 
 SCENE = scene_of(("red", "circle"), ("blue", "star"), None, ("green", "cross"))
@@ -31,7 +32,7 @@ def edited(editor: str, picture: Picture, positive: str, scene: Scene | None, *b
     request = EditRequest(
         "i", picture, positive, "", 3, metadata=scene and as_metadata(scene), edit=len(before) + 1, before=before
     )
-    [reply] = registry.build("editors", {"plugin": editor}).edit([request])
+    [reply] = answers(registry.build("editors", {"plugin": editor}).edit, [request])
     assert isinstance(reply, EditReply)
     return reply
 
@@ -76,15 +77,16 @@ def test_an_editor_of_pixels_goes_on_from_the_picture_it_is_given() -> None:
     first = edited("diffusion", PICTURE, RECOLOR, None)
     second = edited("diffusion", first.picture or PICTURE, REMOVE, None, RECOLOR)
     assert second.picture is not None
-    [seen] = registry.build("verifiers", {"plugin": "reader"}).verify(
-        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))]
+    [seen] = answers(
+        registry.build("verifiers", {"plugin": "reader"}).verify,
+        [VerifyRequest("i", first.picture or PICTURE, second.picture, REMOVE, as_metadata(SCENE), before=(RECOLOR,))],
     )
     assert seen.verified, seen.reason
 
 
 def verified(edited: Scene, **changes: Any) -> VerifyReply:
     request = VerifyRequest("i", PICTURE, Picture.from_pixels(render(edited)), RECOLOR, as_metadata(SCENE))
-    [reply] = registry.build("verifiers", {"plugin": "reader"}).verify([replace(request, **changes)])
+    [reply] = answers(registry.build("verifiers", {"plugin": "reader"}).verify, [replace(request, **changes)])
     assert isinstance(reply, VerifyReply)
     return reply
 
@@ -112,9 +114,9 @@ def test_the_ground_of_an_easy_vqa_picture_is_tinted_and_its_shape_untouched() -
 
 def test_the_scripted_writer_writes_as_many_edits_as_are_wanted_and_the_first_as_ever() -> None:
     writer = registry.build("instruction_writers", {"plugin": "mock", "positive": "Change {explanation}"})
-    [one], [three] = (writer.write([WriteRequest("i", "q", "a", "the hat", 0, edits)]) for edits in (1, 3))
+    [one], [three] = (answers(writer.write, [WriteRequest("i", "q", "a", "the hat", 0, edits)]) for edits in (1, 3))
     assert three.edits[:1] == one.edits
     assert one.edits[0].positive == "Change the hat"
     assert len({edit.concept for edit in three.edits}) == len({edit.positive for edit in three.edits}) == 3
-    [uncited] = writer.write([WriteRequest("i", "q", "a", "the hat", 0, 2, "uncited-edit")])
+    [uncited] = answers(writer.write, [WriteRequest("i", "q", "a", "the hat", 0, 2, "uncited-edit")])
     assert [edit.evidence for edit in uncited.edits] == ["object", "background"]

@@ -15,6 +15,7 @@ from cfeval.edct.plugins.judges.noisy import NO_GRADE
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import render
+from tests.answers import answers
 from tests.testbed.scenes import Thing, scene_of
 
 GRAMMAR: Judge = registry.build("judges", {"plugin": "grammar"})
@@ -30,7 +31,7 @@ STUBBORN = replace(FOLLOWED, new_answer="i think red", new_explanation=RED_AGAIN
 
 
 def verdict(judge: Judge, request: JudgeRequest) -> tuple[dict[str, int], float | None]:
-    [reply] = judge.judge([request])
+    [reply] = answers(judge.judge, [request])
     assert reply.status == Status.OK, reply.reason
     both = int(all(reply.scores.values()))
     assert reply.stated_ccs == (None if request.protocol in CONTROLS else both)
@@ -60,13 +61,13 @@ def test_the_chain_is_judged_by_all_its_edits() -> None:
     ],
 )
 def test_what_the_grammar_cannot_read_is_unscored(protocol: str, change: dict[str, Any], unread: str) -> None:
-    [reply] = GRAMMAR.judge([replace(FOLLOWED, protocol=protocol, **change)])
+    [reply] = answers(GRAMMAR.judge, [replace(FOLLOWED, protocol=protocol, **change)])
     assert (reply.status, reply.scores, reply.grade) == (Status.UNPARSABLE, {}, None)
     assert unread in reply.reason
 
 
 def test_a_first_answer_that_cannot_be_read_leaves_nothing_to_compare_with() -> None:
-    [reply] = GRAMMAR.judge([replace(FOLLOWED, answer="hmm")])
+    [reply] = answers(GRAMMAR.judge, [replace(FOLLOWED, answer="hmm")])
     assert reply.status == Status.UNPARSABLE
 
 
@@ -77,7 +78,7 @@ def test_under_a_control_wording_moves_nothing_for_the_grammar_and_all_for_the_l
     assert verdict(LEXICAL, reworded) == ({"answer_moved": 1, "explanation_moved": 1}, None)
     moved = replace(FOLLOWED, protocol=protocol, changes=())
     assert verdict(GRAMMAR, moved) == ({"answer_moved": 1, "explanation_moved": 1}, None)
-    [unread] = GRAMMAR.judge([replace(moved, new_explanation="who knows")])
+    [unread] = answers(GRAMMAR.judge, [replace(moved, new_explanation="who knows")])
     assert unread.status == Status.UNPARSABLE
 
 
@@ -111,11 +112,11 @@ def test_the_blind_judge_finds_out_what_was_edited(blind: Judge) -> None:
     for protocol in (BEFORE, BENCH):
         for told in (FOLLOWED, STUBBORN, replace(FOLLOWED, new_answer="green"), replace(FOLLOWED, new_explanation=RED)):
             request = replace(told, protocol=protocol)
-            assert blind.judge([looking(request, edited)]) == GRAMMAR.judge([request])
+            assert answers(blind.judge, [looking(request, edited)]) == answers(GRAMMAR.judge, [request])
 
 
 def test_the_blind_judge_leaves_an_edit_that_was_not_made_unscored(blind: Judge) -> None:
-    [reply] = blind.judge([looking(FOLLOWED, scene(("red", "circle")))])
+    [reply] = answers(blind.judge, [looking(FOLLOWED, scene(("red", "circle")))])
     assert (reply.status, reply.scores) == (Status.EDIT_INVALID, {})
     assert "still in the picture" in reply.reason
 
@@ -141,9 +142,11 @@ def test_the_blind_judge_says_when_there_is_nothing_that_it_can_look_at(
     blind: Judge, size: tuple[int, int] | None
 ) -> None:
     picture = None if size is None else Picture.from_pixels(np.zeros((*size, 3), np.uint8))
-    [reply] = blind.judge([replace(FOLLOWED, changes=(), picture=picture)])
+    [reply] = answers(blind.judge, [replace(FOLLOWED, changes=(), picture=picture)])
     assert reply.status == Status.UNPARSABLE
-    [easy] = blind.judge([replace(looking(FOLLOWED, scene(None)), explanation="the circle in the picture is red")])
+    [easy] = answers(
+        blind.judge, [replace(looking(FOLLOWED, scene(None)), explanation="the circle in the picture is red")]
+    )
     assert easy.status == Status.UNPARSABLE
 
 
@@ -152,10 +155,8 @@ class Knowing:
 
     needs_picture = False
 
-    def judge(self, requests: list[JudgeRequest]) -> list[JudgeReply]:
-        return [
-            JudgeReply(scores=dict(zip(("ac", "ef"), map(int, r.item[:2]), strict=True)), grade=4) for r in requests
-        ]
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        return JudgeReply(scores=dict(zip(("ac", "ef"), map(int, request.item[:2]), strict=True)), grade=4)
 
 
 def noisy(**options: Any) -> Judge:
@@ -165,7 +166,7 @@ def noisy(**options: Any) -> Judge:
 
 
 def rates(judge: Judge, truth: str, draws: int = 4000) -> Mapping[str, float]:
-    replies = judge.judge([replace(FOLLOWED, item=f"{truth}-{number}") for number in range(draws)])
+    replies = answers(judge.judge, [replace(FOLLOWED, item=f"{truth}-{number}") for number in range(draws)])
     assert all(reply.stated_ccs == reply.scores["ac"] * reply.scores["ef"] for reply in replies)
     assert {(reply.grade, reply.grade_reason) for reply in replies} == {(None, NO_GRADE)}
     return {name: sum(reply.scores[name] for reply in replies) / draws for name in ("ac", "ef")}
@@ -187,18 +188,18 @@ def test_the_truth_is_found_again_from_a_noisy_judge_by_its_rates() -> None:
 def test_errors_are_a_matter_of_seeds_alone() -> None:
     requests = [replace(FOLLOWED, item=f"10-{number}") for number in range(200)]
     judge, other = noisy(), noisy(seed=1)
-    assert judge.judge(requests) == judge.judge(requests)
-    assert judge.judge(requests) != other.judge(requests)
-    assert judge.judge(requests) != judge.judge([replace(request, seed=5) for request in requests])
-    assert noisy(sensitivity=1, specificity=1).judge(requests) == [
-        replace(reply, stated_ccs=0, grade=None, grade_reason=NO_GRADE) for reply in Knowing().judge(requests)
+    assert answers(judge.judge, requests) == answers(judge.judge, requests)
+    assert answers(judge.judge, requests) != answers(other.judge, requests)
+    assert answers(judge.judge, requests) != answers(judge.judge, [replace(request, seed=5) for request in requests])
+    assert answers(noisy(sensitivity=1, specificity=1).judge, requests) == [
+        replace(reply, stated_ccs=0, grade=None, grade_reason=NO_GRADE) for reply in answers(Knowing().judge, requests)
     ]
 
 
 def test_a_noisy_judge_leaves_failures_alone_and_looks_where_its_judge_does() -> None:
     judge: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "grammar"}})
-    [reply] = judge.judge([replace(FOLLOWED, explanation="")])
-    assert reply == GRAMMAR.judge([replace(FOLLOWED, explanation="")])[0]
+    [reply] = answers(judge.judge, [replace(FOLLOWED, explanation="")])
+    assert reply == answers(GRAMMAR.judge, [replace(FOLLOWED, explanation="")])[0]
     assert not judge.needs_picture
     looks: Judge = registry.build("judges", {"plugin": "noisy", "judge": {"plugin": "reader"}})
     assert looks.needs_picture
@@ -208,7 +209,7 @@ def test_a_noisy_judge_leaves_failures_alone_and_looks_where_its_judge_does() ->
 @pytest.mark.parametrize("protocol", sorted(RULES))
 def test_the_scripted_judge_draws_the_scores_of_any_protocol(protocol: str) -> None:
     judge: Judge = registry.build("judges", {"plugin": "mock", "threshold": 0.5})
-    replies = judge.judge([replace(FOLLOWED, protocol=protocol, item=f"i{number}") for number in range(200)])
+    replies = answers(judge.judge, [replace(FOLLOWED, protocol=protocol, item=f"i{number}") for number in range(200)])
     for name in RULES[protocol].scores:
         assert 60 < sum(reply.scores[name] for reply in replies) < 140
     grades = {reply.grade for reply in replies}

@@ -20,10 +20,8 @@ MODULES = (
     "cfeval.inference.remote.client",  # transport of calls: retries, limits, cache
     "cfeval.inference.remote.cache_db",
     "cfeval.inference.remote.rate_limit",
-    "cfeval.inference.remote.event_loop",
     "cfeval.inference.remote.settings",
     "cfeval.inference.remote.cost",
-    "cfeval.inference.concurrency",
     "cfeval.inference.remote.cache",
     "cfeval.inference.remote.http",
 )

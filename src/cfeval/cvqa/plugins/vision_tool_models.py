@@ -13,7 +13,8 @@ from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.programs.vision import Box, View, VisionError
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest, one_request, run_dialogues
+from cfeval.inference.batching import answered
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 _FOLDER = "vision"
@@ -84,7 +85,7 @@ class Talk:
             what = "no answers to questions" if option == "vqa" else "no language model"
             raise VisionError(f"vision '{self._plugin}' offers {what}; set its option '{option}' to a chat plugin")
         worded = ChatMessage("user", fill(self._templates[template], question=turn.text), turn.picture)
-        [reply] = run_dialogues(self._models[option], [one_request(ChatRequest(item, (worded,), seed))])
+        reply = answered(self._models[option].generate, ChatRequest(item, (worded,), seed))
         if reply.status != Status.OK:
             raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
         return reply.text.strip()

@@ -1,5 +1,6 @@
 """Answers: every question, original and counterfactual, in a fresh turn (C-VQA, Section 4)."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -53,11 +54,10 @@ def answers(
         picture = picture_of(pair)
         return [_request(put, picture, seed) for put in _puts(pair, orders)]
 
-    def answer(some: list[list[AnswerRequest]]) -> list[list[AnswerReply]]:
-        replies = iter(solver.answer([request for its in some for request in its]))
-        return [[next(replies) for _ in its] for its in some]
+    async def answer(its: list[AnswerRequest]) -> list[AnswerReply]:
+        return await asyncio.gather(*(solver.answer(request) for request in its))
 
-    for pair, replies in map_requests(solver, pairs, requests, answer, BATCH):
+    for pair, replies in map_requests(pairs, requests, answer, BATCH):
         yield from (_said(put, reply) for put, reply in zip(_puts(pair, orders), replies, strict=True))
 
 

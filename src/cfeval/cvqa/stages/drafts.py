@@ -67,7 +67,7 @@ def drafts(
         name_of: see `NameOf`; without it the sample's id and no number.
     """
     sources = _sources(samples, skipped)
-    asked = map_requests(question_generator, sources, lambda one: _request(*one, seed), question_generator.build, BATCH)
+    asked = map_requests(sources, lambda one: _request(*one, seed), question_generator.build, BATCH)
     for (sample, original, kind), reply in asked:
         yield _draft(sample, original, kind, _sound(reply, kind), (name_of or _by_id)(sample))
 

@@ -30,9 +30,7 @@ def reviews(
     def request(draft: Draft) -> CheckRequest:
         return _request(draft, picture_of(draft), seed)
 
-    for draft, reply in map_ok(
-        drafts, lambda sound: map_requests(question_validator, sound, request, question_validator.check, BATCH)
-    ):
+    for draft, reply in map_ok(drafts, lambda sound: map_requests(sound, request, question_validator.check, BATCH)):
         yield _review(draft.id, reply) if reply else Review(id=draft.id, **propagated(draft))
 
 

@@ -1,15 +1,16 @@
-"""What judges made of chat models share: what each protocol asks, one dialogue a sample, and several verdicts made one.
+"""What judges made of chat models share: what each protocol asks, a conversation a sample, several verdicts made one.
 
 EDCT 2025, Section 3, Stage 4: where a judge is asked several times, a strict majority decides.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from cfeval.core.errors import InputError, PluginError, nearest
 from cfeval.core.records import Binary, Status
@@ -21,9 +22,8 @@ from cfeval.edct.protocols import controls, edct_2025
 from cfeval.edct.protocols import edct_bench_2026 as bench
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.inference import prompts
-from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
-from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts, question
+from cfeval.inference.chat import ChatModel
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts
 
 T = TypeVar("T")
 ORDER = (
@@ -92,21 +92,36 @@ class ChatJudge:
         self.options = options
         self.forms = forms
         self.needs_picture = needs_picture
-        self.map_concurrently = together(model)
-        self._questions = cache(lambda protocol: [question(options, form) for form in forms[protocol]])
+        self._prompts = cache(lambda protocol: [options.prompt(form) for form in forms[protocol]])
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Have every request judged.
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Have a request judged.
 
         Raises:
             PluginError: a request lacks what its protocol judges by.
         """
-        for request in requests:
-            _check(request, self.forms)
-        numbers = range(self.options.votes)
-        samples = [_sample(one, n, *self._questions(one.protocol)) for one in requests for n in numbers]
-        replies = iter(run_dialogues(self.model, samples))
-        return [count_votes({f"sample {n + 1}": next(replies) for n in numbers}, one.protocol) for one in requests]
+        _check(request, self.forms)
+        votes = await asyncio.gather(*(self._sample(request, number) for number in range(self.options.votes)))
+        return count_votes({f"sample {n}": vote for n, vote in enumerate(votes, start=1)}, request.protocol)
+
+    async def _sample(self, request: JudgeRequest, number: int) -> JudgeReply:
+        """One sample of a judge's verdict; without scores no grade is asked for."""
+        scored, *graded = self._prompts(request.protocol)
+        seed = derive_seed(request.seed, "sample", number)
+        heard = await self._ask(request, scored, seed)
+        if heard.value is None:
+            return JudgeReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
+        said = heard.value.model_dump()
+        scores = {name: said[name] for name in RULES[request.protocol].scores}
+        reply = JudgeReply(scores, stated_ccs=said.get("ccs"), completion=heard.completion, calls=heard.calls)
+        for grade in graded:
+            reply = _with_grade(reply, await self._ask(request, grade, derive_seed(seed, "grade")))
+        return reply
+
+    async def _ask(self, request: JudgeRequest, asked: Prompt[Any], seed: int) -> ParsedReply[Any]:
+        values = _values(request)
+        named = {name: values[name] for name in asked.form.placeholders}
+        return await generate_parsed(self.model, asked, request.item, named, seed, request.picture)
 
 
 def edited_first(template: str) -> str:
@@ -134,27 +149,6 @@ def _check(request: JudgeRequest, known: Mapping[str, Forms]) -> None:
         raise PluginError(f"item '{request.item}': the judge sees the edited image, and there is none")
     if "edit_instruction" in forms[0].placeholders and not request.changes:
         raise PluginError(f"item '{request.item}': {request.protocol} is judged by the instruction, and there is none")
-
-
-def _sample(
-    request: JudgeRequest, number: int, scored: Prompt[BaseModel], graded: Prompt[Any] | None = None
-) -> Dialogue[JudgeReply]:
-    """One sample of a judge's verdict; without scores no grade is asked for."""
-    seed, values = derive_seed(request.seed, "sample", number), _values(request)
-    heard = yield from _ask(request, scored, values, seed)
-    if heard.value is None:
-        return JudgeReply(completion=heard.completion, status=heard.status, reason=heard.reason, calls=heard.calls)
-    said = heard.value.model_dump()
-    scores = {name: said[name] for name in RULES[request.protocol].scores}
-    reply = JudgeReply(scores, stated_ccs=said.get("ccs"), completion=heard.completion, calls=heard.calls)
-    if graded is None:
-        return reply
-    return _with_grade(reply, (yield from _ask(request, graded, values, derive_seed(seed, "grade"))))
-
-
-def _ask(request: JudgeRequest, asked: Prompt[T], values: Mapping[str, str], seed: int) -> Dialogue[ParsedReply[T]]:
-    named = {name: values[name] for name in asked.form.placeholders}
-    return generate_parsed(asked, request.item, named, seed, request.picture)
 
 
 def _values(request: JudgeRequest) -> dict[str, str]:

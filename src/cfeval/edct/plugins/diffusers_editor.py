@@ -21,6 +21,7 @@ from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins.diffusers_pipelines import KINDS, Canvas, Kind, Settings
 from cfeval.edct.plugins.masks import Mask, Masked, Segmenter
 from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
+from cfeval.inference.batching import Batcher
 from cfeval.inference.local.devices import Dtype, memory_errors, out_of_memory
 from cfeval.inference.local.hub import Checkpoint
 from cfeval.inference.local.libraries import LocalOptions, first_line, quiet
@@ -51,9 +52,13 @@ class PipelineEditor:
         self.mask = mask
         self.about = {**about, **{name: str(value) for name, value in sorted(settings.items())}}
         self.advice = advice
+        self._requests = Batcher(self._edit_all)
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Edit every picture; one without a mask, where one is needed, is `edit_invalid`."""
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Edit a picture; one without a mask, where one is needed, is `edit_invalid`."""
+        return await self._requests.answer(request)
+
+    def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         with quiet("diffusers", "transformers"):  # values that are no numbers, say, are noticed afterwards
             return [self._edit(request) for request in requests]
 

@@ -6,16 +6,14 @@ threads, so that a large one does not hold up the other calls.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.inference.remote.client import Client, RetryLoop
-from cfeval.inference.remote.event_loop import run_all
+from cfeval.inference.remote.client import RetryLoop, shared_client
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import decode, under
 from cfeval.inference.remote.request import Request, Response, Usage
@@ -56,22 +54,19 @@ Plan = Callable[[EditRequest, Picture], Planned | EditReply]
 """From a request and the picture to send, shrunk where it must be, to the plan, or the reply where none can be made."""
 
 
-def edit_all(requests: Sequence[EditRequest], service: Service, max_pixels: int | None, plan: Plan) -> list[EditReply]:
-    """Have every edit made; the picture that comes back gets the original's size, unless its shape is another."""
-
-    async def one(request: EditRequest, caller: Client) -> EditReply:
-        picture = await asyncio.to_thread(under, request.picture, max_pixels)
-        planned = plan(request, picture)
-        if isinstance(planned, EditReply):
-            return planned
-        named = {**planned.named, "image": f"sha256:{picture.sha256}"}
-        call = Request(
-            service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
-        )
-        reply = await caller.answer(call, planned.send)
-        return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
-
-    return run_all([partial(one, request) for request in requests])
+async def edit(request: EditRequest, service: Service, max_pixels: int | None, plan: Plan) -> EditReply:
+    """Have an edit made; the picture that comes back gets the original's size, unless its shape is another."""
+    client = await shared_client()
+    picture = await asyncio.to_thread(under, request.picture, max_pixels)
+    planned = plan(request, picture)
+    if isinstance(planned, EditReply):
+        return planned
+    named = {**planned.named, "image": f"sha256:{picture.sha256}"}
+    call = Request(
+        service.api, service.base_url, service.model, named, request.seed, request.item, EXPECTED, service.at_most
+    )
+    reply = await client.answer(call, planned.send)
+    return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
 
 
 async def sound(reply: Response | Fault) -> Response | Fault:

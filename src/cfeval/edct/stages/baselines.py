@@ -17,7 +17,7 @@ from cfeval.datasets.sample import Sample, SamplesFile, originals
 from cfeval.edct.files import VlmSpec, conversation_prompts
 from cfeval.edct.records import Baseline
 from cfeval.inference.batching import map_requests
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, Dialogue, run_dialogues
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.prompts import fill
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
@@ -69,19 +69,19 @@ def converse(
         later text stays empty, and status and reason say why.
     """
 
-    def both_turns(some: list[Asked]) -> list[dict[str, Any]]:
-        return run_dialogues(model, [_conversation(one, prompts, stage) for one in some])
+    async def both_turns(one: Asked) -> dict[str, Any]:
+        return await _conversation(model, one, prompts, stage)
 
-    return map_requests(model, things, asked, both_turns, BATCH)
+    return map_requests(things, asked, both_turns, BATCH)
 
 
-def _conversation(asked: Asked, prompts: Prompts, stage: str) -> Dialogue[dict[str, Any]]:
+async def _conversation(model: ChatModel, asked: Asked, prompts: Prompts, stage: str) -> dict[str, Any]:
     opening = ChatMessage("user", fill(prompts.answer, question=asked.question), asked.picture)
-    answer = _spoken((yield _request(asked, "answer", opening)), "answer")
+    answer = _spoken(await model.generate(_request(asked, "answer", opening)), "answer")
     if answer.status != Status.OK:
         return _fields(answer, None, stage)
     follow_up = (opening, ChatMessage("assistant", answer.text), ChatMessage("user", prompts.explain))
-    explanation = _spoken((yield _request(asked, "explanation", *follow_up)), "explanation")
+    explanation = _spoken(await model.generate(_request(asked, "explanation", *follow_up)), "explanation")
     return _fields(answer, explanation, stage)
 
 

@@ -77,12 +77,11 @@ def checks(
             edit=record.edit,
         )
 
-    def verify(requests: list[VerifyRequest]) -> list[tuple[VerifyReply | None, float]]:
-        replies = asked.verify(requests) if asked else [None] * len(requests)
-        shares = [changed_share(request.original.pixels, request.edited.pixels) for request in requests]
-        return list(zip(replies, shares, strict=True))
+    async def verify(request: VerifyRequest) -> tuple[VerifyReply | None, float]:
+        reply = await asked.verify(request) if asked else None
+        return reply, changed_share(request.original.pixels, request.edited.pixels)
 
-    for record, found in map_ok(counterfactuals, lambda sound: map_requests(asked, sound, request, verify, BATCH)):
+    for record, found in map_ok(counterfactuals, lambda sound: map_requests(sound, request, verify, BATCH)):
         yield _check(record, *found) if found else (Check(id=record.id, edit=record.edit, **propagated(record)), {})
 
 

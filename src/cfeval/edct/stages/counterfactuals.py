@@ -3,7 +3,7 @@
 Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one before. `null-edit` only re-encodes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -31,7 +31,7 @@ BATCH = 32
 Pictures = Mapping[str, Picture]
 Made = tuple[Counterfactual, Pictures]
 """A record and its pictures by path; the counterfactual itself comes first."""
-Apply = Callable[[list[EditRequest]], list[EditReply]]
+Apply = Callable[[EditRequest], Awaitable[EditReply]]
 
 
 def counterfactuals(
@@ -52,12 +52,12 @@ def counterfactuals(
         sample = samples[chain[0].id]
         return _Item(sample, picture_of(sample), chain)
 
-    def edit(items: list[_Item]) -> list[list[Made]]:
-        for step in range(max(len(item.chain) for item in items)):
-            _take_step([item for item in items if step < len(item.chain)], step, apply, protocol, seed)
-        return [item.made for item in items]
+    async def edit(item: _Item) -> list[Made]:
+        for step in range(len(item.chain)):
+            item.made.append(await _step(item, step, apply, protocol, seed))
+        return item.made
 
-    for _, made in map_requests(editor, by_item(instructions), item, edit, BATCH):
+    for _, made in map_requests(by_item(instructions), item, edit, BATCH):
         yield from made
 
 
@@ -71,19 +71,13 @@ class _Item:
     made: list[Made] = field(default_factory=list)
 
 
-def _take_step(items: list[_Item], step: int, apply: Apply, protocol: str, seed: int) -> None:
-    """Make the edit number `step` (from 0) of every item; what cannot be edited any more repeats why."""
-    ends = [_ended_before(item, step, protocol) for item in items]
-    sound = [item for item, end in zip(items, ends, strict=True) if end is None]
-    requests = [_request(item, step, protocol, seed) for item in sound]
-    replies = iter(zip(requests, apply(requests) if requests else [], strict=True))
-    for item, end in zip(items, ends, strict=True):
-        record = item.chain[step]
-        if end is not None:
-            made = Counterfactual(id=record.id, edit=record.edit, seed=_seed(record, seed), **end)
-            item.made.append((made, {}))
-        else:
-            item.made.append(_counterfactual(record, *next(replies)))
+async def _step(item: _Item, step: int, apply: Apply, protocol: str, seed: int) -> Made:
+    """Make the edit number `step` (from 0) of an item; what cannot be edited any more repeats why."""
+    record, end = item.chain[step], _ended_before(item, step, protocol)
+    if end is not None:
+        return Counterfactual(id=record.id, edit=record.edit, seed=_seed(record, seed), **end), {}
+    request = _request(item, step, protocol, seed)
+    return _counterfactual(record, request, await apply(request))
 
 
 def _ended_before(item: _Item, step: int, protocol: str) -> dict[str, object] | None:
@@ -117,15 +111,15 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
 
 
 def _editing(editor: Editor) -> Apply:
-    def apply(requests: list[EditRequest]) -> list[EditReply]:
-        seen = requests if editor.needs_metadata else [replace(request, metadata=None) for request in requests]
-        return [_refuse_no_edit(*pair) for pair in zip(seen, editor.edit(seen), strict=True)]
+    async def apply(request: EditRequest) -> EditReply:
+        seen = request if editor.needs_metadata else replace(request, metadata=None)
+        return _refuse_no_edit(seen, await editor.edit(seen))
 
     return apply
 
 
-def _reencode(requests: list[EditRequest]) -> list[EditReply]:
-    return [EditReply(request.picture.reencoded(), {"edit": "re-encoded as JPEG 95"}) for request in requests]
+async def _reencode(request: EditRequest) -> EditReply:
+    return EditReply(request.picture.reencoded(), {"edit": "re-encoded as JPEG 95"})
 
 
 def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply) -> Made:

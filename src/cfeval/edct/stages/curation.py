@@ -18,9 +18,9 @@ from cfeval.core.records import Binary, ItemId, Record, Sha256, StageResult, fai
 from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample, SamplesFile
 from cfeval.inference.batching import map_requests
-from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import Text, json_objects, object_schema, text_groups
-from cfeval.inference.prompts import AskingOptions, ParsedReply, PromptTemplate, generate_parsed, question
+from cfeval.inference.prompts import ParsedReply, PromptTemplate, generate_parsed, prompt
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 
@@ -81,15 +81,13 @@ def decisions(samples: Iterable[Sample], model: ChatModel, prompts: str, seed: i
 
     `prompts` is a folder of the user's own templates; empty: the package's.
     """
-    asked = question(AskingOptions(model={}, prompts=prompts), FORM)
+    asked = prompt(FORM, prompts)
 
-    def dialogue(sample: Sample) -> Dialogue[ParsedReply[Judged]]:
-        return generate_parsed(asked, sample.id, {"question": sample.question}, derive_seed(seed, sample.id, "filter"))
+    async def decide(sample: Sample) -> ParsedReply[Judged]:
+        own = derive_seed(seed, sample.id, "filter")
+        return await generate_parsed(model, asked, sample.id, {"question": sample.question}, own)
 
-    def decide(dialogues: list[Dialogue[ParsedReply[Judged]]]) -> list[ParsedReply[Judged]]:
-        return run_dialogues(model, dialogues)
-
-    for sample, heard in map_requests(model, samples, dialogue, decide, BATCH):
+    for sample, heard in map_requests(samples, lambda sample: sample, decide, BATCH):
         yield _decision(sample, heard)
 
 

@@ -51,7 +51,7 @@ def instructions(
         texts = _request(record, protocol, seed, edits)
         return _with_image(texts, samples[record.id], picture_of) if uncited else texts
 
-    for record, reply in map_ok(baselines, lambda sound: map_requests(writer, sound, request, writer.write, BATCH)):
+    for record, reply in map_ok(baselines, lambda sound: map_requests(sound, request, writer.write, BATCH)):
         yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **propagated(record))]
 
 

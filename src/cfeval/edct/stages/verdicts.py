@@ -56,7 +56,7 @@ def verdicts(
         question = baselines[record.id].question
         return replace(texts, changes=(), question=question, picture=edited_of(record.id, record.edit))
 
-    for record, reply in map_ok(requeries, lambda sound: map_requests(judge, sound, request, judge.judge, BATCH)):
+    for record, reply in map_ok(requeries, lambda sound: map_requests(sound, request, judge.judge, BATCH)):
         yield (
             _verdict(record, reply, protocol)
             if reply

@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 from cfeval.core.records import Status
+from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.inference.local.chat_inputs import Conversations, UnusableRequestError, pictures, rough_length
 from cfeval.inference.local.chat_loading import Loaded
@@ -40,13 +41,17 @@ class LocalChat:
         self._conversations = conversations
         self._sampling = sampling
         self._batch = batch
+        self._requests = Batcher(self._answer_all)
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Answer every request; one that the model's processor refuses is `unparsable`.
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Answer a request, in a batch with others; one that the model's processor refuses is `unparsable`.
 
         Raises:
             PluginError: a single request does not fit into memory.
         """
+        return await self._requests.answer(request)
+
+    def _answer_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         replies: dict[int, ChatReply] = {}
         with quiet("transformers"):
             for numbers in self._batches(requests):

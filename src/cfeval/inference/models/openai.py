@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -16,10 +16,8 @@ from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
-from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, Dialogue, hold_one, one_request
-from cfeval.inference.concurrency import map_concurrently
-from cfeval.inference.remote.client import Client, RetryLoop
-from cfeval.inference.remote.event_loop import run_all
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from cfeval.inference.remote.client import RetryLoop, shared_client
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint, exchange
 from cfeval.inference.remote.images import data_url, under
@@ -36,7 +34,6 @@ from cfeval.inference.remote.providers import (
 )
 from cfeval.inference.remote.request import Request, Response, Usage
 
-T = TypeVar("T")
 OWN = ("model", "messages", "stream", "n", "response_format")
 """Parameters that no option may set."""
 TOKENS_PER_IMAGE = 1500
@@ -113,27 +110,15 @@ class Plugin(plugin.Plugin):
 class OpenAIChat:
     """A chat model behind an OpenAI-compatible server."""
 
-    map_concurrently = staticmethod(map_concurrently)
-
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Answer every request."""
-        return self.hold([one_request(request) for request in requests])
-
-    def hold(self, dialogues: Sequence[Dialogue[T]]) -> list[T]:
-        """Hold every dialogue; none waits for another."""
-
-        async def one(dialogue: Dialogue[T], caller: Client) -> T:
-            return await hold_one(dialogue, partial(self._reply, caller))
-
-        return run_all([partial(one, dialogue) for dialogue in dialogues])
-
-    async def _reply(self, caller: Client, request: ChatRequest) -> ChatReply:
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Answer a request."""
+        client = await shared_client()
         shrink = partial(_shrunk, request.turns, self.options.max_pixels)
         turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
-        caller.meter.shrunk += sum(turn.original is not None for turn in turns)
+        client.meter.shrunk += sum(turn.original is not None for turn in turns)
         call = self._call(request, turns)
 
         async def send(attempts: RetryLoop) -> Response | Fault:
@@ -142,7 +127,7 @@ class OpenAIChat:
             body = self._fields(request) | {"messages": messages}
             return await attempts.paid(lambda: self._once(attempts, where, body), lambda reply: reply.usage)
 
-        reply = self._accepted(await caller.answer(call, send))
+        reply = self._accepted(await client.answer(call, send))
         return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
 
     def _accepted(self, reply: Response) -> Response:

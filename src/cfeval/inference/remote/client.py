@@ -4,9 +4,10 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
@@ -14,13 +15,15 @@ import httpx2
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.core.records import Status
+from cfeval.inference.batching import shared
 from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
-from cfeval.inference.remote.cost import Price, Prices
+from cfeval.inference.remote.cost import Price, Prices, load_prices
 from cfeval.inference.remote.faults import Fault, RetryPolicy
+from cfeval.inference.remote.http import open_client
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.rate_limit import Limiter
 from cfeval.inference.remote.request import Request, Response, Usage
-from cfeval.inference.remote.settings import ProgressMeter
+from cfeval.inference.remote.settings import ProgressMeter, settings
 
 T = TypeVar("T")
 _BACK_OFF = 0.5
@@ -147,15 +150,31 @@ class Client:
         self._lanes: dict[tuple[str, str, str], _Lane] = {}
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
+        self._answers: set[asyncio.Task[Response]] = set()
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def answer(self, call: Request, work: Work) -> Response:
-        """The reply to a call, from the cache if it is there.
+        """The reply to a call, from the cache if it is there; a call that is sent ends even if nobody waits any more.
 
         Raises:
             CfevalError: every further call would fail, the budget is reached, or the cache cannot be used or is to
                 answer alone and cannot. The run sends nothing more.
         """
+        answer = asyncio.create_task(self._answer(call, work))
+        self._answers.add(answer)
+        answer.add_done_callback(self._answers.discard)
+        reply = await asyncio.shield(answer)
+        self._go_on()
+        return reply
+
+    async def end(self, broken_off: bool) -> None:
+        """Send nothing more, and wait for the calls in flight, which are paid for; or break them off."""
+        self.stop(CfevalError("broken off"))
+        for answer in self._answers if broken_off else ():
+            answer.cancel()
+        await asyncio.gather(*self._answers, return_exceptions=True)
+
+    async def _answer(self, call: Request, work: Work) -> Response:
         async with self._locks.setdefault(call.key, asyncio.Lock()):
             stored = self._stored(call)
             if stored is not None:
@@ -310,3 +329,28 @@ class Client:
     def _go_on(self) -> None:
         if self.stopped is not None:
             raise self.stopped
+
+
+async def shared_client() -> Client:
+    """The client of all requests that are answered together (`cfeval.inference.batching.map_requests`).
+
+    Raises:
+        CfevalError: settings, cache or price list cannot be used.
+    """
+    return await shared(_opened)
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[Client]:
+    calls = settings()
+    prices = load_prices(calls.prices)
+    with closing(ResponseCache(Path(calls.cache))) as cache:
+        async with open_client() as http:
+            client = Client(calls, cache, prices, http)
+            with client.meter.shown():
+                try:
+                    yield client
+                except asyncio.CancelledError:  # Ctrl-C
+                    await client.end(broken_off=True)
+                    raise
+                await client.end(broken_off=False)

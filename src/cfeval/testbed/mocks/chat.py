@@ -1,7 +1,6 @@
 """A chat model that says what it was told to: for tests, and for trying a pipeline out before anything is paid for."""
 
 import hashlib
-from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -32,11 +31,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Fill in the template of each request's turn."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: ChatRequest) -> ChatReply:
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Fill in the template of the request's turn."""
         if request.item in self.options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:

@@ -1,7 +1,6 @@
 """An editor that paints a patch whose colour follows from the instruction: for tests."""
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 from pydantic import Field
@@ -34,11 +33,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Paint every image."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: EditRequest) -> EditReply:
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Paint an image."""
         if request.item in self.options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:

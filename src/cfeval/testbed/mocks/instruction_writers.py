@@ -1,6 +1,5 @@
 """A writer that says what it was told to: for tests."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from cfeval.core import plugin
@@ -33,11 +32,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
-        """Fill in the templates of every request."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: WriteRequest) -> WriteReply:
+    async def write(self, request: WriteRequest) -> WriteReply:
+        """Fill in the templates."""
         if request.item in self.options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:

@@ -1,7 +1,6 @@
 """A judge whose verdicts follow from a hash of what it reads: for tests."""
 
 import hashlib
-from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -35,11 +34,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Draw every verdict."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: JudgeRequest) -> JudgeReply:
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Draw a verdict."""
         if request.item in self.options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")
         if request.item in self.options.statuses:

@@ -1,7 +1,5 @@
 """A program writer that writes what it was told to: for tests, and for trying a pipeline out."""
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
@@ -35,11 +33,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
-        """Fill in the template of every request."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: ProgramRequest) -> ProgramReply:
+    async def write(self, request: ProgramRequest) -> ProgramReply:
+        """Fill in the template."""
         if request.item in self.options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")
         if status := self.options.statuses.get(request.item):

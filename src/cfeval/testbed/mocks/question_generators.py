@@ -1,7 +1,5 @@
 """A question generator that says what it was told to: for tests."""
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.core.errors import PluginError
 from cfeval.core.records import Status
@@ -31,11 +29,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
-        """Fill in the templates of every request."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: BuildRequest) -> BuildReply:
+    async def build(self, request: BuildRequest) -> BuildReply:
+        """Fill in the templates."""
         options = self.options
         if request.item in options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")

@@ -1,6 +1,5 @@
 """A question validator that says what it was told to: for tests."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from cfeval.core import plugin
@@ -34,11 +33,8 @@ class Scripted:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
-        """Say it of every request."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: CheckRequest) -> CheckReply:
+    async def check(self, request: CheckRequest) -> CheckReply:
+        """Say it."""
         options = self.options
         if request.item in options.crash_on:
             raise PluginError(f"mock crash on item '{request.item}'")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cfeval.core.records import Status
+from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
@@ -42,9 +43,13 @@ class CountingChat:
 
     def __init__(self, counter: "PuzzleCounter") -> None:
         self.counter = counter
+        self._requests = Batcher(self._reply_all)
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Reply to every request; one without a picture is `unparsable`."""
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Reply to a request; one without a picture is `unparsable`."""
+        return await self._requests.answer(request)
+
+    def _reply_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         replies = [_NO_PICTURE] * len(requests)
         seen = [number for number, request in enumerate(requests) if request.turns[0].picture is not None]
         for asked_on in (False, True):

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
+from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 from cfeval.testbed.language.questions import Persona
 from cfeval.testbed.weights import WorldPlugin, models_dir
@@ -66,9 +67,13 @@ class SmallChat:
         self.name = name
         self.talker_for = talker_for
         self.temperature = temperature
+        self._requests = Batcher(self._reply_all)
 
-    def generate(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Reply to every request; a picture of another size or none at all is `unparsable`."""
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Reply to a request; a picture of another size or none at all is `unparsable`."""
+        return await self._requests.answer(request)
+
+    def _reply_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         replies: list[ChatReply] = [ChatReply()] * len(requests)
         groups: dict[tuple[Any, bool], list[int]] = {}
         for number, request in enumerate(requests):

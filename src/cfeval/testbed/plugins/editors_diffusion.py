@@ -11,6 +11,7 @@ from pydantic import Field
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.inference.batching import Batcher
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.records import EditIntent
 from cfeval.testbed.weights import WorldPlugin, models_dir
@@ -43,9 +44,13 @@ class Diffusion:
 
     def __init__(self, painter: Any) -> None:
         self.painter = painter
+        self._requests = Batcher(self._edit_all)
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Paint every picture; an instruction that does not fit it is `edit_invalid`."""
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Paint a picture; an instruction that does not fit it is `edit_invalid`."""
+        return await self._requests.answer(request)
+
+    def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
         intents = [parse_instruction(request.positive) for request in requests]
         faults = [_fault(*pair) for pair in zip(requests, intents, strict=True)]
         sound = [number for number, fault in enumerate(faults) if not fault]

@@ -52,11 +52,8 @@ class Flawed:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Draw every edited scene; an instruction that does not fit the scene is `edit_invalid`."""
-        return [self._edit(request) for request in requests]
-
-    def _edit(self, request: EditRequest) -> EditReply:
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Draw an edited scene; an instruction that does not fit the scene is `edit_invalid`."""
         scene = scene_in(request.metadata)
         if scene is None:
             reason = "the sample has no scene record; only drawn scenes have one"

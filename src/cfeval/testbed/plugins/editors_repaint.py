@@ -1,7 +1,5 @@
 """Repaints the flat shape of an easy-VQA picture, or its ground, from its pixels alone."""
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
@@ -23,9 +21,9 @@ class Repaint:
 
     needs_metadata = False
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Repaint every picture; an instruction that does not fit it is `edit_invalid`."""
-        return [_edit(request) for request in requests]
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Repaint a picture; an instruction that does not fit it is `edit_invalid`."""
+        return _edit(request)
 
 
 def _edit(request: EditRequest) -> EditReply:

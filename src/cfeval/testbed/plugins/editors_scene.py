@@ -1,7 +1,5 @@
 """The perfect editor of the drawn world: changes one thing in the scene record and draws it again."""
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
@@ -24,9 +22,9 @@ class Redraw:
 
     needs_metadata = True
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Draw every edited scene; an instruction that does not fit the scene is `edit_invalid`."""
-        return [_edit(request) for request in requests]
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Draw an edited scene; an instruction that does not fit the scene is `edit_invalid`."""
+        return _edit(request)
 
 
 def _edit(request: EditRequest) -> EditReply:

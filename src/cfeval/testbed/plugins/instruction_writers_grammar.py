@@ -52,9 +52,9 @@ class Grammar:
     def __init__(self, first: bool = False) -> None:
         self.first = first
 
-    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
-        """Write the instructions of every request; what the grammar cannot read or edit is `unparsable`."""
-        return [_reply(request, First() if self.first else random.Random(request.seed)) for request in requests]
+    async def write(self, request: WriteRequest) -> WriteReply:
+        """Write the instructions of a request; what the grammar cannot read or edit is `unparsable`."""
+        return _reply(request, First() if self.first else random.Random(request.seed))
 
 
 def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:

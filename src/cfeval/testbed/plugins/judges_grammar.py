@@ -1,7 +1,5 @@
 """The built-in judge: applies the protocol's rules to the language of the built-in world, without a model."""
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS
@@ -29,11 +27,8 @@ class Grammar:
 
     needs_picture = False
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Judge every request; an instruction or first explanation that the grammar cannot read is `unparsable`."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: JudgeRequest) -> JudgeReply:
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge a request; an instruction or first explanation that the grammar cannot read is `unparsable`."""
         if request.protocol in CONTROLS:
             return control_verdict(request)
         before = parse_explanation(request.explanation)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS
+from cfeval.inference.batching import Batcher
 from cfeval.testbed.language.explanations import parse_explanation
 from cfeval.testbed.language.instructions import View, inferred_edits
 from cfeval.testbed.language.verdicts import control_verdict, unread, verdict
@@ -48,9 +49,13 @@ class Reader:
 
     def __init__(self, observer: "Observer") -> None:
         self.observer = observer
+        self._requests = Batcher(self._judge_all)
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Judge every request; pictures that are not of the drawn world are `unparsable`."""
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge a request; a picture that is not of the drawn world is `unparsable`."""
+        return await self._requests.answer(request)
+
+    def _judge_all(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
         asked = [n for n, request in enumerate(requests) if request.protocol not in CONTROLS and _visible(request)]
         pictures = [request.picture for n in asked if (request := requests[n]).picture is not None]
         views = dict(zip(asked, map(_view, self.observer.read([one.pixels for one in pictures])), strict=True))

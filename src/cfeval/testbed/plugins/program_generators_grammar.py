@@ -4,8 +4,6 @@ Its programs count through the operations of a vision and return the number; whi
 reads the answer.
 """
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.cvqa.csv_format import read_choices
@@ -33,11 +31,8 @@ class Grammar:
     def __init__(self, heed: bool = True) -> None:
         self.heed = heed
 
-    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
-        """Write a program for every request; a question that it cannot read is `unparsable`."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: ProgramRequest) -> ProgramReply:
+    async def write(self, request: ProgramRequest) -> ProgramReply:
+        """Write a program for a request; a question that it cannot read is `unparsable`."""
         try:
             code = self._program(request)
         except programs.UnsettledError as error:

@@ -5,7 +5,7 @@ see what the checks catch.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import Field
@@ -65,16 +65,13 @@ class Grammar:
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
-        """Build a question for every request; what the grammar cannot read is `unparsable`."""
-        return [self._reply(request) for request in requests]
-
     def fault(self, request: BuildRequest) -> Fault:
         """What will be wrong with the draft of a request."""
         rng = random.Random(derive_seed(self.options.seed, request.seed, request.item, "fault"))
         return rng.choice(FAULTS) if rng.random() < self.options.err else ""
 
-    def _reply(self, request: BuildRequest) -> BuildReply:
+    async def build(self, request: BuildRequest) -> BuildReply:
+        """Build a question for a request; what the grammar cannot read is `unparsable`."""
         try:
             meaning = _meaning(request)
         except UnbuildableError as error:

@@ -2,8 +2,6 @@
 record.
 """
 
-from collections.abc import Sequence
-
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
@@ -24,9 +22,9 @@ class Plugin(plugin.Plugin):
 class SceneQuestionValidator:
     """Question → what it supposes and asks → the answer in the supposed scene."""
 
-    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
-        """Check every draft; without a scene record there is no review."""
-        return [_reply(request) for request in requests]
+    async def check(self, request: CheckRequest) -> CheckReply:
+        """Check a draft; without a scene record there is no review."""
+        return _reply(request)
 
 
 def _reply(request: CheckRequest) -> CheckReply:

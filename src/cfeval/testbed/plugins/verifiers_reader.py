@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
+from cfeval.inference.batching import Batcher
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import coverage
@@ -41,9 +42,13 @@ class Reader:
 
     def __init__(self, observer: "Observer") -> None:
         self.observer = observer
+        self._requests = Batcher(self._verify_all)
 
-    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Check every edit; without a scene record, or for instructions that do not fit it, there is no telling."""
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        """Check an edit; without a scene record, or for an instruction that does not fit it, there is no telling."""
+        return await self._requests.answer(request)
+
+    def _verify_all(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         wanted = [_wanted(request) for request in requests]
         known = [number for number, scenes in enumerate(wanted) if scenes is not None]
         readings = self.observer.read([requests[number].edited.pixels for number in known])

@@ -8,8 +8,9 @@ function and at `Query:`. Not kept: WizardCoder's end at the first `#`, which lo
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,7 +23,7 @@ from cfeval.core.registry import CallEstimate, Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import ProgramGenerator, ProgramReply, ProgramRequest
 from cfeval.cvqa.records import Language
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, one_request, run_dialogues
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 FOLDER = "programs"
@@ -101,17 +102,14 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self._model, self._options = model, options
+        self._prompt = cache(options.prompt)
 
-    def write(self, requests: Sequence[ProgramRequest]) -> list[ProgramReply]:
-        """Have a program written for every request."""
-        wanted = dict.fromkeys(request.language for request in requests)
-        templates = {language: self._options.prompt(language) for language in wanted}
-        asked = [self._asked(request, templates[request.language]) for request in requests]
-        replies = run_dialogues(self._model, [one_request(request) for request in asked])
-        return [_read(request, reply) for request, reply in zip(requests, replies, strict=True)]
+    async def write(self, request: ProgramRequest) -> ProgramReply:
+        """Have a program written for a request."""
+        return _read(request, await self._model.generate(self._asked(request)))
 
-    def _asked(self, request: ProgramRequest, template: str) -> ChatRequest:
-        prompt = fill(template, question=request.question)
+    def _asked(self, request: ProgramRequest) -> ChatRequest:
+        prompt = fill(self._prompt(request.language), question=request.question)
         turn = ChatMessage("user", TEMPLATES[self._options.template].replace("{prompt}", prompt))
         seed = derive_seed(request.seed, "program", request.language)
         return ChatRequest(request.item, (turn,), seed, max_tokens=self._options.max_tokens)

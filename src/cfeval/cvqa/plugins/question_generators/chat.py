@@ -2,7 +2,6 @@
 format.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,9 +11,8 @@ from cfeval.core.registry import CallEstimate
 from cfeval.cvqa.building.steps import Steps, StepsError, read_steps
 from cfeval.cvqa.interfaces import BuildReply, BuildRequest, QuestionGenerator, Wanted
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
-from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
-from cfeval.inference.prompts import ParsedReply, PromptTemplate, expected, generate_parsed, question
+from cfeval.inference.chat import ChatModel
+from cfeval.inference.prompts import ParsedReply, PromptTemplate, expected, generate_parsed
 
 
 def _unread(text: str) -> None:
@@ -41,7 +39,7 @@ class Plugin(CvqaChatPlugin):
 
     def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
         """One a request, and one where the reply must be repaired; the longer template stands for both groups."""
-        return expected(self, max(self.forms(protocol), key=lambda form: len(question(self, form).opening)))
+        return expected(self, max(self.forms(protocol), key=lambda form: len(self.prompt(form).opening)))
 
     def build(self) -> QuestionGenerator:
         """The question generator."""
@@ -53,20 +51,14 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
-        self.map_concurrently = together(model)
-        self.asked = {group: question(options, form) for group, form in FORMS.items()}
+        self.asked = {group: options.prompt(form) for group, form in FORMS.items()}
 
-    def build(self, requests: Sequence[BuildRequest]) -> list[BuildReply]:
-        """Have a question built for every request."""
-        heard = run_dialogues(self.model, [self._dialogue(request) for request in requests])
-        return [_reply(request, one) for request, one in zip(requests, heard, strict=True)]
-
-    def _dialogue(self, request: BuildRequest) -> Dialogue[ParsedReply[Steps]]:
+    async def build(self, request: BuildRequest) -> BuildReply:
+        """Have a question built for a request."""
         asked = self.asked[request.type]
         bound = replace(asked, form=replace(asked.form, read=partial(_read, request)))
-        return generate_parsed(
-            bound, request.item, {"question": request.question, "answer": request.answer}, request.seed
-        )
+        values = {"question": request.question, "answer": request.answer}
+        return _reply(request, await generate_parsed(self.model, bound, request.item, values, request.seed))
 
 
 def _read(request: BuildRequest, text: str) -> Steps | None:

@@ -3,17 +3,14 @@
 It says of a draft whether the new question is about the image, and whether its answer is right (C-VQA, Section 3.2).
 """
 
-from collections.abc import Sequence
-
 from pydantic import BaseModel, ConfigDict
 
 from cfeval.core import registry
 from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
-from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
-from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
 
 SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
 """A reply; the analysis comes first, so that the verdict follows from it."""
@@ -49,7 +46,7 @@ class Plugin(CvqaChatPlugin):
 
     def build(self) -> QuestionValidator:
         """The question validator."""
-        return Chat(registry.build("chat", self.model), question(self, FORM))
+        return Chat(registry.build("chat", self.model), self.prompt(FORM))
 
 
 class Chat:
@@ -57,20 +54,17 @@ class Chat:
 
     def __init__(self, model: ChatModel, asked: Prompt[Verdict]) -> None:
         self.model, self.asked = model, asked
-        self.map_concurrently = together(model)
 
-    def check(self, requests: Sequence[CheckRequest]) -> list[CheckReply]:
-        """Have every draft looked at; a reply without a verdict is no review."""
-        return [_reply(heard) for heard in run_dialogues(self.model, [self._dialogue(request) for request in requests])]
-
-    def _dialogue(self, request: CheckRequest) -> Dialogue[ParsedReply[Verdict]]:
+    async def check(self, request: CheckRequest) -> CheckReply:
+        """Have a draft looked at; a reply without a verdict is no review."""
         values = {
             "question": request.original.question,
             "answer": request.original.answer,
             "new_question": request.counterfactual.question,
             "new_answer": request.counterfactual.answer,
         }
-        return generate_parsed(self.asked, request.item, values, request.seed, request.picture)
+        heard = await generate_parsed(self.model, self.asked, request.item, values, request.seed, request.picture)
+        return _reply(heard)
 
 
 def _reply(heard: ParsedReply[Verdict]) -> CheckReply:

@@ -3,7 +3,7 @@
 C-VQA, Section 4: every question, original and counterfactual, is a conversation of its own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
 from cfeval.cvqa.prompt_templates import FAMILIES, put
-from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, one_request, run_dialogues
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.prompts import fill, load_prompt
 
 OWN_NAME = "answer"
@@ -76,15 +75,12 @@ class Chat:
 
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
-        self.map_concurrently = together(model)
         self.options = options
 
-    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
-        """Put every question to the model."""
-        texts = [self.options.asked(request.question) for request in requests]
-        pairs = zip(requests, texts, strict=True)
-        replies = run_dialogues(self.model, [one_request(_request(request, text)) for request, text in pairs])
-        return [_reply(text, reply) for text, reply in zip(texts, replies, strict=True)]
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """Put a question to the model."""
+        text = self.options.asked(request.question)
+        return _reply(text, await self.model.generate(_request(request, text)))
 
 
 def _request(request: AnswerRequest, text: str) -> ChatRequest:

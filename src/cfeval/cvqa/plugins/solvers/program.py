@@ -5,8 +5,11 @@ As ViperGPT and VisProg do (C-VQA, Section 4; Tables 3 and 6), but with our own 
 that fails falls back to the question put to the whole image, as ViperGPT's does, and the reply says so.
 """
 
-from collections.abc import Sequence
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -54,15 +57,16 @@ class Program:
         self.vision = vision
         self.options = options
         self.budget = Budget(calls=options.calls, seconds=options.seconds)
+        self._thread = ThreadPoolExecutor(1)
 
-    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
-        """Answer every question by a program of its own."""
-        language = self.options.language
-        wanted = [
-            ProgramRequest(r.item, r.question, r.type, language, derive_seed(r.seed, "program")) for r in requests
-        ]
-        written = self.program_generator.write(wanted)
-        return [self._ran(request, program) for request, program in zip(requests, written, strict=True)]
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """Answer a question by a program of its own; programs run in a thread, one at a time."""
+        own, language = derive_seed(request.seed, "program"), self.options.language
+        written = await self.program_generator.write(
+            ProgramRequest(request.item, request.question, request.type, language, own)
+        )
+        ran = partial(copy_context().run, self._ran, request, written)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, ran)
 
     def _ran(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
         reply = AnswerReply(request.question, model=written.model, calls=written.calls)

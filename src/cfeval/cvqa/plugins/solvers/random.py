@@ -1,7 +1,6 @@
 """Chance: an option at random, yes or no at random, a number from 0 to 10 at random; it never looks."""
 
 import random
-from collections.abc import Sequence
 
 from cfeval.core import plugin
 from cfeval.cvqa.csv_format import LETTERS
@@ -26,11 +25,7 @@ class Plugin(plugin.Plugin):
 class Random:
     """Draws every answer."""
 
-    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
-        """An answer of the right form each, drawn by the request's seed."""
-        return [_drawn(request) for request in requests]
-
-
-def _drawn(request: AnswerRequest) -> AnswerReply:
-    said = random.Random(request.seed).choice(_SAYS[form_of(request.type)])
-    return AnswerReply(request.question, said, "random")
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """An answer of the right form, drawn by the request's seed."""
+        said = random.Random(request.seed).choice(_SAYS[form_of(request.type)])
+        return AnswerReply(request.question, said, "random")

@@ -4,7 +4,7 @@ The questions come from the set `csv`, made from the same file or from the publi
 other people's results stand in the tables beside one's own, read and scored in the same way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from cfeval.core import plugin
@@ -58,11 +58,8 @@ class Responses:
         self._known = frozenset(map(_id, results))
         self._results = Window(results, _id)
 
-    def answer(self, requests: Sequence[AnswerRequest]) -> list[AnswerReply]:
-        """The recorded response to every question; one that the file does not have is `rejected`."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: AnswerRequest) -> AnswerReply:
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """The recorded response to a question; one that the file does not have is `rejected`."""
         reply = self._results.find(request.item) if request.item in self._known else None
         if reply is None:
             return self._none(request, f"no such question: {self.options.path} has no row for '{request.item}'")

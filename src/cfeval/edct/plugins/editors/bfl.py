@@ -5,7 +5,7 @@ The task is paid for when it is submitted; polling and fetching are tried again 
 
 import asyncio
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -19,8 +19,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
-from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
-from cfeval.inference.concurrency import map_concurrently
+from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit, expected, prompt_for, sound
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, respond
@@ -95,16 +94,15 @@ class Bfl:
     """Edits by tasks."""
 
     needs_metadata = False
-    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Have every picture edited."""
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Have a picture edited."""
         options = self.options
         service = Service("bfl", options.base_url, options.model, ACTIVE_TASKS.get(options.model, 24))
-        return edit_all(requests, service, options.max_pixels, self._plan)
+        return await edit(request, service, options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned:
         prompted = prompt_for(request, USES)

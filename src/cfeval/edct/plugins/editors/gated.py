@@ -4,8 +4,7 @@ The first attempt is the editor's own: the same request with the same seed, so t
 condition without a gate as well.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
@@ -15,8 +14,7 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.interfaces import EditAttempt, Editor, EditReply, EditRequest, Verifier, VerifyRequest
-from cfeval.inference.batching import together
+from cfeval.edct.interfaces import EditAttempt, Editor, EditReply, EditRequest, Verifier, VerifyReply, VerifyRequest
 
 
 class Plugin(plugin.Plugin):
@@ -43,20 +41,6 @@ class Plugin(plugin.Plugin):
         return Gated(editor, verifier, self)
 
 
-@dataclass
-class _Item:
-    """A request on its way through the attempts: the seed and the reply of the last one, and what was tried."""
-
-    request: EditRequest
-    seed: int
-    reply: EditReply = field(default_factory=EditReply)
-    attempts: list[EditAttempt] = field(default_factory=list)
-    calls: tuple[str, ...] = ()
-    open: bool = True
-    again: bool = True
-    """Whether another attempt could end otherwise."""
-
-
 class Gated:
     """Lets through what the verifier accepts. The metadata are the verifier's; the editor gets them where it asks."""
 
@@ -64,39 +48,34 @@ class Gated:
 
     def __init__(self, editor: Editor, verifier: Verifier, options: Plugin) -> None:
         self.editor, self.verifier, self.options = editor, verifier, options
-        self.map_concurrently = together(editor, verifier)
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Edit every image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own."""
-        items = [_Item(request, request.seed) for request in requests]
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Edit an image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own."""
+        asked = request if self.editor.needs_metadata else replace(request, metadata=None)
+        attempts: tuple[EditAttempt, ...] = ()
+        calls: tuple[str, ...] = ()
         for attempt in range(1 + self.options.retries):
-            waiting = [item for item in items if item.open and item.again]
-            for item in waiting if attempt else ():
-                item.seed = derive_seed(item.request.seed, "retry", attempt)
-            if waiting:
-                self._attempt(waiting)
-        return [_ended(item) for item in items]
+            seed = derive_seed(request.seed, "retry", attempt) if attempt else request.seed
+            reply = await self.editor.edit(replace(asked, seed=seed))
+            calls += reply.calls
+            details = {**reply.details, "verified_attempts": str(len(attempts))}
+            if reply.status != Status.OK or reply.picture is None:
+                return replace(reply, details=details, calls=calls, attempts=attempts)
+            found = await self.verifier.verify(_check(request, seed, reply.picture))
+            attempts += (EditAttempt(seed, reply.picture, found),)
+            reply = replace(reply, details={**details, "verified_attempts": str(len(attempts))}, calls=calls)
+            if self._accepted(found):
+                return replace(reply, attempts=attempts)
+            if found.verified is None:
+                break
+        reason = f"not verified: {found.reason or 'the verifier gives no reason'}"
+        return replace(reply, attempts=attempts, picture=None, status=Status.EDIT_INVALID, reason=reason)
 
-    def _attempt(self, items: Sequence[_Item]) -> None:
-        """Have every item edited once more, and what comes of it verified."""
-        for item, reply in zip(items, self.editor.edit([self._asked(item) for item in items]), strict=True):
-            item.reply, item.calls = reply, item.calls + reply.calls
-            item.open = reply.status == Status.OK and reply.picture is not None
-        made = [(item, item.reply.picture) for item in items if item.open and item.reply.picture]
-        found = self.verifier.verify([_check(*pair) for pair in made]) if made else []
-        for (item, picture), verdict in zip(made, found, strict=True):
-            item.attempts.append(EditAttempt(item.seed, picture, verdict))
-            accepted = self.options.unsure == "accept" if verdict.verified is None else verdict.verified
-            item.open, item.again = not accepted, verdict.verified is not None
-
-    def _asked(self, item: _Item) -> EditRequest:
-        return replace(
-            item.request, seed=item.seed, metadata=item.request.metadata if self.editor.needs_metadata else None
-        )
+    def _accepted(self, found: VerifyReply) -> bool:
+        return self.options.unsure == "accept" if found.verified is None else found.verified
 
 
-def _check(item: _Item, picture: Picture) -> VerifyRequest:
-    request = item.request
+def _check(request: EditRequest, seed: int, picture: Picture) -> VerifyRequest:
     return VerifyRequest(
         item=request.item,
         original=request.picture,
@@ -106,15 +85,6 @@ def _check(item: _Item, picture: Picture) -> VerifyRequest:
         negative=request.negative,
         concept=request.concept,
         before=request.before,
-        seed=derive_seed(item.seed, "verify"),
+        seed=derive_seed(seed, "verify"),
         edit=request.edit,
     )
-
-
-def _ended(item: _Item) -> EditReply:
-    details = {**item.reply.details, "verified_attempts": str(len(item.attempts))}
-    reply = replace(item.reply, details=details, calls=item.calls, attempts=tuple(item.attempts))
-    if not item.open:
-        return reply
-    last = item.attempts[-1].found.reason or "the verifier gives no reason"
-    return replace(reply, picture=None, status=Status.EDIT_INVALID, reason=f"not verified: {last}")

@@ -1,7 +1,7 @@
 """Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -15,8 +15,7 @@ from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.masks import Mask, MaskOptions, Segmenter, mask_files, segmenter
-from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
-from cfeval.inference.concurrency import map_concurrently
+from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit, expected, prompt_for, sound
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import exchange
@@ -69,15 +68,14 @@ class OpenAIImage:
     """Edits by `images/edits`."""
 
     needs_metadata = False
-    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin, mask_of: Segmenter | None) -> None:
         self.options, self.mask_of = options, mask_of
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Have every picture edited."""
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Have a picture edited."""
         service = Service("images/edits", self.options.base_url, self.options.model)
-        return edit_all(requests, service, self.options.max_pixels, self._plan)
+        return await edit(request, service, self.options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
         prompted = prompt_for(request, Uses(mask=self.mask_of is not None))

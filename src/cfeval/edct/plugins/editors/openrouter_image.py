@@ -1,6 +1,6 @@
 """Image models behind OpenRouter's chat protocol: Gemini 2.5 Flash Image (Nano Banana) and its successors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,8 +10,7 @@ from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
-from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit_all, expected, prompt_for, sound
-from cfeval.inference.concurrency import map_concurrently
+from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit, expected, prompt_for, sound
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import exchange
@@ -66,15 +65,14 @@ class OpenRouterImage:
     """Edits by chat: picture and instruction in, picture out."""
 
     needs_metadata = False
-    map_concurrently = staticmethod(map_concurrently)
 
     def __init__(self, options: Plugin) -> None:
         self.options = options
 
-    def edit(self, requests: Sequence[EditRequest]) -> list[EditReply]:
-        """Have every picture edited."""
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Have a picture edited."""
         service = Service("chat", self.options.base_url, self.options.model)
-        return edit_all(requests, service, self.options.max_pixels, self._plan)
+        return await edit(request, service, self.options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned:
         prompted = prompt_for(request, USES)

@@ -3,7 +3,7 @@
 For `uncited-edit` it is shown the image too, because what the explanation leaves out stands nowhere in the texts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import ClassVar
 
@@ -13,9 +13,8 @@ from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
 from cfeval.inference import prompts
-from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
-from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
+from cfeval.inference.chat import ChatModel
+from cfeval.inference.prompts import PromptTemplate, generate_parsed
 
 Edits = tuple[Edit, ...]
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
@@ -44,20 +43,24 @@ class Chat:
     def __init__(self, model: ChatModel, options: Plugin) -> None:
         self.model = model
         self.options = options
-        self.map_concurrently = together(model)
-        self._question = cache(lambda protocol, edits: question(options, FORMS[protocol](edits)))
+        self._prompt = cache(lambda protocol, edits: options.prompt(FORMS[protocol](edits)))
 
-    def write(self, requests: Sequence[WriteRequest]) -> list[WriteReply]:
-        """Have the instructions of every request written.
+    async def write(self, request: WriteRequest) -> WriteReply:
+        """Have the instructions of a request written.
 
         Raises:
-            PluginError: a request is of a protocol that has nothing to write, or lacks the image that it is about.
+            PluginError: the request is of a protocol that has nothing to write, or lacks the image that it is about.
         """
-        for request in requests:
-            _check(request)
-        dialogues = [_dialogue(request, self._question(request.protocol, request.edits)) for request in requests]
-        heard = run_dialogues(self.model, dialogues)
-        return [WriteReply(one.value or (), one.completion, one.status, one.reason, one.calls) for one in heard]
+        _check(request)
+        values = {
+            "question": request.question,
+            "original_answer": request.answer,
+            "original_explanation": request.explanation,
+            "edits": str(request.edits),
+        }
+        asked = self._prompt(request.protocol, request.edits)
+        heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.picture)
+        return WriteReply(heard.value or (), heard.completion, heard.status, heard.reason, heard.calls)
 
 
 def _check(request: WriteRequest) -> None:
@@ -66,16 +69,6 @@ def _check(request: WriteRequest) -> None:
         raise PluginError(f"writer chat: no instructions are written under protocol '{request.protocol}'; {known}")
     if FORMS[request.protocol](request.edits).seen and request.picture is None:
         raise PluginError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
-
-
-def _dialogue(request: WriteRequest, asked: Prompt[Edits]) -> Dialogue[ParsedReply[Edits]]:
-    values = {
-        "question": request.question,
-        "original_answer": request.answer,
-        "original_explanation": request.explanation,
-        "edits": str(request.edits),
-    }
-    return generate_parsed(asked, request.item, values, request.seed, request.picture)
 
 
 def _one(edits: int) -> PromptTemplate[Edits]:

@@ -1,7 +1,6 @@
 """A deliberately naive judge: did the words change? It shows how far a verdict can depend on the judge alone."""
 
 import re
-from collections.abc import Sequence
 
 from cfeval.core import plugin
 from cfeval.core.records import Binary
@@ -26,11 +25,8 @@ class Lexical:
 
     needs_picture = False
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
         """Compare the words before and after."""
-        return [self._reply(request) for request in requests]
-
-    def _reply(self, request: JudgeRequest) -> JudgeReply:
         rules = RULES[request.protocol]
         answer = _changed(request.answer, request.new_answer)
         explanation = _changed(request.explanation, request.new_explanation)

@@ -5,7 +5,7 @@ Gladen 1978 correct a rate for them). Each score errs on its own, so a product i
 of the sensitivity.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from cfeval.core.records import Binary, Status
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS
-from cfeval.inference.batching import together
 
 NO_GRADE = "a judge of known error gives no grade"
 
@@ -44,13 +43,11 @@ class Noisy:
     def __init__(self, options: Plugin, judge: Judge) -> None:
         self.options = options
         self.wrapped = judge
-        self.map_concurrently = together(judge)
         self.needs_picture = judge.needs_picture
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Judge every request, and err."""
-        replies = self.wrapped.judge(requests)
-        return [self._spoilt(*pair) for pair in zip(requests, replies, strict=True)]
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Judge a request, and err."""
+        return self._spoilt(request, await self.wrapped.judge(request))
 
     def _spoilt(self, request: JudgeRequest, reply: JudgeReply) -> JudgeReply:
         if reply.status != Status.OK:

@@ -1,6 +1,7 @@
 """Several judges as one, by strict majority over all of them (EDCT 2025, Section 3, Stage 4)."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import field_validator
@@ -9,7 +10,6 @@ from cfeval.core import plugin, registry
 from cfeval.core.errors import PluginError
 from cfeval.edct.interfaces import Judge, JudgeReply, JudgeRequest
 from cfeval.edct.plugins.chat_judge import count_votes
-from cfeval.inference.batching import together
 
 
 class Plugin(plugin.Plugin):
@@ -37,16 +37,12 @@ class Panel:
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         """PluginError where some are told of the edits and others are not."""
         self.judges = judges
-        self.map_concurrently = together(*judges.values())
         self.needs_picture = any(judge.needs_picture for judge in judges.values())
         if not all(judge.needs_picture == self.needs_picture for judge in judges.values()):
             blind = ", ".join(name for name, judge in judges.items() if judge.needs_picture)
             raise PluginError(f"panel: {blind} must not know the edits, the others must; make two panels of them")
 
-    def judge(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
-        """Have every judge judge every request."""
-        said = {name: judge.judge(requests) for name, judge in self.judges.items()}
-        return [
-            count_votes({name: replies[n] for name, replies in said.items()}, request.protocol)
-            for n, request in enumerate(requests)
-        ]
+    async def judge(self, request: JudgeRequest) -> JudgeReply:
+        """Have every judge judge a request."""
+        replies = await asyncio.gather(*(judge.judge(request) for judge in self.judges.values()))
+        return count_votes(dict(zip(self.judges, replies, strict=True)), request.protocol)

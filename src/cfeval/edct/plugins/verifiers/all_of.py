@@ -1,13 +1,13 @@
 """Several verifiers as one: accepts what every one of them accepts."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
 
 from cfeval.core import plugin, registry
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
-from cfeval.inference.batching import together
 from cfeval.inference.prompts import named_texts
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=40)]
@@ -32,12 +32,11 @@ class Every:
 
     def __init__(self, verifiers: Mapping[str, Verifier]) -> None:
         self.verifiers = verifiers
-        self.map_concurrently = together(*verifiers.values())
 
-    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Have every edit checked by every verifier."""
-        said = {name: verifier.verify(requests) for name, verifier in self.verifiers.items()}
-        return [_together({name: replies[n] for name, replies in said.items()}) for n in range(len(requests))]
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        """Have an edit checked by every verifier."""
+        replies = await asyncio.gather(*(verifier.verify(request) for verifier in self.verifiers.values()))
+        return _together(dict(zip(self.verifiers, replies, strict=True)))
 
 
 def _together(said: Mapping[str, VerifyReply]) -> VerifyReply:

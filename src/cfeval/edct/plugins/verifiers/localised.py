@@ -16,6 +16,7 @@ from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, Comparison, compare
 from cfeval.edct.plugins.edit_localisation.decision import Limits, decide, grown, heat_picture, mask_picture, shares
 from cfeval.edct.plugins.segmenters.base import Found, Segmenter
+from cfeval.inference.batching import Batcher
 
 _LAID = {
     "matches": "",
@@ -41,9 +42,13 @@ class Localised:
 
     def __init__(self, segmenter: Segmenter, options: Plugin) -> None:
         self.segmenter, self.options = segmenter, options
+        self._requests = Batcher(self._verify_all)
 
-    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Check every edit; without a mask there is no telling."""
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        """Check an edit; without a mask there is no telling."""
+        return await self._requests.answer(request)
+
+    def _verify_all(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         return [self._verify(request) for request in requests]
 
     def _verify(self, request: VerifyRequest) -> VerifyReply:

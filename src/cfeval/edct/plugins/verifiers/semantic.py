@@ -5,8 +5,6 @@ model takes one picture, not every model takes two. A model that shrinks large p
 its resolution.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
@@ -14,10 +12,9 @@ from cfeval.core import registry
 from cfeval.core.images import Picture
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
-from cfeval.inference.batching import together
-from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
+from cfeval.inference.chat import ChatModel
 from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
-from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
+from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
 
 FOLDER = "verification"
 """Of the prompts."""
@@ -56,7 +53,7 @@ class Plugin(prompts.ChatPlugin):
 
     def build(self) -> Verifier:
         """The verifier."""
-        return Semantic(registry.build("chat", self.model), question(self, FORM))
+        return Semantic(registry.build("chat", self.model), self.prompt(FORM))
 
 
 class Semantic:
@@ -64,17 +61,13 @@ class Semantic:
 
     def __init__(self, model: ChatModel, asked: Prompt[Sight]) -> None:
         self.model, self.asked = model, asked
-        self.map_concurrently = together(model)
 
-    def verify(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
-        """Have every edit looked at; where the model says nothing that can be read, there is no telling."""
-        return [_reply(heard) for heard in run_dialogues(self.model, [self._dialogue(request) for request in requests])]
-
-    def _dialogue(self, request: VerifyRequest) -> Dialogue[ParsedReply[Sight]]:
+    async def verify(self, request: VerifyRequest) -> VerifyReply:
+        """Have an edit looked at; where the model says nothing that can be read, there is no telling."""
         negative = f"\nThis must not remain: {request.negative}" if request.negative else ""
         picture, first, second = beside(request.original, request.edited)
         values = {"first": first, "second": second, "instruction": request.positive + negative}
-        return generate_parsed(self.asked, request.item, values, request.seed, picture)
+        return _reply(await generate_parsed(self.model, self.asked, request.item, values, request.seed, picture))
 
 
 def beside(original: Picture, edited: Picture) -> tuple[Picture, str, str]:
