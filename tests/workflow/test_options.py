@@ -127,7 +127,7 @@ def test_snakemake_writes_its_own_report(study: Study) -> None:
         ("edct: {itmes: 3}", [], "unknown key 'edct.itmes'; did you mean 'items'?"),
         ("shards: [", [], "not valid YAML"),
         ("", ["--config", "shards=many"], "shards"),
-        ("", ["--config", "edct={judges: {j: {plugin: moc}}}"], "did you mean 'mock'?"),
+        ("", ["--config", "edct={judges: {j: {plugin: mok}}}"], "did you mean 'mock'?"),
     ],
 )
 def test_bad_parameters_are_one_line_and_status_2(study: Study, params: str, command: list[str], says: str) -> None:
