@@ -145,6 +145,7 @@ class _Loop:
         self._computes = False
         self._computing: asyncio.Task[None] | None = None
         self._shared: dict[Any, Any] = {}
+        self._at_once = 0
         self._stack, self._lock = AsyncExitStack(), asyncio.Lock()
 
     def __enter__(self) -> "_Loop":
@@ -164,7 +165,7 @@ class _Loop:
 
     async def _end(self, error: BaseException | None) -> None:
         self._waiting.clear()
-        await _cancelled(self._open)
+        await _cancelled({*self._open, self._computing} if self._computing else self._open)
         await self._stack.__aexit__(type(error) if error else None, error, None)
         await _cancelled({task for task in asyncio.all_tasks() if task is not asyncio.current_task()})
         await self._loop.shutdown_default_executor()
@@ -172,9 +173,9 @@ class _Loop:
     def has_room(self, taken: int, ready: bool) -> bool:
         """Whether another request is to be taken, where so many things have not been passed on, and one could be."""
         if self._shared:
-            at_once = settings().max_connections
             # Each slot that falls free has somebody waiting, even where all do so together.
-            return self.takes and not ready and len(self._open) < 2 * at_once - 1 and taken < AHEAD * at_once
+            open_ = len(self._open) < 2 * self._at_once - 1 and taken < AHEAD * self._at_once
+            return self.takes and not ready and open_
         self._filling = taken == 0 or (self._filling and taken < self._batch)
         return self.takes and self._filling
 
@@ -230,7 +231,7 @@ class _Loop:
         requests = [request for request, _ in waiting]
         try:
             replies = await self._in_thread(batcher, requests) if self._shared else batcher.batch(requests)
-            for (_, reply), value in zip(waiting, replies, strict=True):
+            for (_, reply), value in list(zip(waiting, replies, strict=True)):
                 if not reply.done():
                     reply.set_result(value)
         except Exception as error:
@@ -248,6 +249,7 @@ class _Loop:
         """See `shared`."""
         async with self._lock:
             if open_ not in self._shared:
+                self._at_once = settings().max_connections
                 self._shared[open_] = await self._stack.enter_async_context(open_())
         opened: T = self._shared[open_]
         return opened

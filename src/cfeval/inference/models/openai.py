@@ -159,6 +159,7 @@ class OpenAIChat:
         return {**fields, **joined(rules.body, options.extra)}
 
     async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Response | Fault:
+        """One attempt: only this sends, and only this and `remote.openai_api` know how the protocol travels."""
         url = f"{where.base_url}/chat/completions"
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
