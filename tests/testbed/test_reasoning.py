@@ -106,6 +106,20 @@ def test_a_chain_makes_right_what_its_edits_together_lead_to() -> None:
     assert expected_answer(RED_CIRCLE, "red", [RECOLOR, back]).equals == "red"
 
 
+def test_where_answer_and_explanation_contradict_the_explanation_says_what_was_there() -> None:
+    two = objects_claim([("red", "circle"), ("blue", "star")])
+    star = EditIntent(kind="remove", target=Referent(color="blue", shape="star"))
+    assert expected_answer(two, "one", [star]).equals == "one", "of two objects one is left, whatever was counted"
+    assert expected_answer(two, "four", [star]).equals == "one"
+    assert expected_answer(two, "two", [star]).equals == "one"
+    assert expected_answer(objects_claim([]), "two", [star]).equals == "zero"
+    cited = object_claim("presence", "red", "circle", "top left")
+    gone = EditIntent(kind="remove", target=TOP_LEFT_CIRCLE)
+    for answer in ("yes", "no"):
+        assert expected_answer(cited, answer, [gone]).equals == "no", "what was there is gone"
+        assert expected_answer(cited, answer, [RECOLOR]).equals == "no"
+
+
 def test_a_background_decides_only_for_who_takes_the_explanation_at_its_word() -> None:
     repainted = [EditIntent(kind="background", old="sky", new="mint")]
     because = background_claim("sky", "red")

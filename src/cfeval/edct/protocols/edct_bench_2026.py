@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, last_verdict, object_schema, read_edits
+from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits
+from cfeval.inference.verdicts import last_verdict
 
 MAX_TOKENS, MAX_TOKENS_OF_A_GRADE = 4096, 8192
 """Longest replies of writer and judge, where the model's own limit is not set."""

@@ -12,8 +12,9 @@ from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
-from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
+from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
+from cfeval.inference.verdicts import last_verdict
 
 SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
 """A reply; the analysis comes first, so that the verdict follows from it."""

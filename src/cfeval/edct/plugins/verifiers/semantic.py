@@ -16,8 +16,9 @@ from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
-from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
+from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
+from cfeval.inference.verdicts import last_verdict
 
 FOLDER = "verification"
 """Of the prompts."""
