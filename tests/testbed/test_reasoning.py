@@ -10,7 +10,7 @@ from cfeval.testbed.language.edit_choice import choose_edit
 from cfeval.testbed.language.explanations import background_claim, object_claim, objects_claim
 from cfeval.testbed.language.instructions import describe, parse_instruction
 from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import answer_follows, expected_answer, reflects
+from cfeval.testbed.language.reasoning import Said, answer_follows, expected_answer, explanation_follows, reflects
 from cfeval.testbed.records import Claim, EditIntent, Referent
 from cfeval.testbed.scenes import SceneEditError, apply
 
@@ -118,6 +118,15 @@ def test_where_answer_and_explanation_contradict_the_explanation_says_what_was_t
     for answer in ("yes", "no"):
         assert expected_answer(cited, answer, [gone]).equals == "no", "what was there is gone"
         assert expected_answer(cited, answer, [RECOLOR]).equals == "no"
+
+
+def test_an_explanation_that_contradicts_its_answer_must_cite_what_the_edit_made() -> None:
+    green, blue = (object_claim("color", color, "circle", "top left") for color in ("green", "blue"))
+    assert explanation_follows(Said("green", green), RED_CIRCLE, [RECOLOR])
+    assert explanation_follows(Said("blue", green), RED_CIRCLE, [RECOLOR]), "sound, though the answer is not"
+    assert not explanation_follows(Said("green", blue), RED_CIRCLE, [RECOLOR]), "no edit made a blue circle"
+    assert not explanation_follows(Said("green", RED_CIRCLE), RED_CIRCLE, [RECOLOR])
+    assert not explanation_follows(Said("green", None), RED_CIRCLE, [RECOLOR])
 
 
 def test_a_background_decides_only_for_who_takes_the_explanation_at_its_word() -> None:

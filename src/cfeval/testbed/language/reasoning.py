@@ -164,6 +164,23 @@ class Said:
     claim: Claim | None
 
 
+def explanation_follows(later: Said, before: Claim, intents: Sequence[EditIntent]) -> bool:
+    """Whether the new explanation shows one of the edits; one that contradicts its own answer must be sound too.
+
+    Such an explanation no longer cites what the edit took away, and may still cite what no edit made.
+    """
+    if later.claim is None or not any(reflects(later.claim, before, intent) for intent in intents):
+        return False
+    return _agrees(later) or all(footing(later.claim, evidence_after(before, intents)).sound)
+
+
+def _agrees(said: Said) -> bool:
+    """Whether an answer is what its explanation states, as far as that states one."""
+    fact = next(iter(said.claim.facts), None) if said.claim else None
+    stated = fact is not None and fact.attribute in ("color", "shape", "position")
+    return not stated or fact is None or parse_answer(said.answer) in (fact.value, *YES_AND_NO)
+
+
 @dataclass(frozen=True)
 class Consistency:
     """AC, EF, and the grade from 1 to 5."""
