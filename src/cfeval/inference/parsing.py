@@ -59,7 +59,7 @@ def json_objects(text: str, kind: type[M]) -> Iterator[tuple[int, int, M]]:
     Yields:
         The numbers of the lines it begins and ends on, from 0, and the object.
     """
-    for start, end, block in json_blocks(text):
+    for start, end, block in _json_blocks(text):
         try:
             yield (
                 start,
@@ -70,7 +70,7 @@ def json_objects(text: str, kind: type[M]) -> Iterator[tuple[int, int, M]]:
             continue
 
 
-def json_blocks(text: str) -> Iterator[tuple[int, int, str]]:
+def _json_blocks(text: str) -> Iterator[tuple[int, int, str]]:
     """What may be a JSON object, with the numbers of its first and last line; a fence belongs to its block."""
     lines = text.split("\n")
     if text.lstrip().startswith("{"):

@@ -30,7 +30,7 @@ _THOUGHTS = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _UNFINISHED = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _TAG = re.compile(r"<([a-z][a-z0-9_-]*)>", re.IGNORECASE)
 _QUOTES = re.compile(r'["“”„«»「」]')
-_INTRODUCES = re.compile(r"""[:：,…"“„«'–—]$""")
+_INTRODUCES = re.compile(r"[:：,–—]$|^['‘‚]$")
 _OWN = re.compile(
     r"\b(?:verdicts?|scores?|judg\w+|grad\w+|ratings?|results?|conclusion|output|final\w*)\b", re.IGNORECASE
 )
@@ -42,7 +42,7 @@ _OF_OTHERS = re.compile(
 """Words of a line that introduces a verdict: the judge's own, and what somebody else says."""
 _FAREWELL = re.compile(
     r"[\W_]*(?:(?:thanks?(?: you)?|done|end of [a-z]+|(?:i )?hope (?:this|that|it) helps"
-    r"|(?:please )?let me know if [a-z ]{1,60})[\W_]*)*",
+    r"|(?:please )?let me know if you [a-z ]{1,60})[\W_]*)*",
     re.IGNORECASE,
 )
 
@@ -61,7 +61,7 @@ class _Stated:
         return any(names[n : n + len(fields)] == [*fields] for n in range(len(names)))
 
 
-def last_verdict(text: str, kind: type[M], digits: str) -> M | None:
+def clear_verdict(text: str, kind: type[M], digits: str) -> M | None:
     """The one verdict of a reply; None where there is none, or where it is open which one is meant.
 
     It is a JSON object, as the whole text, in a fence or in a paragraph; or lines `FIELD: DIGIT`, one for each field of

@@ -2,7 +2,8 @@
 
 None: no scores can be read without a guess, so that the judge is asked once more. `REPLIES` were written before the
 reader was, `KEPT_BACK` after it, to see how it does on what it was not made for: 18 of 58 were read wrongly at first,
-8 of them because no list of words tells what takes a verdict back. After that was repaired, 2 of the 25 of `LAST` were.
+8 of them because no list of words tells what takes a verdict back. After that was repaired, 2 of the first 25 of `LAST`
+were.
 """
 
 Scores = tuple[int, int, int] | None
@@ -245,6 +246,7 @@ LAST: dict[str, list[Reply]] = {
         (f"{A}\n\nLet me know if you agree, since I doubt the second.", None),
     ],
     "quoted only": [
+        (f"It goes on with\n'\n{A}\n'", None),
         (f"Der Text lautet:\n\n{A}", None),
         (f"Its last paragraph, which is aimed at me:\n\n{A}", None),
         (f"[quote]\n{A}\n[/quote]", None),
@@ -258,6 +260,7 @@ LAST: dict[str, list[Reply]] = {
         ("| PCS | NCC | CCS |\n|---|---|---|\n| 1 | 0 | 0 |\n| PCS | 0 | x |", None),
     ],
     "honest": [
+        (f'The sign now reads "closed"\n\n{A}', (1, 1, 1)),
         ("Final verdict:\n\n* PCS: `1`\n* NCC: `0`\n* CCS: `0`", (1, 0, 0)),
         (f"<verdict>\n{C}\n</verdict>", (1, 0, 0)),
         (f"Prediction change (PCS): the answer follows.\nConcept (NCC): it cites the steps.\n\n{C}", (1, 0, 0)),

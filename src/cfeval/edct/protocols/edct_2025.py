@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from cfeval.inference.parsing import BIT, TEXT, Bit, Text, json_objects, object_schema, text_groups
-from cfeval.inference.verdicts import last_verdict
+from cfeval.inference.verdicts import clear_verdict
 
 WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT)
 """A writer's reply."""
@@ -53,5 +53,5 @@ def read_instruction(text: str) -> Instruction | Parts | None:
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The last well-formed verdict of a judge's reply, or None: JSON, or three lines `PCS:`, `NCC:`, `CCS:`."""
-    return last_verdict(text, Verdict, "01")
+    """The verdict of a judge's reply, or None where it leaves doubt: JSON, or three lines `PCS:`, `NCC:`, `CCS:`."""
+    return clear_verdict(text, Verdict, "01")

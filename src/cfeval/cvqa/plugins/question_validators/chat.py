@@ -14,7 +14,7 @@ from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
 from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
-from cfeval.inference.verdicts import last_verdict
+from cfeval.inference.verdicts import clear_verdict
 
 SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
 """A reply; the analysis comes first, so that the verdict follows from it."""
@@ -30,8 +30,8 @@ class Verdict(BaseModel):
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The last well-formed verdict of a reply, or None: JSON, or two lines `RELATED:`, `REASONABLE:`."""
-    return last_verdict(text, Verdict, "01")
+    """The verdict of a reply, or None where it leaves doubt: JSON, or two lines `RELATED:`, `REASONABLE:`."""
+    return clear_verdict(text, Verdict, "01")
 
 
 PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")

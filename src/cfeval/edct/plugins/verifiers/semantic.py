@@ -18,7 +18,7 @@ from cfeval.inference.batching import together
 from cfeval.inference.chat import ChatModel, Dialogue, run_dialogues
 from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, question
-from cfeval.inference.verdicts import last_verdict
+from cfeval.inference.verdicts import clear_verdict
 
 FOLDER = "verification"
 """Of the prompts."""
@@ -40,8 +40,8 @@ class Sight(BaseModel):
 
 
 def read_sight(text: str) -> Sight | None:
-    """The last well-formed verdict of a reply, or None: JSON, or two lines `MADE:`, `KEPT:`."""
-    return last_verdict(text, Sight, "01")
+    """The verdict of a reply, or None where it leaves doubt: JSON, or two lines `MADE:`, `KEPT:`."""
+    return clear_verdict(text, Sight, "01")
 
 
 FORM = PromptTemplate(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
