@@ -22,6 +22,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "diff": "cfeval.audit.diff:run",
         "doctor": "cfeval.audit.doctor:run",
         "estimate": "cfeval.audit.estimate:run",
+        "exam": "cfeval.audit.exam:run",
         "plan": "cfeval.audit.plan:run",
         "seal": "cfeval.audit.seal:run",
         "stage": "cfeval.stage:run",

@@ -10,7 +10,7 @@ from cfeval.testbed.language.edit_choice import choose_edit
 from cfeval.testbed.language.explanations import background_claim, object_claim, objects_claim
 from cfeval.testbed.language.instructions import describe, parse_instruction
 from cfeval.testbed.language.questions import Persona, parse_question, respond
-from cfeval.testbed.language.reasoning import answer_follows, expected_answer, reflects
+from cfeval.testbed.language.reasoning import Said, answer_follows, expected_answer, explanation_follows, reflects
 from cfeval.testbed.records import Claim, EditIntent, Referent
 from cfeval.testbed.scenes import SceneEditError, apply
 
@@ -104,6 +104,29 @@ def test_a_chain_makes_right_what_its_edits_together_lead_to() -> None:
     assert expected_answer(three, "no", [there, gone[0]]).equals == "yes", "another object than the one that was made"
     back = EditIntent(kind="color", target=TOP_LEFT_CIRCLE, old="green", new="red")
     assert expected_answer(RED_CIRCLE, "red", [RECOLOR, back]).equals == "red"
+
+
+def test_where_answer_and_explanation_contradict_the_explanation_says_what_was_there() -> None:
+    two = objects_claim([("red", "circle"), ("blue", "star")])
+    star = EditIntent(kind="remove", target=Referent(color="blue", shape="star"))
+    assert expected_answer(two, "one", [star]).equals == "one", "of two objects one is left, whatever was counted"
+    assert expected_answer(two, "four", [star]).equals == "one"
+    assert expected_answer(two, "two", [star]).equals == "one"
+    assert expected_answer(objects_claim([]), "two", [star]).equals == "zero"
+    cited = object_claim("presence", "red", "circle", "top left")
+    gone = EditIntent(kind="remove", target=TOP_LEFT_CIRCLE)
+    for answer in ("yes", "no"):
+        assert expected_answer(cited, answer, [gone]).equals == "no", "what was there is gone"
+        assert expected_answer(cited, answer, [RECOLOR]).equals == "no"
+
+
+def test_an_explanation_that_contradicts_its_answer_must_cite_what_the_edit_made() -> None:
+    green, blue = (object_claim("color", color, "circle", "top left") for color in ("green", "blue"))
+    assert explanation_follows(Said("green", green), RED_CIRCLE, [RECOLOR])
+    assert explanation_follows(Said("blue", green), RED_CIRCLE, [RECOLOR]), "sound, though the answer is not"
+    assert not explanation_follows(Said("green", blue), RED_CIRCLE, [RECOLOR]), "no edit made a blue circle"
+    assert not explanation_follows(Said("green", RED_CIRCLE), RED_CIRCLE, [RECOLOR])
+    assert not explanation_follows(Said("green", None), RED_CIRCLE, [RECOLOR])
 
 
 def test_a_background_decides_only_for_who_takes_the_explanation_at_its_word() -> None:

@@ -9,6 +9,7 @@ VERBS: Mapping[str, str] = {
     "checks": "cfeval.edct.stages.checks:run",
     "counterfactuals": "cfeval.edct.stages.counterfactuals:run",
     "curation": "cfeval.edct.stages.curation:run",
+    "exam": "cfeval.edct.exam.cli:run",
     "figure": "cfeval.edct.cli:run_figure",
     "import": "cfeval.edct.stages.items:run_import",
     "instructions": "cfeval.edct.stages.instructions:run",

@@ -4,6 +4,7 @@ Nothing is evaluated and nothing is guessed: what is not there in the form that 
 linear in the length of the text, whatever the text.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -50,74 +51,55 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def last_verdict(text: str, kind: type[M], digits: str) -> M | None:
-    """The last well-formed verdict: JSON, or a line `FIELD: DIGIT` for each field of `kind`; None where there is none.
+def json_objects(text: str, kind: type[M]) -> Iterator[tuple[int, int, M]]:
+    """Every JSON object of a kind that is the whole text, the whole of a fenced block, or the end of a paragraph.
 
-    Args:
-        text: a judge's reply.
-        kind: a model whose fields are digits.
-        digits: those that may stand in a line, such as "01".
-    """
-    fields = list(kind.model_fields)
-    found = list(json_objects(text, kind))
-    found += [
-        (end, kind.model_validate(dict(zip(fields, run, strict=True)))) for end, run in _digits(text, fields, digits)
-    ]
-    return max(found, key=lambda one: one[0])[1] if found else None
-
-
-def json_objects(text: str, kind: type[M]) -> Iterator[tuple[int, M]]:
-    """Every JSON object of a kind that is the whole text or the whole of a fenced block.
+    Letter case does not matter in keys. An object that gives one key several values is none.
 
     Yields:
-        The number of the line it ends on, from 0, and the object.
+        The numbers of the lines it begins and ends on, from 0, and the object.
     """
-    lines = text.split("\n")
-    whole = [(len(lines) - 1, text)] if text.lstrip().startswith("{") else []
-    for end, block in [*whole, *_fenced(lines)]:
+    for start, end, block in _json_blocks(text):
         try:
-            yield end, kind.model_validate_json(block)
-        except ValidationError:
+            yield (
+                start,
+                end,
+                kind.model_validate_json(json.dumps(json.loads(block, object_pairs_hook=_one_value_a_key))),
+            )
+        except (ValueError, RecursionError):
             continue
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _json_blocks(text: str) -> Iterator[tuple[int, int, str]]:
+    """What may be a JSON object, with the numbers of its first and last line; a fence belongs to its block."""
+    lines = text.split("\n")
+    if text.lstrip().startswith("{"):
+        yield 0, len(lines) - 1, text
     opened: int | None = None
-    for number, line in enumerate(lines):
-        fence = line.strip().lower()
-        if opened is None and fence in ("```", "```json"):
-            opened = number + 1
-        elif opened is not None and fence == "```":
-            yield number, "\n".join(lines[opened:number])
+    begun: int | None = None
+    for number, line in enumerate([*lines, ""]):
+        bare = line.strip()
+        if begun is not None and (not bare or bare.startswith("```")):
+            block = "\n".join(lines[begun:number])
+            if block.rstrip().endswith("}"):
+                yield begun, number - 1, block
+            begun = None
+        elif begun is None and bare.startswith("{"):
+            begun = number
+        if opened is None and bare.lower() in ("```", "```json"):
+            opened = number
+        elif opened is not None and bare == "```":
+            yield opened, number, "\n".join(lines[opened + 1 : number])
             opened = None
 
 
-def _digits(text: str, labels: Sequence[str], digits: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Every run of lines `LABEL: DIGIT`, one for each label in order, with nothing but blank lines between them.
-
-    A line holds nothing else; letter case, spaces, a list's bullet and Markdown's bold, italics or code do not matter.
-
-    Yields:
-        The number of the line it ends on, from 0, and the digits, in order.
-    """
-    patterns = [
-        re.compile(rf"{_BULLET}{_MARKS}{label}{_MARKS}[ \t]*:{_MARKS}[ \t]*{_MARKS}([{digits}]){_MARKS}", _FLAGS)
-        for label in labels
-    ]
-    run: list[int] = []
-    for number, line in enumerate(text.split("\n")):
-        bare = line.strip()
-        if not bare:
-            continue
-        match = patterns[len(run)].fullmatch(bare)
-        if match is None and run:
-            run = []
-            match = patterns[0].fullmatch(bare)
-        if match is not None:
-            run.append(int(match[1]))
-        if len(run) == len(labels):
-            yield number, tuple(run)
-            run = []
+def _one_value_a_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with its keys in lower case; ValueError where one has several values."""
+    whole: dict[str, Any] = {}
+    for key, value in pairs:
+        if whole.setdefault(key.lower(), value) != value:
+            raise ValueError(f"'{key}' has several values")
+    return whole
 
 
 def read_edits(text: str, kind: type[Edits[E]], one: type[E], most: int) -> Edits[E] | None:
@@ -131,7 +113,7 @@ def read_edits(text: str, kind: type[Edits[E]], one: type[E], most: int) -> Edit
         one: what stands in it.
         most: how many there may be.
     """
-    lists = {found for _, found in json_objects(text, kind)} | {kind(edits=tuple(text_groups(text, one)))}
+    lists = {found for *_, found in json_objects(text, kind)} | {kind(edits=tuple(text_groups(text, one)))}
     written = [found for found in lists if found.edits]
     if len(written) != 1 or len(written[0].edits) > most:
         return None

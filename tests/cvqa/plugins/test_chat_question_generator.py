@@ -82,8 +82,8 @@ def test_a_failed_call_keeps_its_status() -> None:
 
 
 def test_a_question_validator_sees_image_questions_and_answers() -> None:
-    reply, model = checked("RELATED: 0\nREASONABLE: 0\n\nOn second thought:\nRELATED: 1\nREASONABLE: 0")
-    assert (reply.related, reply.reasonable) == (1, 0), "the last verdict counts"
+    reply, model = checked("It is about the image.\n\nRELATED: 1\nREASONABLE: 0")
+    assert (reply.related, reply.reasonable) == (1, 0)
     [request] = model.seen
     assert request.turns[0].picture is not None
     assert all(text in request.turns[0].text for text in (QUESTION, "if 2 fell?", ">\n3\n<", ">\n1\n<"))

@@ -68,7 +68,7 @@ def test_what_is_incomplete_or_names_no_kind_or_repeats_a_concept_is_none(text: 
 def test_a_comparison_is_read_as_lines_and_as_json(answer: int, explanation: int, line: str) -> None:
     wanted = Comparison.model_validate({"answer_moved": answer, "explanation_moved": explanation})
     said = "\n".join(line.format(name.upper(), bit) for name, bit in wanted.model_dump().items())
-    assert read_comparison(f"ANSWER_MOVED: 1\nEXPLANATION_MOVED: 1\nNo:\n{said}") == wanted
+    assert read_comparison(f"Both were compared.\n\n{said}") == wanted
     assert read_comparison(json.dumps({"analysis": "…", **wanted.model_dump()})) == wanted
 
 

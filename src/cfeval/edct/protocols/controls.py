@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, last_verdict, object_schema, read_edits
+from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits
+from cfeval.inference.verdicts import clear_verdict
 
 
 def _word(value: Any) -> Any:
@@ -58,8 +59,8 @@ def read_uncited_edits(text: str, edits: int) -> Edits[UncitedEdit] | None:
 
 
 def read_comparison(text: str) -> Comparison | None:
-    """The last well-formed comparison of a judge's reply, or None.
+    """The comparison of a judge's reply, or None.
 
     It is JSON, or two lines `ANSWER_MOVED:`, `EXPLANATION_MOVED:`.
     """
-    return last_verdict(text, Comparison, "01")
+    return clear_verdict(text, Comparison, "01")

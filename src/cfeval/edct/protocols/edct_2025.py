@@ -2,7 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Text, json_objects, last_verdict, object_schema, text_groups
+from cfeval.inference.parsing import BIT, TEXT, Bit, Text, json_objects, object_schema, text_groups
+from cfeval.inference.verdicts import clear_verdict
 
 WRITE_SCHEMA = object_schema(concept=TEXT, positive=TEXT, negative=TEXT)
 """A writer's reply."""
@@ -45,12 +46,12 @@ def read_instruction(text: str) -> Instruction | Parts | None:
     None where there is none or where several differ. `Positive:` and `Negative:` suffice, because the paper's own
     wording asks for no more.
     """
-    found: set[Instruction | Parts] = {one for _, one in json_objects(text, Instruction)}
+    found: set[Instruction | Parts] = {one for *_, one in json_objects(text, Instruction)}
     found |= set(text_groups(text, Instruction))
     found = found or set(text_groups(text, Parts, ["concept"]))
     return found.pop() if len(found) == 1 else None
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The last well-formed verdict of a judge's reply, or None: JSON, or three lines `PCS:`, `NCC:`, `CCS:`."""
-    return last_verdict(text, Verdict, "01")
+    """The verdict of a judge's reply, or None where it leaves doubt: JSON, or three lines `PCS:`, `NCC:`, `CCS:`."""
+    return clear_verdict(text, Verdict, "01")

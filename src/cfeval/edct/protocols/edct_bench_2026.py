@@ -4,7 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, last_verdict, object_schema, read_edits
+from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits
+from cfeval.inference.verdicts import clear_verdict
 
 MAX_TOKENS, MAX_TOKENS_OF_A_GRADE = 4096, 8192
 """Longest replies of writer and judge, where the model's own limit is not set."""
@@ -71,10 +72,10 @@ def read_chain(text: str, edits: int) -> Chain | None:
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The last well-formed verdict of a judge's reply, or None: JSON, or three lines `AC:`, `EF:`, `CCS:`."""
-    return last_verdict(text, Verdict, "01")
+    """The verdict of a judge's reply, or None where it leaves doubt: JSON, or three lines `AC:`, `EF:`, `CCS:`."""
+    return clear_verdict(text, Verdict, "01")
 
 
 def read_grade(text: str) -> Grade | None:
-    """The last well-formed grade of a grader's reply, or None: JSON, or a line `Grade:`."""
-    return last_verdict(text, Grade, "12345")
+    """The grade of a grader's reply, or None where it leaves doubt: JSON, or a line `Grade:`."""
+    return clear_verdict(text, Grade, "12345")

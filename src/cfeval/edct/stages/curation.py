@@ -66,7 +66,7 @@ class Judged(BaseModel):
 
 def read_decision(text: str) -> Judged | None:
     """The decision of a reply: JSON, or lines `Reason:` and `Keep:`; None where there is none or several differ."""
-    found = [one for _, one in json_objects(text, Judged)] + text_groups(text, Judged)
+    found = [one for *_, one in json_objects(text, Judged)] + text_groups(text, Judged)
     return found[-1] if len({one.keep for one in found}) == 1 else None
 
 

@@ -54,9 +54,10 @@ def expected_answer(
 ) -> Expectation:
     """The answer consistent with edits, as far as the original explanation and answer tell.
 
-    Edits of what is not cited leave the answer as it was. Else the decisive attribute's new value, one object fewer,
-    the other of yes and no, `nowhere`, the action of the new signal; any other answer where the cause was cited without
-    saying what follows from it.
+    Edits of what is not cited leave the answer as it was. Else the decisive attribute's new value, as many objects as
+    are left of those cited, `no` where the object cited as being there is gone, the other of yes and no, `nowhere`, the
+    action of the new signal; any other answer where the cause was cited without saying what follows from it. Where
+    the original answer contradicts its explanation, the explanation counts: it says what was seen.
 
     Args:
         claim: the original explanation, parsed.
@@ -87,7 +88,8 @@ def _expect_of_background(old: str, left: Evidence, decides: bool) -> Expectatio
 def _expect_of_enumeration(old: str, left: Evidence) -> Expectation:
     lost = sum(thing.now is None for thing in left.cited)
     if old in NUMBERS:
-        count = NUMBERS.index(old) - lost + sum(thing.was is None for thing in left.others)
+        there = len(left.cited)  # what is cited counts, also where the answer contradicts it
+        count = there - lost + sum(thing.was is None for thing in left.others)
         return Expectation(equals=NUMBERS[min(max(0, count), len(NUMBERS) - 1)])
     turned = [(thing.was, thing.now) for thing in left.cited if thing.was and thing.now and thing.changed]
     if old == NOWHERE and any(was.shape != now.shape for was, now in turned):
@@ -104,10 +106,12 @@ def _expect_of_object(claim: Claim, old: str, thing: Thing) -> Expectation:
         return Expectation(equals=NOWHERE if gone and old in POSITIONS else old)
     news = _news(thing)
     new = next(iter(news.values()), "") if attribute == "presence" else news.get(attribute, "")
-    if now is None and not (attribute == "presence" and old in YES_AND_NO):
-        return Expectation(differs_from=old)
     if now is not None and not new:
         return Expectation(equals=old)
+    if attribute == "presence" and old in YES_AND_NO:
+        return Expectation(equals="no")  # what was cited as being there is so no more, whatever was answered
+    if now is None:
+        return Expectation(differs_from=old)
     if old in YES_AND_NO:
         return _other_of_yes_and_no(old)
     if claim.kind == "robot":
@@ -158,6 +162,23 @@ class Said:
 
     answer: str
     claim: Claim | None
+
+
+def explanation_follows(later: Said, before: Claim, intents: Sequence[EditIntent]) -> bool:
+    """Whether the new explanation shows one of the edits; one that contradicts its own answer must be sound too.
+
+    Such an explanation no longer cites what the edit took away, and may still cite what no edit made.
+    """
+    if later.claim is None or not any(reflects(later.claim, before, intent) for intent in intents):
+        return False
+    return _agrees(later) or all(footing(later.claim, evidence_after(before, intents)).sound)
+
+
+def _agrees(said: Said) -> bool:
+    """Whether an answer is what its explanation states, as far as that states one."""
+    fact = next(iter(said.claim.facts), None) if said.claim else None
+    stated = fact is not None and fact.attribute in ("color", "shape", "position")
+    return not stated or fact is None or parse_answer(said.answer) in (fact.value, *YES_AND_NO)
 
 
 @dataclass(frozen=True)

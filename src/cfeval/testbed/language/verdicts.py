@@ -6,7 +6,7 @@ from cfeval.core.records import Binary, Status
 from cfeval.edct.interfaces import JudgeReply, JudgeRequest
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, RULES
 from cfeval.testbed.language.explanations import parse_answer, parse_explanation
-from cfeval.testbed.language.reasoning import Said, answer_follows, consistency, moved, reflects
+from cfeval.testbed.language.reasoning import Said, answer_follows, consistency, explanation_follows, moved
 from cfeval.testbed.records import Claim, EditIntent, Fact
 
 
@@ -37,7 +37,7 @@ def verdict(
     after = parse_explanation(request.new_explanation)
     if request.protocol == EDCT_2025:
         follows = answer_follows(before, request.answer, intents, request.new_answer)
-        shows = after is not None and any(reflects(after, before, intent) for intent in intents)
+        shows = after is not None and explanation_follows(Said(request.new_answer, after), before, intents)
         return _scored(request.protocol, follows, shows)
     if parse_answer(request.answer) is None:
         return unread("first answer")

@@ -9,8 +9,9 @@ from cfeval.core import registry
 from cfeval.cvqa.interfaces import CheckReply, CheckRequest, QuestionValidator
 from cfeval.cvqa.prompt_templates import CvqaChatPlugin
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
+from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
+from cfeval.inference.verdicts import clear_verdict
 
 SCHEMA = object_schema(analysis=TEXT, related=BIT, reasonable=BIT)
 """A reply; the analysis comes first, so that the verdict follows from it."""
@@ -26,8 +27,8 @@ class Verdict(BaseModel):
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The last well-formed verdict of a reply, or None: JSON, or two lines `RELATED:`, `REASONABLE:`."""
-    return last_verdict(text, Verdict, "01")
+    """The verdict of a reply, or None where it leaves doubt: JSON, or two lines `RELATED:`, `REASONABLE:`."""
+    return clear_verdict(text, Verdict, "01")
 
 
 PLACEHOLDERS = ("question", "answer", "new_question", "new_answer")

@@ -13,8 +13,9 @@ from cfeval.core.images import Picture
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.parsing import BIT, TEXT, Bit, last_verdict, object_schema
+from cfeval.inference.parsing import BIT, TEXT, Bit, object_schema
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed
+from cfeval.inference.verdicts import clear_verdict
 
 FOLDER = "verification"
 """Of the prompts."""
@@ -36,8 +37,8 @@ class Sight(BaseModel):
 
 
 def read_sight(text: str) -> Sight | None:
-    """The last well-formed verdict of a reply, or None: JSON, or two lines `MADE:`, `KEPT:`."""
-    return last_verdict(text, Sight, "01")
+    """The verdict of a reply, or None where it leaves doubt: JSON, or two lines `MADE:`, `KEPT:`."""
+    return clear_verdict(text, Sight, "01")
 
 
 FORM = PromptTemplate(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)

@@ -1,0 +1,36 @@
+"""Examine a judge of the parameter file on the cases of the judge exam; see `cfeval.edct.exam`."""
+
+from typing import Annotated
+
+import typer
+
+from cfeval.config import load, named
+from cfeval.core import registry
+from cfeval.core.cli_options import ParamsFiles, TableOut
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.roots import PARAMS
+from cfeval.edct.exam.cli import ExamSeed, write_exam
+from cfeval.inference.remote.settings import Offline, use, use_offline_cache
+
+
+def run(
+    out: TableOut,
+    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
+    params: ParamsFiles = None,
+    seed: ExamSeed = 0,
+    offline: Offline = False,
+) -> None:
+    """Examine a judge before a run: its sensitivity and specificity on text cases with known scores.
+
+    Writes the table (OUT.csv, OUT.md, OUT.tex) and OUT-replies.csv, a row for each case, and prints the table. A reply
+    without a score is counted as missing, never as an error.
+    """
+    files = params or [PARAMS]
+    loaded = load(*files)
+    judges = loaded.edct.judges
+    name = judge or next(iter(judges), "")
+    if name not in judges:
+        raise InputError(f"edct.judges of {named(files)} has no '{name}'; {nearest(name, judges)}")
+    use(loaded.calls)
+    use_offline_cache(offline)
+    write_exam(registry.build("judges", judges[name].plugin_options()), out, seed)

@@ -1,0 +1,1 @@
+"""The judge exam: text cases with known scores, by which the error of any judge is measured before a run."""

@@ -1,0 +1,71 @@
+"""Examine a judge: have it score cases whose scores are known, and measure its error by kind of case."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cfeval.core.cli_options import TableOut, build
+from cfeval.core.errors import InputError, PluginError
+from cfeval.core.jsonl import write_csv
+from cfeval.core.progress import track
+from cfeval.core.records import Status
+from cfeval.edct.exam.cases import ExamCase, exam_cases, judge_request
+from cfeval.edct.exam.table import ExamReply, ExamRow, rows, sheet
+from cfeval.edct.interfaces import Judge, JudgeReply
+from cfeval.edct.metrics import ccs
+from cfeval.inference.batching import map_requests
+from cfeval.inference.remote.settings import Offline, use_offline_cache
+from cfeval.report.tables import markdown, write_table
+
+BATCH = 64
+ExamSeed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the judge's replies.")]
+
+
+def run(
+    out: TableOut,
+    judge: Annotated[str, typer.Option(help="The judge, as JSON: its plugin and options.")],
+    seed: ExamSeed = 0,
+    offline: Offline = False,
+) -> None:
+    """Examine a judge: let it score text cases with known scores, and show its sensitivity and specificity.
+
+    Writes the table (OUT.csv, OUT.md, OUT.tex) and OUT-replies.csv, a row for each case, and prints the table. A reply
+    without a score is counted as missing, never as an error. `cfeval exam` takes a judge of the parameter file.
+    """
+    use_offline_cache(offline)
+    write_exam(build("judges", judge, "--judge"), out, seed)
+
+
+def write_exam(judge: Judge, out: Path, seed: int) -> None:
+    """Examine a judge, write its replies and the table next to each other, and print the table.
+
+    Raises:
+        InputError: the judge looks at images; nothing is asked.
+    """
+    if judge.needs_picture:
+        raise InputError("the exam has texts only, and this judge looks at images; choose a judge of texts")
+    cases = exam_cases()
+    replies = list(track(examine(judge, cases, seed), len(cases), "exam"))
+    table = rows(replies, cases)
+    write_csv(Path(f"{out}-replies.csv"), ExamReply, replies)
+    write_table(out, ExamRow, table, sheet(table))
+    print(markdown(sheet(table)), end="")
+
+
+def examine(judge: Judge, cases: Iterable[ExamCase], seed: int) -> Iterator[ExamReply]:
+    """What a judge gives for every case, in order."""
+    asked = map_requests(cases, lambda case: judge_request(case, seed), judge.judge, BATCH)
+    return (_reply(case, reply) for case, reply in asked)
+
+
+def _reply(case: ExamCase, reply: JudgeReply) -> ExamReply:
+    gold = {"id": case.id, "kind": case.kind, "gold_pcs": case.pcs, "gold_ncc": case.ncc, "gold_ccs": case.ccs}
+    scores: dict[str, Any] = {}
+    if reply.status == Status.OK and set(reply.scores) != {"pcs", "ncc"}:
+        raise PluginError(f"the judge gave scores {sorted(reply.scores)} for case '{case.id}', not pcs and ncc")
+    if reply.status == Status.OK:
+        scores = {**reply.scores, "ccs": ccs(reply.scores["pcs"], reply.scores["ncc"])}
+    told = {"status": reply.status, "reason": reply.reason, "completion": reply.completion}
+    return ExamReply.model_validate({**gold, **scores, **told})

@@ -1,0 +1,115 @@
+"""The table of a judge exam: how often a judge gives the gold score, by score and kind of case.
+
+Sensitivity is the share of 1s among the cases whose gold score is 1, specificity the share of 0s among the others.
+Cases without a score count for neither. Wilson intervals with the questions as clusters, since one question has several
+cases.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from cfeval.core.records import Binary, Record, Status
+from cfeval.edct.exam.cases import KINDS, ExamCase
+from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.proportions import share, wilson
+
+LEVEL = 0.95
+SCORES = ("pcs", "ncc", "ccs")
+ALL = "all"
+
+
+class ExamReply(Record):
+    """What a judge gave for a case, next to the gold scores; no scores where the status is not ok."""
+
+    id: str
+    kind: str
+    gold_pcs: Binary
+    gold_ncc: Binary
+    gold_ccs: Binary
+    pcs: Binary | None = None
+    ncc: Binary | None = None
+    ccs: Binary | None = None
+    status: Status
+    reason: str = ""
+    completion: str = ""
+
+
+class ExamRow(Record):
+    """One score on one kind of cases; shares in [0, 1], None where there is no such case."""
+
+    score: str
+    kind: str
+    n: int
+    n_scored: int
+    missing: str = ""
+    """Why cases have no score, and how many."""
+    sensitivity: Figure = None
+    sensitivity_lo: Figure = None
+    sensitivity_hi: Figure = None
+    n_gold_1: int = 0
+    """Scored cases whose gold score is 1."""
+    specificity: Figure = None
+    specificity_lo: Figure = None
+    specificity_hi: Figure = None
+    n_gold_0: int = 0
+    ci: str = ""
+
+
+def rows(replies: Sequence[ExamReply], cases: Sequence[ExamCase]) -> list[ExamRow]:
+    """A row for each score over all cases, then for each score and kind."""
+    questions = {case.id: case.question for case in cases}
+    kinds = [kind for kind in KINDS if any(reply.kind == kind for reply in replies)]
+    chosen = {ALL: list(replies)} | {kind: [reply for reply in replies if reply.kind == kind] for kind in kinds}
+    return [_row(score, kind, some, questions) for kind, some in chosen.items() for score in SCORES]
+
+
+def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping[str, str]) -> ExamRow:
+    scored = [reply for reply in replies if getattr(reply, score) is not None]
+    ones, zeros = ([reply for reply in scored if getattr(reply, f"gold_{score}") == gold] for gold in (1, 0))
+    missing = Counter(str(reply.status) for reply in replies if getattr(reply, score) is None)
+    found = {"sensitivity": _right(ones, score, questions), "specificity": _right(zeros, score, questions)}
+    return ExamRow.model_validate(
+        {
+            "score": score,
+            "kind": kind,
+            "n": len(replies),
+            "n_scored": len(scored),
+            "missing": ", ".join(f"{status} {count}" for status, count in sorted(missing.items())),
+            "n_gold_1": len(ones),
+            "n_gold_0": len(zeros),
+            **figures_of(found),
+        }
+    )
+
+
+def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Estimate:
+    """The share of replies that give the gold score."""
+    right = [float(getattr(reply, score) == getattr(reply, f"gold_{score}")) for reply in replies]
+    return wilson(share(right, [questions[reply.id] for reply in replies]), LEVEL) if right else Estimate(None)
+
+
+def sheet(of: Sequence[ExamRow]) -> RenderedTable:
+    """The table for readers."""
+    headings = ("Score", "Cases", "Scored", "Sensitivity", "Specificity", "Missing")
+    body = tuple(
+        (
+            row.score.upper(),
+            row.kind.replace("_", " "),
+            f"{row.n_scored} of {row.n}",
+            _counted(with_interval(row, "sensitivity"), row.n_gold_1),
+            _counted(with_interval(row, "specificity"), row.n_gold_0),
+            row.missing,
+        )
+        for row in of
+    )
+    notes = (
+        "Sensitivity: share of 1s where the gold score is 1; specificity: share of 0s where it is 0; in brackets how "
+        "many such cases are scored. Cases without a score count for neither. " + intervals(of).strip(),
+        "Kinds: " + "; ".join(f"{kind.replace('_', ' ')}: {what}" for kind, what in KINDS.items()) + ".",
+    )
+    return RenderedTable("edct_exam", "Judge exam: error of a judge on cases of known scores", headings, body, notes)
+
+
+def _counted(figure: str, n: int) -> str:
+    return f"{figure} ({n})" if figure else ""
