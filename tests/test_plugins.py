@@ -101,16 +101,6 @@ def test_one_that_cannot_be_imported_is_one_line(site: Path, source: str, says: 
     assert "\n" not in str(refused.value)
 
 
-def test_a_plug_in_that_came_after_the_installation_is_told_of(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    monkeypatch.setattr(registry, "_offered", dict)
-    with pytest.raises(
-        ParamsError, match=r"the judges plugin 'chat' is there.*run make setup, once .*pyproject\.toml names it"
-    ):
-        registry.check("judges", {"plugin": "chat"}, "here")
-
-
 def code(name: str) -> Closure:
     """What a judge rests on, read from disk now."""
     [root] = registry.code("judges", {"plugin": name}).values()

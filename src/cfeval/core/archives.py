@@ -17,7 +17,7 @@ from cfeval.core.files import PIECE, growing_bytes
 
 MARK = b"cfeval: the pictures of the record file beside"
 """The comment of the file."""
-_NO_ARCHIVE = (BadZipFile, NotImplementedError, EOFError, RuntimeError, ValueError, struct.error)
+NO_ARCHIVE = (BadZipFile, NotImplementedError, EOFError, RuntimeError, ValueError, struct.error)
 """What the standard library raises over a file that is no ZIP file, or an odd one."""
 _HEADER, _SIGNATURE, _LENGTHS_AT = 30, b"PK\3\4", 26
 """Of the header before each picture: bytes, how it begins, where the lengths of its name and extra field stand."""
@@ -81,7 +81,7 @@ class Archive:
                 if archive.comment != MARK:
                     raise OSError(errno.EINVAL, f"{path.name} is no archive of pictures")
                 entries = archive.infolist()
-        except _NO_ARCHIVE as error:
+        except NO_ARCHIVE as error:
             raise OSError(errno.EIO, f"{path.name} is damaged or no archive of pictures: {error}") from None
         size = path.stat().st_size
         self._places = {entry.filename: (entry.header_offset, entry.file_size, entry.CRC) for entry in entries}

@@ -204,11 +204,6 @@ def _entry(family: str, spec: Mapping[str, Any], where: str) -> metadata.EntryPo
     name = str(spec.get("plugin"))
     offers = _offered().get(family, {}).get(name, [])
     if not offers:
-        if name.isidentifier() and any(Path(__file__).parents[1].glob(f"*/plugins/{family}/{name}.py")):
-            raise ParamsError(
-                f"{where}: the {family} plugin '{name}' is there, but cfeval was installed without it; run make "
-                f'setup, once [project.entry-points."{GROUP}{family}"] in pyproject.toml names it'
-            )
         raise ParamsError(f"{where}: unknown {family} plugin '{name}'; {nearest(name, names(family))}")
     if len(offers) > 1:
         both = " and ".join(sorted(map(_distribution, offers)))

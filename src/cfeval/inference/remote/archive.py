@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
+from cfeval.core.archives import NO_ARCHIVE
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
 from cfeval.inference.remote.cache import ResponseCache
@@ -23,17 +24,8 @@ from cfeval.inference.remote.request import canonical
 
 INDEX = "calls.jsonl"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
-_NO_ARCHIVE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    KeyError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    OSError,
-)
-"""What the standard library raises over a file that is no ZIP file, or an odd one."""
+_UNREADABLE = (*NO_ARCHIVE, zlib.error, KeyError, OSError)
+"""What the standard library raises over an archive that cannot be read, or lacks the file that is asked for."""
 
 
 def export(cache: ResponseCache, keys: Iterable[str], out: Path) -> int:
@@ -142,7 +134,7 @@ def read(path: Path) -> Iterator[tuple[StoredCall, bytes | None]]:
                     )
                 last = call.key
                 yield call, image
-    except _NO_ARCHIVE as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path}: not an export of a response cache ({' '.join(str(error).split())})") from None
 
 
