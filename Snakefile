@@ -23,6 +23,7 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/stage.smk"
 include: "workflow/rules/edct.smk"
 include: "workflow/rules/vce.smk"
 include: "workflow/rules/cvqa.smk"

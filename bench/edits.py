@@ -68,7 +68,7 @@ WORDS = (
     Edit("a comment", f"{_CODE}/edct/stages/verdicts.py", "", "\n# A remark.\n"),
     Edit("a docstring", f"{_CODE}/edct/metrics.py", '"""Counterfactual Consistency Score', '"""The score'),
     Edit("a help text", f"{_CODE}/edct/stages/verdicts.py", "The judge, as JSON", "As JSON, the judge"),
-    Edit("an annotation", f"{_CODE}/edct/metrics.py", "explanation: Bit) -> Bit:", "explanation: int) -> int:"),
+    Edit("an annotation", f"{_CODE}/edct/metrics.py", "explanation: Binary) -> Binary:", "explanation: int) -> int:"),
     Edit("the wording of an error", f"{_CODE}/core/jsonl.py", ": no such file", ": there is no such file"),
     Edit("what progress says", f"{_CODE}/core/progress.py", "a second", "per second"),
     Edit("the command line's start", f"{_CODE}/cli.py", 'prog_name="cfeval"', 'prog_name="cfe"'),
@@ -89,7 +89,10 @@ EDITS = (
     Edit("a published figure", "data/reference/edct-2025.csv", "", "\n"),
     Edit("the bootstrap", f"{_CODE}/stats/bootstrap.py", "_DRAWS_AT_ONCE = 5_000_000", "_DRAWS_AT_ONCE = 4_000_000"),
     Edit(
-        "a column of the scores", f"{_CODE}/edct/records.py", "    mismatch: Bit", "    new: Bit = 0\n    mismatch: Bit"
+        "a column of the scores",
+        f"{_CODE}/edct/records.py",
+        "    mismatch: Binary",
+        "    new: Binary = 0\n    mismatch: Binary",
     ),
     Edit("CCS", f"{_CODE}/edct/metrics.py", "return 1 if", "return 0 if"),
     Edit("the lexical judge", f"{_CODE}/edct/plugins/judges/lexical.py", "text.lower()", "text.upper()"),

@@ -43,9 +43,11 @@ def test_every_verb_has_help(cfeval: Run, verb: str) -> None:
     assert "Usage: cfeval" in out
 
 
-def test_help_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize("verb", ["", "edct table", "cvqa table", "vce table"])
+def test_help_loads_nothing_heavy(verb: str) -> None:
     heavy = {"torch", "diffusers", "snakemake", "matplotlib", "scipy"}
-    code = f"import sys; from cfeval import cli; cli.run(['--help']); print(sorted({heavy} & set(sys.modules)))"
+    words = [*verb.split(), "--help"]
+    code = f"import sys; from cfeval import cli; cli.run({words}); print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 

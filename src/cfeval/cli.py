@@ -3,7 +3,7 @@
 import ast
 import sys
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 
 import typer
 
@@ -76,8 +76,8 @@ def _add(app: typer.Typer, verbs: Mapping[str, str], wanted: list[str]) -> None:
 def _docstring(dotted: str) -> str:
     """What a function says of itself, without importing its module and all that it needs."""
     module, _, name = dotted.partition(":")
-    package, *parts = module.split(".")
-    tree = ast.parse(files(package).joinpath(*parts[:-1], f"{parts[-1]}.py").read_text(encoding="utf-8"))
+    file = Path(__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     return ast.get_docstring(found[0]) or ""
 

@@ -14,7 +14,7 @@ import pytest
 from tests.workflow.study import CONDITION, PARAMS, Study, lay_out
 
 PLUGINS = Path(__file__).parent / "plugins"
-STAGES = ("generate", "baselines", "instruct", "edit", "check", "requeries", "judge", "score", "calls")
+STAGES = ("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores", "calls")
 
 
 def small() -> dict[str, Any]:
@@ -94,10 +94,10 @@ def test_a_second_run_has_nothing_to_do(study: Kept) -> None:
 def test_a_changed_parameter_makes_its_own_jobs_and_what_follows_and_back(study: Kept, here: dict[str, bytes]) -> None:
     study.set_threshold(0.9)
     jobs = study.make()
-    assert {stage: jobs.get(stage) for stage in STAGES[:7]} == dict.fromkeys(STAGES[:6]) | {"judge": 1}
-    assert {"score", "table", "report"} < set(jobs)
+    assert {stage: jobs.get(stage) for stage in STAGES[:7]} == dict.fromkeys(STAGES[:6]) | {"verdicts": 1}
+    assert {"scores", "table", "report"} < set(jobs)
     study.set_threshold(0.5)
-    assert study.make()["judge"] == 1
+    assert study.make()["verdicts"] == 1
     assert results(study.store) == here
 
 

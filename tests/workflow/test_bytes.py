@@ -54,7 +54,7 @@ def test_what_was_flipped_is_made_again_and_nothing_else(study: Study, finished:
     for file in (VERDICT, TABLE, f"{COUNTERFACTUALS}.jsonl"):
         flip(study.root / file)
     next((study.root / "results/edct/counterfactuals/mine/mb/w/edct-2025/ea/001").glob("*.png")).unlink()
-    assert study.jobs("snakemake") == {"edit": 2, "judge": 1, "table": 1}
+    assert study.jobs("snakemake") == {"counterfactuals": 2, "verdicts": 1, "table": 1}
     assert study.stale() == {}
     assert study.results() == finished.results()
 
@@ -86,7 +86,7 @@ def test_sidecars_deleted_or_edited_are_made_again(study: Study, finished: Study
     edited(study.root / f"{VERDICTS[1]}.made.json", "an input")
     (study.root / f"{TABLE}.made.json").write_text("[")
     assert set(study.stale()) == {*VERDICTS, TABLE}
-    assert study.jobs("snakemake") == {"judge": 2, "table": 1}
+    assert study.jobs("snakemake") == {"verdicts": 2, "table": 1}
     assert study.results() == finished.results()
 
 

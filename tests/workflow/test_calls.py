@@ -21,7 +21,7 @@ KEY = "canary-5f1c"
 KEYS = dict.fromkeys(("OPENROUTER_API_KEY", "BFL_API_KEY"), KEY)
 OFFLINE = "calls={offline: true}"
 TABLE = "results/edct/tables/edct_table1.csv"
-REPLAYED = ("samples", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores")
+REPLAYED = ("items", "baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores")
 pytestmark = pytest.mark.xdist_group("calls")
 
 
@@ -122,7 +122,7 @@ def test_a_changed_prompt_of_the_judge_asks_the_judge_alone(finished: Study, ser
         jobs = study.jobs("snakemake", "--", "edct_verdicts_all", **KEYS)
     assert set(models) == {"lab/judge"}
     assert models["lab/judge"] == 12
-    assert jobs == {"judge": 1, "score": 1}
+    assert jobs == {"verdicts": 1, "scores": 1}
 
 
 def test_what_an_experiment_in_a_copy_paid_for_is_not_paid_again(finished: Study, server: Loopback) -> None:
@@ -135,7 +135,7 @@ def test_what_an_experiment_in_a_copy_paid_for_is_not_paid_again(finished: Study
     params["edct"]["judges"]["j"]["model"]["temperature"] = 0.2
     study.set_params(params)
     with asked(server) as models:
-        assert study.jobs("snakemake", "--", "edct_verdicts_all") == {"judge": 1, "score": 1}
+        assert study.jobs("snakemake", "--", "edct_verdicts_all") == {"verdicts": 1, "scores": 1}
     assert not models
 
 
@@ -146,7 +146,7 @@ def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Stud
     stages = (
         ("baselines", "--samples", samples, "--vlm", json.dumps(edct["vlms"]["v"])),
         (
-            "instruct",
+            "instructions",
             "--samples",
             samples,
             "--baselines",
@@ -161,7 +161,7 @@ def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Stud
         for stage in stages:
             study.run("cfeval", "edct", *stage, "--seed", seed, "--out", f"other/{stage[0]}.jsonl", **KEYS)
     assert set(models) == {"lab/writer"}
-    assert (study.root / "other/baseline.jsonl").read_bytes() == (study.root / baseline).read_bytes()
+    assert (study.root / "other/baselines.jsonl").read_bytes() == (study.root / baseline).read_bytes()
 
 
 def test_a_kill_loses_no_more_than_what_was_in_flight(fresh: Study, finished: Study, server: Loopback) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.workflow.study import CONDITION, ITEMS, Study
 
-BRANCH = dict.fromkeys(("baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "score"), 2)
+BRANCH = dict.fromkeys(("baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "scores"), 2)
 
 
 def with_condition(edct: Any, name: str = "mc") -> None:
@@ -72,7 +72,7 @@ def test_a_table_without_conditions_is_not_made_and_an_old_one_is_removed(study:
 
 def test_a_sample_added_makes_its_shard_again(study: Study) -> None:
     study.import_samples(ITEMS + 1)
-    assert study.jobs("snakemake", "--", "edct_instructions_all") == {"generate": 1, "baselines": 2, "instruct": 2}
+    assert study.jobs("snakemake", "--", "edct_instructions_all") == {"items": 1, "baselines": 2, "instructions": 2}
     after = {"counterfactuals": 2, "checks": 2, "requeries": 2, "verdicts": 2, "scores": 2, "calls": 1, "report": 1}
     assert study.stale_stages() == after
 
@@ -88,7 +88,7 @@ def test_shards_change_in_place(study: Study, finished: Study) -> None:
     assert one == two
     assert not [name for name in study.results() if "/00" in name]
     study.set_params(study.params() | {"shards": 3})
-    assert study.jobs("snakemake", "--", "edct_items_all") == {"generate": 1}
+    assert study.jobs("snakemake", "--", "edct_items_all") == {"items": 1}
     records = {name for name in study.results("results/edct/items") if name.endswith(".jsonl")}
     assert records == {f"results/edct/items/mine{name}.jsonl" for name in ("", "/000", "/001", "/002")}
 
@@ -98,8 +98,8 @@ def test_another_number_of_shards_makes_samples_and_what_is_not_there(study: Stu
     """Of three the first two are there; they are stale as soon as the samples are others."""
     study.set_params(study.params() | {"shards": shards})
     stale = study.stale_stages()
-    assert {name: stale[name] for name in ("samples", "verdicts", "scores")} == {
-        "votes": 1,
+    assert {name: stale[name] for name in ("items", "verdicts", "scores")} == {
+        "items": 1,
         "verdicts": 2,
         "scores": 2,
     }

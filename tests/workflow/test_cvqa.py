@@ -38,7 +38,7 @@ CVQA: dict[str, Any] = {
     "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
 }
 TABLES = {"table": 12, "figure": 4, "metrics": 1}
-EVERYTHING = {"questions": 1, "draft": 1, "review": 1, "assemble": 1, "answer": 3, "score": 3} | TABLES
+EVERYTHING = {"questions": 1, "drafts": 1, "reviews": 1, "builds": 1, "answers": 3, "scores": 3} | TABLES
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_solver_that_changes_makes_its_own_answers_stale(finished: Study, copy
     stale = study.stale("cvqa")
     assert {name for name in stale if "/answers/" in name} == {"results/cvqa/answers/synthetic/programs.jsonl"}
     assert set(by_folder(stale)) <= {"answers", "tables"}
-    assert study.jobs("snakemake", "--", "cvqa_scores_all") == {"answer": 1, "score": 1}
+    assert study.jobs("snakemake", "--", "cvqa_scores_all") == {"answers": 1, "scores": 1}
     beneath = "results/cvqa/scores"
     one, other = finished.results(beneath), study.results(beneath)
     assert all("programs" in name for name in one if one[name] != other[name])
@@ -104,7 +104,7 @@ def test_a_person_keeps_a_question_out(finished: Study, copy: Copy) -> None:
     (study.root / "data/decisions.csv").write_text(f"id,accept,question,answer,comment\n{first},no,,,odd\n")
     build = CVQA["builds"]["built"] | {"decisions": "data/decisions.csv"}
     ran = changed(study, builds={"built": build}).jobs("snakemake", "--", "cvqa_scores_all")
-    assert ran == {"assemble": 1, "answer": 1, "score": 1}
+    assert ran == {"builds": 1, "answers": 1, "scores": 1}
     left = (study.root / "results/cvqa/questions/built.jsonl").read_text().splitlines()
     assert len(left) == len(taken) - 1
     assert first not in "".join(left)

@@ -52,8 +52,8 @@ EDITS = {
     "a plugin": Edit(lambda s: s.replace(PLUG_IN, "digest[:2]", "digest[2:4]"), {"verdicts": 2}, "code judges:watched"),
     "a helper module": Edit(lambda s: s.replace(HELPER, "/ 256", "/ 100"), {"verdicts": 2}, "code judges:watched"),
     "a package": Edit(lambda s: install(s, "2.0"), {"verdicts": 2}, "versions fakelib"),
-    "a data file": Edit(lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"votes": 1}, "files data"),
-    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"votes": 1}, "files data/mine/"),
+    "a data file": Edit(lambda s: s.replace("data/mine.jsonl", "What is 3?", "What is 4?"), {"items": 1}, "files data"),
+    "a picture": Edit(lambda s: _repaint(s.root / "data/mine"), {"items": 1}, "files data/mine/"),
 }
 """What is edited and what `cfeval status` says."""
 
@@ -76,7 +76,7 @@ def test_what_was_edited_after_a_run_is_not_sealed(study: Study, edit: Edit) -> 
 
 def test_weights_elsewhere_are_not_sealed_once_they_are_others(study: Study) -> None:
     with_weights(study)
-    assert study.jobs("snakemake", "--", *VERDICTS) == {"judge": 2}
+    assert study.jobs("snakemake", "--", *VERDICTS) == {"verdicts": 2}
     assert not set(VERDICTS) & set(study.stale())
     weights_of(study).write_bytes(b"2" * 100)
     assert study.stale()[VERDICT] == f"changed: files {weights_of(study)}"
@@ -111,7 +111,7 @@ def test_case_a_what_is_edited_while_a_job_works_ends_the_job(study: Study, fini
         assert "changed after this run was planned; start it again" in study.said
     assert not sidecar.exists() or sidecar.read_bytes() == before, "it may say that the old was used, which is so"
     assert set(study.stale()) >= set(VERDICTS)
-    assert study.jobs("snakemake", "--", VERDICT) == {"judge": 1}
+    assert study.jobs("snakemake", "--", VERDICT) == {"verdicts": 1}
     assert VERDICT not in study.stale()
     assert (study.root / VERDICT).read_bytes() != (finished.root / VERDICT).read_bytes()
 
@@ -127,7 +127,7 @@ def test_case_a_weights_and_packages_too(study: Study, what: str) -> None:
     ended = run.wait()
     assert ended == 1 or what == "a package", "which version of a package runs is fixed once it is imported"
     assert VERDICT in study.stale()
-    assert study.jobs("snakemake", "--", VERDICT) == {"judge": 1}
+    assert study.jobs("snakemake", "--", VERDICT) == {"verdicts": 1}
     assert VERDICT not in study.stale()
 
 
@@ -212,7 +212,7 @@ def test_words_cost_nothing(study: Study, finished: Study) -> None:
 def test_a_helper_edited_without_another_result_stops_what_follows(study: Study, finished: Study) -> None:
     """Early cut-off: the verdicts are made again, and what rests on them fits as it is."""
     study.replace(HELPER, "/ 256", "/ 256.0")
-    assert study.jobs("snakemake") == {"judge": 2}
+    assert study.jobs("snakemake") == {"verdicts": 2}
     assert study.stale() == {}
     assert study.results("results/edct/tables") == finished.results("results/edct/tables")
 
@@ -225,11 +225,11 @@ def test_case_f_own_images_and_questions_count_where_they_lie(fresh: Study, copy
     own = {"plugin": "files", "path": str(path), "question": "What?"}
     study.change(lambda edct: edct["datasets"].update(mine=own))
     samples = "results/edct/items/mine/000.jsonl"
-    assert study.jobs("snakemake", "--", samples) == {"generate": 1}
+    assert study.jobs("snakemake", "--", samples) == {"items": 1}
     assert samples not in study.stale()
     (folder / "3.png").write_bytes((folder / "4.png").read_bytes())
     assert study.stale()[samples].startswith("changed: files ")
-    assert study.jobs("snakemake", "--", samples) == {"generate": 1}
+    assert study.jobs("snakemake", "--", samples) == {"items": 1}
     if kind == "a CSV":
         path.write_text(path.read_text().replace("What is 3?", "What is it?"))
         assert study.stale()[samples] == f"changed: files {path}"

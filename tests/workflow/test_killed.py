@@ -53,11 +53,11 @@ def test_failed_jobs_do_not_take_the_others_with_them(study: Study) -> None:
         failed = study.try_(*asked)
     assert failed.returncode == 1
     assert failed.stderr.count("failed: verdicts of j") == 3
-    assert tried == {"judge": 9}
+    assert tried == {"verdicts": 9}
     assert sum("/verdicts/" in name for name in study.stale()) == 3
     assert study.try_("cfeval", "seal", "edct").returncode == 2
     (study.home / "fail" / "i3 said").unlink()
-    assert study.jobs(*asked) == {"judge": 3}
+    assert study.jobs(*asked) == {"verdicts": 3}
     assert "verdicts" not in study.stale_stages()
 
 
@@ -74,7 +74,7 @@ def test_a_second_run_refuses_and_a_killed_ones_lock_is_removed(study: Study) ->
     study.kill(run)
     let_go(study)
     assert list((study.root / ".snakemake/locks").iterdir())
-    assert study.jobs("snakemake", "--", VERDICT) == {"judge": 1}
+    assert study.jobs("snakemake", "--", VERDICT) == {"verdicts": 1}
 
 
 def test_a_run_on_another_machine_keeps_its_lock(study: Study) -> None:
@@ -86,7 +86,7 @@ def test_a_run_on_another_machine_keeps_its_lock(study: Study) -> None:
     refused = study.try_("snakemake", "--", VERDICT)
     assert (refused.returncode != 0, "unlock" in refused.stdout + refused.stderr) == (True, True)
     (study.root / ".cfeval/run.lock").unlink()
-    assert study.jobs("snakemake", "--", VERDICT) == {"judge": 1}
+    assert study.jobs("snakemake", "--", VERDICT) == {"verdicts": 1}
 
 
 def test_the_doctor_mends_a_killed_dvc(study: Study) -> None:

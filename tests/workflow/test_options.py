@@ -47,7 +47,7 @@ def test_case_e_no_option_talks_snakemake_out_of_a_stale_job(truth: Study, copy:
         (*PLAIN, *ALL_TRIGGERS, "--max-checksum-file-size", "1000000000"),
     )
     assert {options: would_run(study, *options) for options in every} == dict.fromkeys(every, 2)
-    assert study.jobs("snakemake", *every[-1], "--", *VERDICTS) == {"judge": 2}
+    assert study.jobs("snakemake", *every[-1], "--", *VERDICTS) == {"verdicts": 2}
 
 
 def test_case_e_touch_passes_nothing(study: Study, truth: Study) -> None:
@@ -64,8 +64,8 @@ def test_case_e_touch_passes_nothing(study: Study, truth: Study) -> None:
 def test_case_e_a_foreign_profile_passes_nothing(study: Study, truth: Study) -> None:
     study.set_threshold(0.8)
     its = profile(study, "cores: 2\nrerun-triggers: [input]\nmax-checksum-file-size: 1000000\n")
-    assert study.jobs("snakemake", "--", *VERDICTS, **its) == {"judge": 2}
-    assert study.jobs("snakemake", "--workflow-profile", "none", "--", "edct_verdicts_all", **its) == {"score": 2}
+    assert study.jobs("snakemake", "--", *VERDICTS, **its) == {"verdicts": 2}
+    assert study.jobs("snakemake", "--workflow-profile", "none", "--", "edct_verdicts_all", **its) == {"scores": 2}
     beneath = "results/edct/scores"
     assert study.results(beneath) == truth.results(beneath)
 
@@ -85,23 +85,23 @@ def test_an_output_without_a_time_is_made_all_the_same(study: Study) -> None:
     study.set_threshold(0.8)
     for path, time in zip(VERDICTS, ("@0", "2035-01-01"), strict=True):
         study.run("touch", "--date", time, path)
-    assert study.jobs("snakemake", "--", *VERDICTS) == {"judge": 2}
+    assert study.jobs("snakemake", "--", *VERDICTS) == {"verdicts": 2}
 
 
 def test_forced_jobs_keep_what_fits(study: Study, finished: Study) -> None:
     forced = ("--forcerun", "edct_verdicts", "--until", "edct_verdicts")
     with study.counting("kept") as kept:
         assert study.jobs("snakemake", *forced) == {}
-    assert kept == {"judge": 4}
+    assert kept == {"verdicts": 4}
     with study.counting("kept") as kept:
         assert study.jobs("snakemake", "--forceall", "--", VERDICT) == {}
-    assert kept == {"generate": 1, "baselines": 1, "instruct": 1, "edit": 1, "requeries": 1, "judge": 1}
+    assert kept == {"items": 1, "baselines": 1, "instructions": 1, "counterfactuals": 1, "requeries": 1, "verdicts": 1}
     assert study.results() == finished.results()
 
 
 def test_until_leaves_the_rest_stale(study: Study) -> None:
     study.set_threshold(0.8)
-    assert study.jobs("snakemake", "--until", "edct_verdicts") == {"judge": 2}
+    assert study.jobs("snakemake", "--until", "edct_verdicts") == {"verdicts": 2}
     assert set(study.stale_stages()) == {"calls", "scores"}
     assert study.try_("cfeval", "seal", "edct").returncode == 2
 
@@ -127,7 +127,7 @@ def test_snakemake_writes_its_own_report(study: Study) -> None:
         ("edct: {itmes: 3}", [], "unknown key 'edct.itmes'; did you mean 'items'?"),
         ("shards: [", [], "not valid YAML"),
         ("", ["--config", "shards=many"], "shards"),
-        ("", ["--config", "edct={judges: {j: {plugin: scripte}}}"], "did you mean 'mock'?"),
+        ("", ["--config", "edct={judges: {j: {plugin: moc}}}"], "did you mean 'mock'?"),
     ],
 )
 def test_bad_parameters_are_one_line_and_status_2(study: Study, params: str, command: list[str], says: str) -> None:

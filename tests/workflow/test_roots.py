@@ -20,7 +20,7 @@ def overlay(study: Study, stem: str = "quick", **more: object) -> str:
 def test_an_overlay_has_results_of_its_own_which_can_be_sealed(study: Study, finished: Study) -> None:
     file = overlay(study)
     ran = study.jobs("snakemake", "--configfile", file)
-    assert (ran["baselines"], ran["judge"]) == (1, 1)
+    assert (ran["baselines"], ran["verdicts"]) == (1, 1)
     assert study.results("results/edct") == finished.results("results/edct")
     assert study.stale() == study.stale("--overlay", file) == {}
     assert "results/quick/edct: sealed, " in study.run("cfeval", "seal", "edct", "--overlay", file)
@@ -39,7 +39,7 @@ def test_changes_on_the_command_line_need_a_name(study: Study, finished: Study) 
     named = study.run("snakemake", "--dry-run", *changed, "name=strict", "--", "edct_verdicts_all")
     assert named.count("would run: verdicts") == 4
     samples = "results/strict/edct/items/mine/000.jsonl"
-    assert study.jobs("snakemake", *changed, "name=strict", "--", samples) == {"generate": 1}
+    assert study.jobs("snakemake", *changed, "name=strict", "--", samples) == {"items": 1}
     assert study.results("results/edct") == finished.results("results/edct")
 
 

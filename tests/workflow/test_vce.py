@@ -34,7 +34,7 @@ VCE: dict[str, Any] = {
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
 TABLES = {"table": 8, "figure": 1, "metrics": 1}
-EVERYTHING = {"images": 1, "explain": 4, "score": 4, "group": 4, "sheet": 2} | TABLES
+EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4, "contact-sheet": 2} | TABLES
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
 
@@ -81,7 +81,7 @@ def test_a_changed_method_makes_its_own_counterfactuals_stale_and_these_run(fini
         [name.format("counterfactuals") for name in NO_CONE], "changed: parameters"
     )
     groups = NO_CONE[0].format("groups")
-    assert study.jobs("snakemake", "--", groups) == {"explain": 1, "score": 1, "group": 1}
+    assert study.jobs("snakemake", "--", groups) == {"counterfactuals": 1, "scores": 1, "group-scores": 1}
     before, after = finished.results("results/vce"), study.results("results/vce")
     different = {name for name in before | after if before.get(name) != after.get(name)}
     assert any("counterfactuals/world/world/standard/no-cone" in name for name in different)

@@ -1,6 +1,5 @@
 """Jobs that many others wait for are started first."""
 
-import re
 from pathlib import Path
 
 from cfeval.config import load
@@ -32,9 +31,3 @@ def test_in_the_default_study_the_target_of_the_slow_editor_comes_early() -> Non
     of_baselines = {name: count for name, count in waiting.items() if name.startswith("results/edct/baselines/")}
     first = sorted(of_baselines, key=lambda name: -of_baselines[name])[:3]
     assert "results/edct/baselines/world/mixed-50.jsonl" in first
-    rules = (ROOT / "workflow/rules/edct.smk").read_text()
-    assert re.findall(r"^    priority: waiting\(edct\.(\w+)\)$", rules, re.MULTILINE) == [
-        "BASELINES",
-        "INSTRUCTIONS",
-        "COUNTERFACTUALS",
-    ]

@@ -14,49 +14,59 @@ from cfeval.edct.config import FAMILIES
 from cfeval.jobs import jobs
 
 ROOT = Path(__file__).parents[2]
-FILES = [*sorted((ROOT / "workflow/rules").glob("*.smk")), ROOT / "workflow/train.smk"]
 RULES = {
     found[1]: found[2]
-    for file in FILES
-    for found in re.finditer(r"^rule (\w+):\n((?:    .*\n|\n)+)", file.read_text(), re.MULTILINE)
-    if "    shell:" in found[2]
+    for file in sorted((ROOT / "workflow/rules").glob("*.smk"))
+    for found in re.finditer(r"^use rule \w+ as (\w+) with:\n((?:    .*\n|\n)+)", file.read_text(), re.MULTILINE)
 }
-PATTERNS = {rule: found[1] for rule, text in RULES.items() if (found := re.search(r"\*\*needs\((\w+\.\w+), ", text))}
-"""The pattern whose jobs' needs a rule asks for; none for training."""
+"""The rules of all stages, each with what it says of its own."""
+STAGE = (ROOT / "workflow/rules/stage.smk").read_text()
+TRAIN = (ROOT / "workflow/train.smk").read_text()
 NEEDS = ("gpu", "gpu_model", "api_slots")
 
 
-def asked(rule: str) -> dict[str, str]:
-    """The resources of a rule, as they stand there."""
-    [block] = re.findall(r"^    resources:\n((?:        .*\n)+)", RULES[rule], re.MULTILINE)
-    return dict(re.findall(r"^        (\w+)=(.*),$", block, re.MULTILINE))
+def pattern(rule: str) -> str:
+    """The pattern of a rule's first output, whose jobs it runs."""
+    first = re.search(r"\b((?:edct|vce|cvqa)\.[A-Z]+)\b", RULES[rule].partition("    output:")[2])
+    assert first is not None
+    return first[1]
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_says_what_it_holds(rule: str) -> None:
-    if rule in PATTERNS:
-        assert asked(rule).keys() == {"runtime"}
-        assert re.search(r"\*\*needs\([\w.]+, mem_mb=\d+\)", RULES[rule])
-    else:
-        assert {*NEEDS, "mem_mb", "runtime"} <= asked(rule).keys()
+def test_a_rule_says_memory_and_time_or_has_those_of_a_small_job(rule: str) -> None:
+    said = re.findall(r"^    resources:\n((?:        .*\n)+)", RULES[rule], re.MULTILINE)
+    assert len(said) <= 1
+    assert all(re.fullmatch(r'        \*\*needs\(mem_mb=\d+, runtime="\d+[hm]"\),\n', one) for one in said)
 
 
-@pytest.mark.parametrize("rule", PATTERNS)
-def test_a_rule_asks_for_the_jobs_whose_output_it_makes(rule: str) -> None:
-    """Its mark of what is stale, its needs and its first output are of one pattern."""
-    first = re.search(r"\b((?:edct|vce|cvqa)\.[A-Z]+)\b", RULES[rule].partition("    output:")[2])
-    assert first is not None
-    assert {first[1], *re.findall(r"\bstale\((\w+\.\w+)\)", RULES[rule])} == {PATTERNS[rule]}
+@pytest.mark.parametrize("rule", RULES)
+def test_the_mark_of_what_is_stale_and_the_log_are_of_the_jobs_whose_output_a_rule_makes(rule: str) -> None:
+    assert re.findall(r"^        stale=stale\((\w+\.\w+)\),$", RULES[rule], re.MULTILINE) == [pattern(rule)]
+    assert re.findall(r"^        log_of\((\w+\.\w+)(?:, shard=\"\")?\),$", RULES[rule], re.MULTILINE) == [pattern(rule)]
 
 
-@pytest.mark.parametrize("rule", PATTERNS)
-def test_a_rule_runs_the_job_of_its_first_output(rule: str) -> None:
-    assert RULES[rule].rstrip().endswith('"cfeval stage {params.job:q} 2>{log:q}"')
-    assert "job=job_name" in RULES[rule]
+@pytest.mark.parametrize("rule", RULES)
+def test_outputs_stay_while_a_job_runs(rule: str) -> None:
+    [made] = re.findall(r"^    output:\n((?:        .*\n)+)", RULES[rule], re.MULTILINE)
+    assert re.fullmatch(r"        \*\*makes\(.*\),\n", made)
+
+
+def test_all_rules_run_their_job_as_one_rule_says() -> None:
+    assert [
+        rule for rule, text in RULES.items() if re.search(r"^    (shell|params|priority):", text, re.MULTILINE)
+    ] == []
+    assert STAGE.rstrip().endswith('"cfeval stage {params.job:q} 2>{log:q}"')
+    assert "job=job_name" in STAGE
+    assert re.search(r'\*\*needs\(mem_mb=\d+, runtime="\w+"\)', STAGE)
+    assert "    priority: waiting\n" in STAGE
+
+
+def test_training_says_what_it_holds() -> None:
+    assert all(re.search(f"^        {name}=", TRAIN, re.MULTILINE) for name in (*NEEDS, "mem_mb", "runtime"))
 
 
 def test_there_are_rules_to_look_at() -> None:
-    assert {"edct_verdicts", "vce_counterfactuals", "cvqa_answers", "run_train"} <= set(RULES)
+    assert {"edct_verdicts", "vce_counterfactuals", "cvqa_answers"} <= set(RULES)
     assert len(RULES) > 20
 
 
@@ -66,8 +76,8 @@ def test_the_groups_of_the_slurm_profile_are_of_rules_that_hold_neither_gpu_nor_
     assert set(groups) <= set(RULES)
     needs = _needs_by_folder()
     for rule in groups:
-        study, pattern = PATTERNS[rule].split(".")
-        folder = {"TABLE": "tables", "FIGURE": "figures", "METRICS": "tables", "SCORES": "scores"}[pattern]
+        study, name = pattern(rule).split(".")
+        folder = {"TABLE": "tables", "FIGURE": "figures", "METRICS": "tables", "SCORES": "scores"}[name]
         assert needs[study, folder] == {(0, "", 0)}
     assert set(groups.values()) == {pair.split("=")[0] for pair in profile["group-components"]}
 

@@ -113,20 +113,43 @@ def pictured(files):
     return [*files, *PICTURES.beside(*files)]
 
 
-def kept(files):
-    """For a rule's outputs: they stay while the job runs, which ends at once where they are what it would make."""
-    return files if STORED else update(files)
-
-
 def folder(file):
     """For a rule's outputs: the folder of a record file's pictures, where a storage provider keeps it."""
     return [directory(file.removesuffix(".jsonl"))] if STORED else []
 
 
-def sidecar(files):
-    """For a rule's outputs, behind the others: the sidecar beside the first, where a storage provider keeps them."""
-    first = files if isinstance(files, str) else files[0]
-    return [f"{first}{ENDING}"] if STORED else []
+def makes(**files):
+    """A rule's output: files that stay while the job runs, which ends at once where they are what it would make.
+
+    Where a storage provider keeps them: they, and the sidecar beside the first.
+    """
+    if not STORED:
+        return {name: update(those) for name, those in files.items()}
+    first = next(iter(files.values()))
+    return {**files, "made": f"{first if isinstance(first, str) else first[0]}{ENDING}"}
+
+
+def in_report(pattern, kind):
+    """For a rule's outputs: a file that Snakemake's own report shows, a table or a figure."""
+    study = pattern.partition("/")[0].upper()
+    caption, group = f"../report/{kind}.rst", f"{kind.title()}s"
+    return report(at(pattern), caption=caption, category=study, subcategory=group, labels={kind: f"{{{kind}}}"})
+
+
+def table_files(pattern):
+    """For a rule's outputs: a table as CSV, Markdown and LaTeX."""
+    base = at(pattern).removesuffix(".csv")
+    return {"csv": in_report(pattern, "table"), "md": f"{base}.md", "tex": f"{base}.tex"}
+
+
+def figure_files(pattern):
+    """For a rule's outputs: a figure as PNG and SVG."""
+    return {"png": in_report(pattern, "figure"), "svg": f"{at(pattern).removesuffix('.png')}.svg"}
+
+
+def log_of(pattern, shard="{shard}"):
+    """A rule's log, by the name of its output; `shard` is empty where a job makes all shards."""
+    return f"logs/{os.path.splitext(pattern)[0]}.log".replace("{shard}", shard)
 
 
 def job_of(pattern, wildcards):
@@ -149,18 +172,24 @@ def stale(pattern):
     return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []
 
 
-def waiting(pattern):
-    """For a rule's priority: how many jobs wait for a job. What many wait for is not left to the end."""
-    return lambda wildcards: AWAITED[job_of(pattern, wildcards).name]
+def job_in(wildcards, rulename):
+    """The job that makes the first output of a rule, for some wildcards."""
+    return JOBS[getattr(rules, rulename).output[0].format(**wildcards)]
 
 
-def needs(pattern, mem_mb):
-    """For a rule's resources: GPUs, API slots, and memory in MB with room for the weights on their way to each GPU."""
+def waiting(wildcards, rulename):
+    """A rule's priority: how many jobs wait for a job. What many wait for is not left to the end."""
+    return AWAITED[job_in(wildcards, rulename).name]
+
+
+def needs(mem_mb, runtime):
+    """A rule's resources: GPUs, API slots, time, and memory in MB with room for the weights on their way to each GPU."""
     return {
-        "gpu": lambda wildcards: job_of(pattern, wildcards).needs["gpu"],
-        "gpu_model": lambda wildcards: job_of(pattern, wildcards).needs["gpu_model"],
-        "api_slots": lambda wildcards: job_of(pattern, wildcards).needs["api_slots"],
-        "mem_mb": lambda wildcards: max(mem_mb, 32000 * job_of(pattern, wildcards).needs["gpu"]),
+        "gpu": lambda wildcards, rulename: job_in(wildcards, rulename).needs["gpu"],
+        "gpu_model": lambda wildcards, rulename: job_in(wildcards, rulename).needs["gpu_model"],
+        "api_slots": lambda wildcards, rulename: job_in(wildcards, rulename).needs["api_slots"],
+        "mem_mb": lambda wildcards, rulename: max(mem_mb, 32000 * job_in(wildcards, rulename).needs["gpu"]),
+        "runtime": runtime,
     }
 
 

@@ -48,218 +48,140 @@ rule cvqa_tables_all:
         phase("cvqa.table", "cvqa.figure", "cvqa.metrics"),
 
 
-rule cvqa_questions:
+use rule stage as cvqa_questions with:
     """File the pairs of a set and their pictures, all shards at once."""
     input:
         stale=stale(cvqa.QUESTIONS),
     output:
-        kept(pictured(whole(cvqa.QUESTIONS))),
-        made=sidecar(whole(cvqa.QUESTIONS)),
+        **makes(records=pictured(whole(cvqa.QUESTIONS))),
     log:
-        "logs/cvqa/questions/{set}.log",
+        log_of(cvqa.QUESTIONS, shard=""),
     wildcard_constraints:
         set=one_of(PARAMS.cvqa.sets if PARAMS.cvqa else ()),
     resources:
-        **needs(cvqa.QUESTIONS, mem_mb=2000),
-        runtime="1h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="1h"),
     message:
         "questions of {wildcards.set}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_drafts:
+use rule stage as cvqa_drafts with:
     """Have counterfactual questions written from original ones, all shards at once."""
     input:
         stale=stale(cvqa.DRAFTS),
     output:
-        kept(pictured(whole(cvqa.DRAFTS))),
-        made=sidecar(whole(cvqa.DRAFTS)),
+        **makes(records=pictured(whole(cvqa.DRAFTS))),
     log:
-        "logs/cvqa/drafts/{set}.log",
+        log_of(cvqa.DRAFTS, shard=""),
     wildcard_constraints:
         set=BUILDS,
     resources:
-        **needs(cvqa.DRAFTS, mem_mb=2000),
-        runtime="8h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="8h"),
     message:
         "drafts of {wildcards.set}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_reviews:
+use rule stage as cvqa_reviews with:
     """Have drafts checked against their pictures by a second model."""
     input:
         drafts=pictured(at(cvqa.DRAFTS)),
         stale=stale(cvqa.REVIEWS),
     output:
-        kept(at(cvqa.REVIEWS)),
-        made=sidecar(at(cvqa.REVIEWS)),
+        **makes(records=at(cvqa.REVIEWS)),
     log:
-        "logs/cvqa/reviews/{set}{shard}.log",
+        log_of(cvqa.REVIEWS),
     wildcard_constraints:
         set=BUILDS,
     resources:
-        **needs(cvqa.REVIEWS, mem_mb=4000),
-        runtime="8h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="8h"),
     message:
         "reviews of {wildcards.set}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_builds:
+use rule stage as cvqa_builds with:
     """Let into the set what every check, and where people decide every person, lets pass; all shards at once."""
     input:
         drafts=pictured(whole(cvqa.DRAFTS)),
         reviews=whole(cvqa.REVIEWS),
         stale=stale(cvqa.QUESTIONS),
     output:
-        pairs=kept(pictured(whole(cvqa.QUESTIONS))),
-        fates=kept(at(cvqa.FATES)),
-        made=sidecar(whole(cvqa.QUESTIONS)),
+        **makes(pairs=pictured(whole(cvqa.QUESTIONS)), fates=at(cvqa.FATES)),
     log:
-        "logs/cvqa/builds/{set}.log",
+        log_of(cvqa.QUESTIONS, shard=""),
     wildcard_constraints:
         set=BUILDS,
     resources:
-        **needs(cvqa.QUESTIONS, mem_mb=2000),
-        runtime="1h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="1h"),
     message:
         "pairs of {wildcards.set}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_answers:
+use rule stage as cvqa_answers with:
     """Have both questions of every pair answered, each in a fresh turn."""
     input:
         questions=pictured(at(cvqa.QUESTIONS)),
         stale=stale(cvqa.ANSWERS),
     output:
-        kept(at(cvqa.ANSWERS)),
-        made=sidecar(at(cvqa.ANSWERS)),
+        **makes(records=at(cvqa.ANSWERS)),
     log:
-        "logs/cvqa/answers/{set}/{solver}{shard}.log",
+        log_of(cvqa.ANSWERS),
     resources:
-        **needs(cvqa.ANSWERS, mem_mb=4000),
-        runtime="24h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="24h"),
     message:
         "answers of {wildcards.solver} to {wildcards.set}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_scores:
+use rule stage as cvqa_scores with:
     """Read every answer by both readers and compare it with the right one."""
     input:
         questions=at(cvqa.QUESTIONS),
         answers=at(cvqa.ANSWERS),
         stale=stale(cvqa.SCORES),
     output:
-        kept(at(cvqa.SCORES)),
-        made=sidecar(at(cvqa.SCORES)),
+        **makes(records=at(cvqa.SCORES)),
     log:
-        "logs/cvqa/scores/{set}/{solver}{shard}.log",
+        log_of(cvqa.SCORES),
     resources:
-        **needs(cvqa.SCORES, mem_mb=2000),
-        runtime="1h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="1h"),
     message:
         "scores of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_table:
+use rule stage as cvqa_table with:
     """One table, from the files of the study that it is made from."""
     input:
         inputs_of(cvqa.TABLE),
         stale=stale(cvqa.TABLE),
     output:
-        csv=report(
-            kept(at(cvqa.TABLE)),
-            caption="../report/table.rst",
-            category="CVQA",
-            subcategory="Tables",
-            labels={"table": "{table}"},
-        ),
-        md=kept(at(cvqa.TABLE).replace(".csv", ".md")),
-        tex=kept(at(cvqa.TABLE).replace(".csv", ".tex")),
-        made=sidecar(at(cvqa.TABLE)),
+        **makes(**table_files(cvqa.TABLE)),
     log:
-        "logs/cvqa/tables/{table}.log",
+        log_of(cvqa.TABLE),
     wildcard_constraints:
         table=one_of(cvqa.TABLES),
-    resources:
-        **needs(cvqa.TABLE, mem_mb=2000),
-        runtime="30m",
-    params:
-        job=job_name,
     message:
         "table {wildcards.table} of cvqa"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_metrics:
-    """Headline figures for `dvc metrics`."""
+use rule edct_metrics as cvqa_metrics with:
     input:
         tables=inputs_of(cvqa.METRICS),
         stale=stale(cvqa.METRICS),
     output:
-        kept(at(cvqa.METRICS)),
-        made=sidecar(at(cvqa.METRICS)),
+        **makes(records=at(cvqa.METRICS)),
     log:
-        "logs/cvqa/tables/metrics.log",
-    resources:
-        **needs(cvqa.METRICS, mem_mb=1000),
-        runtime="10m",
-    params:
-        job=job_name,
+        log_of(cvqa.METRICS),
     message:
         "metrics of cvqa"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule cvqa_figure:
-    """One figure, from the table that it shows."""
+use rule edct_figure as cvqa_figure with:
     input:
         table=inputs_of(cvqa.FIGURE),
         stale=stale(cvqa.FIGURE),
     output:
-        png=report(
-            kept(at(cvqa.FIGURE)),
-            caption="../report/figure.rst",
-            category="CVQA",
-            subcategory="Figures",
-            labels={"figure": "{figure}"},
-        ),
-        svg=kept(at(cvqa.FIGURE).replace(".png", ".svg")),
-        made=sidecar(at(cvqa.FIGURE)),
+        **makes(**figure_files(cvqa.FIGURE)),
     log:
-        "logs/cvqa/figures/{figure}.log",
+        log_of(cvqa.FIGURE),
     wildcard_constraints:
         figure=one_of(cvqa.FIGURES),
-    resources:
-        **needs(cvqa.FIGURE, mem_mb=2000),
-        runtime="10m",
-    params:
-        job=job_name,
     message:
         "figure {wildcards.figure} of cvqa"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"

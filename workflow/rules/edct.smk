@@ -72,95 +72,68 @@ rule edct_tables_all:
         phase("edct.table", "edct.figure", "edct.metrics"),
 
 
-rule edct_items:
+use rule stage as edct_items with:
     """File the samples of a data set and their pictures, all shards at once (Section 4)."""
     input:
         stale=stale(edct.ITEMS),
     output:
-        kept(pictured(whole(edct.ITEMS))),
-        made=sidecar(whole(edct.ITEMS)),
+        **makes(records=pictured(whole(edct.ITEMS))),
     log:
-        "logs/edct/items/{dataset}.log",
+        log_of(edct.ITEMS, shard=""),
     resources:
-        **needs(edct.ITEMS, mem_mb=2000),
-        runtime="1h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="1h"),
     message:
         "samples of {wildcards.dataset}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_baselines:
+use rule stage as edct_baselines with:
     """Ask a target model every question and, in the same conversation, the reason (Stage 1)."""
     input:
         samples=pictured(at(edct.ITEMS)),
         stale=stale(edct.BASELINES),
     output:
-        kept(at(edct.BASELINES)),
-        made=sidecar(at(edct.BASELINES)),
+        **makes(records=at(edct.BASELINES)),
     log:
-        "logs/edct/baselines/{dataset}/{vlm}{shard}.log",
-    priority: waiting(edct.BASELINES)
+        log_of(edct.BASELINES),
     resources:
-        **needs(edct.BASELINES, mem_mb=4000),
-        runtime="4h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="4h"),
     message:
         "baseline of {wildcards.vlm} on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_instructions:
+use rule stage as edct_instructions with:
     """Find the cited concept in every explanation and write the edit that changes it (Stage 2)."""
     input:
         samples=pictured(at(edct.ITEMS)),
         baseline=at(edct.BASELINES),
         stale=stale(edct.INSTRUCTIONS),
     output:
-        kept(at(edct.INSTRUCTIONS)),
-        made=sidecar(at(edct.INSTRUCTIONS)),
+        **makes(records=at(edct.INSTRUCTIONS)),
     log:
-        "logs/edct/instructions/{dataset}/{vlm}/{writer}/{protocol}{shard}.log",
-    priority: waiting(edct.INSTRUCTIONS)
+        log_of(edct.INSTRUCTIONS),
     resources:
-        **needs(edct.INSTRUCTIONS, mem_mb=2000),
-        runtime="2h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="2h"),
     message:
         "instructions of {wildcards.writer} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_counterfactuals:
+use rule stage as edct_counterfactuals with:
     """Apply every instruction to its original image (Stage 3)."""
     input:
         samples=pictured(at(edct.ITEMS)),
         instructions=at(edct.INSTRUCTIONS),
         stale=stale(edct.COUNTERFACTUALS),
     output:
-        kept(pictured(at(edct.COUNTERFACTUALS))),
-        made=sidecar(at(edct.COUNTERFACTUALS)),
+        **makes(records=pictured(at(edct.COUNTERFACTUALS))),
     log:
-        "logs/edct/counterfactuals/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
-    priority: waiting(edct.COUNTERFACTUALS)
+        log_of(edct.COUNTERFACTUALS),
     resources:
-        **needs(edct.COUNTERFACTUALS, mem_mb=4000),
-        runtime="8h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="8h"),
     message:
         "counterfactuals by {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_checks:
+use rule stage as edct_checks with:
     """Check every edit: intended attribute, the rest unchanged, changed area."""
     input:
         samples=pictured(at(edct.ITEMS)),
@@ -168,44 +141,32 @@ rule edct_checks:
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.CHECKS),
     output:
-        kept(pictured(at(edct.CHECKS))),
-        made=sidecar(at(edct.CHECKS)),
+        **makes(records=pictured(at(edct.CHECKS))),
     log:
-        "logs/edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
+        log_of(edct.CHECKS),
     resources:
-        **needs(edct.CHECKS, mem_mb=4000),
-        runtime="2h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="2h"),
     message:
         "checks of {wildcards.editor} for {wildcards.vlm} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_requeries:
+use rule stage as edct_requeries with:
     """Ask the target model the same two turns about every edited image (Stage 4)."""
     input:
         samples=pictured(at(edct.ITEMS)),
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         stale=stale(edct.REQUERIES),
     output:
-        kept(at(edct.REQUERIES)),
-        made=sidecar(at(edct.REQUERIES)),
+        **makes(records=at(edct.REQUERIES)),
     log:
-        "logs/edct/requeries/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.log",
+        log_of(edct.REQUERIES),
     resources:
-        **needs(edct.REQUERIES, mem_mb=4000),
-        runtime="4h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="4h"),
     message:
         "requery of {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_verdicts:
+use rule stage as edct_verdicts with:
     """Compare answer and explanation before and after every edit (Stage 4, consistency)."""
     input:
         baseline=at(edct.BASELINES),
@@ -214,22 +175,16 @@ rule edct_verdicts:
         requery=at(edct.REQUERIES),
         stale=stale(edct.VERDICTS),
     output:
-        kept(at(edct.VERDICTS)),
-        made=sidecar(at(edct.VERDICTS)),
+        **makes(records=at(edct.VERDICTS)),
     log:
-        "logs/edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.log",
+        log_of(edct.VERDICTS),
     resources:
-        **needs(edct.VERDICTS, mem_mb=2000),
-        runtime="4h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="4h"),
     message:
         "verdicts of {wildcards.judge} on {wildcards.vlm} after {wildcards.editor} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_scores:
+use rule stage as edct_scores with:
     """Bring verdicts, checks and right answers together, a row per item and edit."""
     input:
         samples=at(edct.ITEMS),
@@ -239,140 +194,85 @@ rule edct_scores:
         verdicts=at(edct.VERDICTS),
         stale=stale(edct.SCORES),
     output:
-        kept(at(edct.SCORES)),
-        made=sidecar(at(edct.SCORES)),
+        **makes(records=at(edct.SCORES)),
     log:
-        "logs/edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.log",
+        log_of(edct.SCORES),
     resources:
-        **needs(edct.SCORES, mem_mb=1000),
-        runtime="30m",
-    params:
-        job=job_name,
+        **needs(mem_mb=1000, runtime="30m"),
     message:
         "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_calls:
+use rule stage as edct_calls with:
     """Export the calls to models outside that some record came from; those of a former run are kept."""
     input:
         inputs_of(edct.CALLS),
         stale=stale(edct.CALLS),
     output:
-        kept(at(edct.CALLS)),
-        made=sidecar(at(edct.CALLS)),
+        **makes(records=at(edct.CALLS)),
     log:
-        "logs/edct/calls.log",
-    resources:
-        **needs(edct.CALLS, mem_mb=2000),
-        runtime="30m",
-    params:
-        job=job_name,
+        log_of(edct.CALLS),
     message:
         "export of the calls"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_table:
+use rule stage as edct_table with:
     """One table, from the scores of its conditions and of those it rests on beside."""
     input:
         inputs_of(edct.TABLE),
         stale=stale(edct.TABLE),
     output:
-        csv=report(
-            kept(at(edct.TABLE)),
-            caption="../report/table.rst",
-            category="EDCT",
-            subcategory="Tables",
-            labels={"table": "{table}"},
-        ),
-        md=kept(at(edct.TABLE).replace(".csv", ".md")),
-        tex=kept(at(edct.TABLE).replace(".csv", ".tex")),
-        made=sidecar(at(edct.TABLE)),
+        **makes(**table_files(edct.TABLE)),
     log:
-        "logs/edct/tables/{table}.log",
+        log_of(edct.TABLE),
     wildcard_constraints:
         table=one_of(edct.TABLES),
-    resources:
-        **needs(edct.TABLE, mem_mb=2000),
-        runtime="30m",
-    params:
-        job=job_name,
     message:
         "table {wildcards.table}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_metrics:
+use rule stage as edct_metrics with:
     """Headline figures for `dvc metrics`."""
     input:
         tables=inputs_of(edct.METRICS),
         stale=stale(edct.METRICS),
     output:
-        kept(at(edct.METRICS)),
-        made=sidecar(at(edct.METRICS)),
+        **makes(records=at(edct.METRICS)),
     log:
-        "logs/edct/tables/metrics.log",
+        log_of(edct.METRICS),
     resources:
-        **needs(edct.METRICS, mem_mb=1000),
-        runtime="10m",
-    params:
-        job=job_name,
+        **needs(mem_mb=1000, runtime="10m"),
     message:
         "metrics"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_figure:
+use rule stage as edct_figure with:
     """One figure, from the table that it shows."""
     input:
         table=inputs_of(edct.FIGURE),
         stale=stale(edct.FIGURE),
     output:
-        png=report(
-            kept(at(edct.FIGURE)),
-            caption="../report/figure.rst",
-            category="EDCT",
-            subcategory="Figures",
-            labels={"figure": "{figure}"},
-        ),
-        svg=kept(at(edct.FIGURE).replace(".png", ".svg")),
-        made=sidecar(at(edct.FIGURE)),
+        **makes(**figure_files(edct.FIGURE)),
     log:
-        "logs/edct/figures/{figure}.log",
+        log_of(edct.FIGURE),
     wildcard_constraints:
         figure=one_of(edct.FIGURES),
     resources:
-        **needs(edct.FIGURE, mem_mb=2000),
-        runtime="10m",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="10m"),
     message:
         "figure {wildcards.figure}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule edct_report:
+use rule stage as edct_report with:
     """The static page: tables, plots and a gallery of items."""
     input:
         inputs_of(edct.REPORT),
         stale=stale(edct.REPORT),
     output:
-        kept(at(edct.REPORT)),
-        made=sidecar(at(edct.REPORT)),
+        **makes(records=at(edct.REPORT)),
     log:
-        "logs/edct/report.log",
+        log_of(edct.REPORT),
     resources:
-        **needs(edct.REPORT, mem_mb=4000),
-        runtime="1h",
-    params:
-        job=job_name,
+        **needs(mem_mb=4000, runtime="1h"),
     message:
         "report"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"

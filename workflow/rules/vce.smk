@@ -54,70 +54,52 @@ rule vce_sheets_all:
         phase("vce.contact-sheet"),
 
 
-rule vce_images:
+use rule stage as vce_images with:
     """File some images of every source class, all shards at once."""
     input:
         stale=stale(vce.IMAGES),
     output:
-        kept(pictured(whole(vce.IMAGES))),
-        made=sidecar(whole(vce.IMAGES)),
+        **makes(records=pictured(whole(vce.IMAGES))),
     log:
-        "logs/vce/images/{image_set}.log",
+        log_of(vce.IMAGES, shard=""),
     resources:
-        **needs(vce.IMAGES, mem_mb=2000),
-        runtime="1h",
-    params:
-        job=job_name,
+        **needs(mem_mb=2000, runtime="1h"),
     message:
         "images of {wildcards.image_set}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_counterfactuals:
+use rule stage as vce_counterfactuals with:
     """Make the counterfactuals of a condition."""
     input:
         images=pictured(at(vce.IMAGES)),
         stale=stale(vce.COUNTERFACTUALS),
     output:
-        kept(pictured(at(vce.COUNTERFACTUALS))),
-        made=sidecar(at(vce.COUNTERFACTUALS)),
+        **makes(records=pictured(at(vce.COUNTERFACTUALS))),
     log:
-        "logs/vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+        log_of(vce.COUNTERFACTUALS),
     resources:
-        **needs(vce.COUNTERFACTUALS, mem_mb=8000),
-        runtime="24h",
-    params:
-        job=job_name,
+        **needs(mem_mb=8000, runtime="24h"),
     message:
         "counterfactuals of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_scores:
+use rule stage as vce_scores with:
     """Score every counterfactual of a condition."""
     input:
         images=pictured(at(vce.IMAGES)),
         counterfactuals=pictured(at(vce.COUNTERFACTUALS)),
         stale=stale(vce.SCORES),
     output:
-        kept(at(vce.SCORES)),
-        made=sidecar(at(vce.SCORES)),
+        **makes(records=at(vce.SCORES)),
     log:
-        "logs/vce/scores/{image_set}/{denoiser}/{classifier}/{method}{shard}.log",
+        log_of(vce.SCORES),
     resources:
-        **needs(vce.SCORES, mem_mb=8000),
-        runtime="8h",
-    params:
-        job=job_name,
+        **needs(mem_mb=8000, runtime="8h"),
     message:
         "scores of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}{wildcards.shard}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_groups:
+use rule stage as vce_groups with:
     """Score the groups of a condition, all shards together."""
     input:
         images=pictured(whole(vce.IMAGES)),
@@ -125,120 +107,64 @@ rule vce_groups:
         scores=whole(vce.SCORES),
         stale=stale(vce.GROUPS),
     output:
-        kept(at(vce.GROUPS)),
-        made=sidecar(at(vce.GROUPS)),
+        **makes(records=at(vce.GROUPS)),
     log:
-        "logs/vce/groups/{image_set}/{denoiser}/{classifier}/{method}.log",
+        log_of(vce.GROUPS),
     resources:
-        **needs(vce.GROUPS, mem_mb=8000),
-        runtime="4h",
-    params:
-        job=job_name,
+        **needs(mem_mb=8000, runtime="4h"),
     message:
         "groups of {wildcards.classifier} by {wildcards.method} on {wildcards.image_set}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_table:
+use rule stage as vce_table with:
     """One table, from the scores of groups; hypotheses are tested on the scores of counterfactuals."""
     input:
         inputs_of(vce.TABLE),
         stale=stale(vce.TABLE),
     output:
-        csv=report(
-            kept(at(vce.TABLE)),
-            caption="../report/table.rst",
-            category="VCE",
-            subcategory="Tables",
-            labels={"table": "{table}"},
-        ),
-        md=kept(at(vce.TABLE).replace(".csv", ".md")),
-        tex=kept(at(vce.TABLE).replace(".csv", ".tex")),
-        made=sidecar(at(vce.TABLE)),
+        **makes(**table_files(vce.TABLE)),
     log:
-        "logs/vce/tables/{table}.log",
+        log_of(vce.TABLE),
     wildcard_constraints:
         table=one_of(vce.TABLES),
-    resources:
-        **needs(vce.TABLE, mem_mb=2000),
-        runtime="30m",
-    params:
-        job=job_name,
     message:
         "table {wildcards.table} of vce"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_metrics:
-    """Headline figures for `dvc metrics`."""
+use rule edct_metrics as vce_metrics with:
     input:
         tables=inputs_of(vce.METRICS),
         stale=stale(vce.METRICS),
     output:
-        kept(at(vce.METRICS)),
-        made=sidecar(at(vce.METRICS)),
+        **makes(records=at(vce.METRICS)),
     log:
-        "logs/vce/tables/metrics.log",
-    resources:
-        **needs(vce.METRICS, mem_mb=1000),
-        runtime="10m",
-    params:
-        job=job_name,
+        log_of(vce.METRICS),
     message:
         "metrics of vce"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_figure:
-    """One figure, from the table that it shows."""
+use rule edct_figure as vce_figure with:
     input:
         table=inputs_of(vce.FIGURE),
         stale=stale(vce.FIGURE),
     output:
-        png=report(
-            kept(at(vce.FIGURE)),
-            caption="../report/figure.rst",
-            category="VCE",
-            subcategory="Figures",
-            labels={"figure": "{figure}"},
-        ),
-        svg=kept(at(vce.FIGURE).replace(".png", ".svg")),
-        made=sidecar(at(vce.FIGURE)),
+        **makes(**figure_files(vce.FIGURE)),
     log:
-        "logs/vce/figures/{figure}.log",
+        log_of(vce.FIGURE),
     wildcard_constraints:
         figure=one_of(vce.FIGURES),
-    resources:
-        **needs(vce.FIGURE, mem_mb=2000),
-        runtime="10m",
-    params:
-        job=job_name,
     message:
         "figure {wildcards.figure} of vce"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
 
 
-rule vce_sheet:
+use rule stage as vce_sheet with:
     """The contact sheets of a classifier: originals, and by every method the counterfactual and what changed."""
     input:
         inputs_of(vce.SHEETS),
         stale=stale(vce.SHEETS),
     output:
-        kept(at(vce.SHEETS)),
-        shown=folder(at(vce.SHEETS)),
-        made=sidecar(at(vce.SHEETS)),
+        **makes(records=at(vce.SHEETS), shown=folder(at(vce.SHEETS))),
     log:
-        "logs/vce/sheets/{image_set}/{denoiser}/{classifier}.log",
-    resources:
-        **needs(vce.SHEETS, mem_mb=2000),
-        runtime="30m",
-    params:
-        job=job_name,
+        log_of(vce.SHEETS),
     message:
         "contact sheets of {wildcards.classifier}"
-    shell:
-        "cfeval stage {params.job:q} 2>{log:q}"

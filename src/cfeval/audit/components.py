@@ -7,9 +7,10 @@ from typing import Any
 
 from cfeval.config import Params, load, named, parse
 from cfeval.core import registry
-from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.errors import InputError, ParamsError
 from cfeval.core.registry import Used
+from cfeval.core.roots import PARAMS
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.edct.config import FAMILIES, used_by_edct

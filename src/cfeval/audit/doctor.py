@@ -17,9 +17,10 @@ from cfeval.audit import machine
 from cfeval.audit.components import missing_files, used
 from cfeval.config import Params, load
 from cfeval.core import registry, run_locks
-from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.registry import Diagnostic, Used
+from cfeval.core.roots import PARAMS
 from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.settings import use
 

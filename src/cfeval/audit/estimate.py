@@ -13,8 +13,9 @@ from rich.table import Table
 
 from cfeval.config import Params, load, named
 from cfeval.core import registry
-from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.errors import CfevalError
+from cfeval.core.roots import PARAMS
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.cvqa.estimate import Pairs, cvqa_lines
 from cfeval.edct.config import used_by_edct

@@ -11,13 +11,12 @@ import typer
 
 from cfeval.audit.components import check_plugins
 from cfeval.config import Params, merged, named, parse, read
-from cfeval.core.cli_options import PARAMS
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_text
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.provenance.plans import Planner
 from cfeval.core.provenance.state import State, plan_of_all
-from cfeval.core.roots import root_of
+from cfeval.core.roots import PARAMS, root_of
 from cfeval.jobs import STUDIES, jobs
 
 Overlays = Annotated[
@@ -55,14 +54,24 @@ class Whole:
 
 def whole(overlays: Sequence[Path] | None = None, name: str = "") -> Whole:
     """The study of params.yaml in this folder, with others laid over; ParamsError where it cannot be used."""
-    base = read(PARAMS)
-    content: Any = base
-    for file in overlays or ():
+    return whole_of([PARAMS, *(overlays or ())], name)
+
+
+def whole_of(files: Sequence[Path], name: str = "") -> Whole:
+    """The study of some parameter files, each laid over those before it.
+
+    Its results lie in `results` where the parameters are those of params.yaml in this folder; see `roots.root_of`.
+
+    Raises:
+        ParamsError: the parameters cannot be used, or there is no params.yaml.
+    """
+    content: Any = read(files[0])
+    for file in files[1:]:
         content = merged(content, read(file) or {})
     if name:
         content = merged(content, {"name": name})
-    where = named([PARAMS, *(overlays or ())])
-    return Whole(check_plugins(parse(content, where), where), root_of(base, content, overlays or ()))
+    where, overlays = named(files), [file for file in files if file != PARAMS]
+    return Whole(check_plugins(parse(content, where), where), root_of(read(PARAMS), content, overlays))
 
 
 def run(

@@ -35,7 +35,7 @@ class Side(Protocol):
 
     def parameters(self) -> str:
         """The path of what the results were made by."""
-        return PARAMS if self.results == RESULTS else self.at(PARAMS)
+        return str(PARAMS) if self.results == RESULTS else self.at(str(PARAMS))
 
     def folders(self, folder: str) -> list[str]:
         """The paths of the folders in a folder, in order; none where there is no such folder."""

@@ -14,13 +14,14 @@ from rich.text import Text
 
 from cfeval.config import load, named
 from cfeval.core import registry
-from cfeval.core.cli_options import PARAMS, ParamsFiles
+from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.config import Calls, Spec
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.files import write_bytes
 from cfeval.core.images import Picture, import_image
 from cfeval.core.progress import track
 from cfeval.core.records import StageResult
+from cfeval.core.roots import PARAMS
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.files import conversation_prompts

@@ -1,6 +1,7 @@
 """What the verbs of every study share: options, and opening what the stages pass on."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -32,8 +33,6 @@ def existing(path: Path) -> Path:
     return path
 
 
-PARAMS = Path("params.yaml")
-"""The parameter file where none is named."""
 Out = Annotated[Path, typer.Option("--out", callback=writable, help="File to write; it appears whole or not at all.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the study.")]
 ParamsFiles = Annotated[
@@ -54,9 +53,17 @@ Cut = Annotated[
 TableOut = Annotated[
     Path, typer.Option("--out", callback=writable, help="Table to write, without ending: OUT.csv, OUT.md and OUT.tex.")
 ]
+ShownTable = Annotated[Path, typer.Option("--table", help="The table that it shows (CSV).")]
+TableFiles = Annotated[list[Path], typer.Argument(help="Tables (CSV) under the names that the workflow gives them.")]
+MetricsOut = Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")]
 FigureOut = Annotated[
     Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
 ]
+
+
+def which(kind: str, names: Iterable[str]) -> Any:
+    """The argument that names one of a study's tables or figures."""
+    return typer.Argument(help=f"Which {kind}: {', '.join(names)}.")
 
 
 def build(family: str, text: str, option: str) -> Any:

@@ -1,11 +1,14 @@
 """What the lists of jobs share: names of files, and what a job takes from the plugins that it runs."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from pydantic import BaseModel
 
 from cfeval.core import registry
 from cfeval.core.config import Spec
@@ -30,6 +33,35 @@ class PluginUse(NamedTuple):
     family: str
     spec: Spec
     protocols: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> str:
+        """What it is built from, as JSON."""
+        return as_json(self.spec.plugin_options())
+
+
+class Shown(Protocol):
+    """A table of a study: the full names of what makes it and of the record of its rows."""
+
+    @property
+    def table(self) -> str:
+        """What makes it."""
+
+    @property
+    def record(self) -> str:
+        """The record of its rows."""
+
+
+class Drawn(Protocol):
+    """A figure of a study: the full name of what draws it, and the table that it shows."""
+
+    @property
+    def draw(self) -> str:
+        """What draws it."""
+
+    @property
+    def table(self) -> str:
+        """The table that it shows."""
 
 
 class _Facts(NamedTuple):
@@ -56,6 +88,16 @@ def awaited(jobs: Sequence[Job]) -> dict[str, int]:
         for maker in {makers[path] for path in job.inputs if path in makers}:
             behind[maker] |= behind[number] | 1 << number
     return {job.name: those.bit_count() for job, those in zip(jobs, behind, strict=True)}
+
+
+def behind(job: Job, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that a job rests on, directly or not, parents first, as the jobs come."""
+    wanted, found = set(job.inputs), []
+    for one in reversed(jobs):
+        if wanted.intersection(one.made_files):
+            found.append(one)
+            wanted.update(one.inputs)
+    return found[::-1]
 
 
 @dataclass(frozen=True)
@@ -87,6 +129,126 @@ def as_json(content: Any) -> str:
 def each(option: str, values: Iterable[str]) -> list[str]:
     """A repeated option, once before each value."""
     return [word for value in values for word in (option, value)]
+
+
+class Seeded(Protocol):
+    """A study's section of params.yaml."""
+
+    @property
+    def seed(self) -> int:
+        """The seed that all its stages take."""
+
+
+S = TypeVar("S", bound=Seeded)
+
+
+class StudyJobs(Generic[S]):
+    """What the lists of jobs of all studies share; the list of one study adds a function a stage.
+
+    Args:
+        study: the study's section of params.yaml.
+        how: where and how its files lie.
+        conditions: the conditions that the parameters ask for.
+    """
+
+    name: ClassVar[str]
+    verbs: ClassVar[Mapping[str, str]]
+    families: ClassVar[Mapping[str, str]]
+    """The family of plugins that each section of the study draws on."""
+    listed: ClassVar[Mapping[str, Shown]]
+    drawings: ClassVar[Mapping[str, Drawn]]
+    table: ClassVar[str]
+    figure: ClassVar[str]
+    metrics: ClassVar[str]
+    """Patterns of the files of tables, figures and headline figures."""
+
+    def __init__(self, study: S, how: Filing, conditions: Iterable[BaseModel]) -> None:
+        self.study = study
+        self.root = how.root
+        self.shards = shard_names(how.shards)
+        self.cut = str(how.shards)
+        self.pictures = Pictures(how.archived)
+        self.conditions: list[Condition] = [condition.model_dump() for condition in conditions]
+        self.seed = str(study.seed)
+
+    def at(self, pattern: str, condition: Condition) -> str:
+        """The file of a pattern; without a shard, the name under which a verb takes all shards."""
+        return f"{self.root}/{pattern.format(**{'shard': '', **condition})}"
+
+    def all(self, pattern: str, conditions: Iterable[Condition]) -> list[str]:
+        """The files of a pattern for some conditions and all shards."""
+        return made(f"{self.root}/{pattern}", conditions, self.shards)
+
+    def plugin(self, section: str, name: str, protocols: tuple[str, ...] = ()) -> PluginUse:
+        """A plugin of the study by its section and name."""
+        return PluginUse(self.families[section], getattr(self.study, section)[name], protocols)
+
+    def per_file(self, pattern: str, stage: Callable[[Condition], Job]) -> Iterator[Job]:
+        """A job for every file of a pattern, which a function makes for a condition of the file with its shard."""
+        found: dict[str, Condition] = {}
+        for condition, shard in product(self.conditions, self.shards):
+            one = {**condition, "shard": shard}
+            found.setdefault(self.at(pattern, one), one)
+        yield from map(stage, found.values())
+
+    def job(
+        self,
+        stage: str,
+        words: Iterable[str],
+        inputs: Iterable[str],
+        outputs: tuple[str, ...],
+        using: Sequence[PluginUse] = (),
+        *,
+        code: Mapping[str, str] | None = None,
+        files: Iterable[str] = (),
+        aside: tuple[str, ...] = (),
+    ) -> Job:
+        """A job of a stage: what its command is told, what it takes and makes, and the plugins that it uses.
+
+        `code`, `files` and `aside` are what it has of each beside the stage and the plugins; see `Job`.
+        """
+        return Job(
+            f"{self.name}.{stage}",
+            (self.name, stage, *words),
+            tuple(inputs),
+            outputs,
+            {f"{self.name}.{stage}": self.verbs[stage], **code_of(*using), **(code or {})},
+            (*files_of(*using), *files),
+            aside,
+            needs_of(*using),
+        )
+
+    def table_job(self, table: str, words: Sequence[str], inputs: Iterable[str], files: Iterable[str]) -> Job:
+        """The job of a table, as CSV, Markdown and LaTeX."""
+        out = self.at(self.table, {"table": table}).removesuffix(".csv")
+        outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
+        code = {f"table.{table}": self.listed[table].table}
+        return self.job("table", [table, *words, "--out", out], inputs, outputs, code=code, files=files)
+
+    def figure_job(self, figure: str) -> Job:
+        """The job of a figure, as PNG and SVG, from the table that it shows."""
+        shown = self.drawings[figure]
+        table = self.at(self.table, {"table": shown.table})
+        out = self.at(self.figure, {"figure": figure}).removesuffix(".png")
+        code = {f"figure.{figure}": shown.draw, **self._rows(shown.table)}
+        words = [figure, "--table", table, "--out", out]
+        return self.job("figure", words, [table], (f"{out}.png", f"{out}.svg"), code=code)
+
+    def metrics_job(self, shown: Iterable[str]) -> Job:
+        """The job of the headline figures, from some tables."""
+        names = list(shown)
+        tables = [self.at(self.table, {"table": table}) for table in names]
+        out = self.at(self.metrics, {})
+        return self.job("metrics", [*tables, "--out", out], tables, (out,), code=self._rows(*names))
+
+    def _rows(self, *tables: str) -> dict[str, str]:
+        """Whose code reads some tables: the records of their rows alone."""
+        return {f"row.{table}": self.listed[table].record for table in tables}
+
+
+def options_of(plugins: Sequence[PluginUse]) -> str:
+    """What the plugin is built from, as JSON; empty where there is none."""
+    return plugins[0].options if plugins else ""
 
 
 def code_of(*plugins: PluginUse) -> dict[str, str]:

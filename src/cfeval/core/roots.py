@@ -10,8 +10,8 @@ from typing import Any
 from cfeval.core.errors import ParamsError
 
 RESULTS = "results"
-PARAMS = "params.yaml"
-"""The parameters of a named study, in its folder of results."""
+PARAMS = Path("params.yaml")
+"""The parameter file where none is named; that of a named study is in its folder of results."""
 _TAKEN = ("edct", "vce", "cvqa", "try", "tables", "figures", "report", "default", "workspace")
 """Names of folders below `results`, or once there, and words that `cfeval diff` has for others."""
 _NO_MATTER = ("name", "calls", "limits")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
+from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFiles, TableOut, from_json, which
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.edct.figures import FIGURES
@@ -17,12 +17,12 @@ from cfeval.edct.tables.headline import metrics
 from cfeval.edct.tables.scores import Published, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
 from cfeval.inference.remote.archive import export
-from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.from_tables import draw_figure, write_metrics
 from cfeval.report.tables import write_table
 
 
 def run_table(
-    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
+    name: Annotated[str, which("table", TABLES)],
     conditions: Conditions,
     out: TableOut,
     results: Results = Path("results/edct"),
@@ -67,19 +67,12 @@ def run_table(
     write_table(out, table.row, rows, table.sheet(rows))
 
 
-def run_metrics(
-    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: edct_table1.csv, ….")],
-    out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
-) -> None:
+def run_metrics(tables: TableFiles, out: MetricsOut) -> None:
     """Gather the headline figures of the tables for `dvc metrics`."""
     write_metrics("edct", TABLES, tables, metrics, out)
 
 
-def run_figure(
-    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(FIGURES)}.")],
-    table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
-    out: FigureOut,
-) -> None:
+def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
     """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
     draw_figure(FIGURES, TABLES, name, table, out)
 

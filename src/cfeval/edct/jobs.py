@@ -5,29 +5,13 @@ checks. 5. requery: the same two turns about the edited image. 6. verdicts, then
 8. tables, figures and metrics. 9. the report.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import product
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from cfeval.core.jobs import (
-    Condition,
-    Filing,
-    Pictures,
-    PluginUse,
-    as_json,
-    code_of,
-    each,
-    files_of,
-    made,
-    needs_of,
-    package_files,
-    relative,
-    shard_names,
-)
+from cfeval.core.jobs import Condition, Filing, PluginUse, StudyJobs, as_json, each, options_of, package_files, relative
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.config import Edct
+from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.tables import TABLES
@@ -54,6 +38,8 @@ REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv
 IN_METRICS = ("table1", "table2", "bench", "controls", "calibration")
 OF_KNOWN = ("calibration", "instrument")
 OF_REPEATS = ("variance", "repeats")
+OF_EDITS = ("instruction_writers", "editors", "verifiers")
+"""The sections whose plugins have nothing to do where a protocol edits nothing."""
 BY_PROTOCOL = ("instruction_writers", "judges")
 """The sections whose jobs are of one protocol each; what others ask may serve every protocol."""
 TEST_MODELS = ("world", "easy_vqa", "mock")
@@ -65,18 +51,16 @@ def jobs(study: Edct, how: Filing) -> Iterator[Job]:
     yield from _Edct(study, how).jobs()
 
 
-class _Edct:
+class _Edct(StudyJobs[Edct]):
     """The study's parameters, and one function a stage."""
 
+    name, verbs, families = "edct", VERBS, FAMILIES
+    listed, drawings = TABLES, FIGURES
+    table, figure, metrics = TABLE, FIGURE, METRICS
+
     def __init__(self, study: Edct, how: Filing) -> None:
-        self.study = study
-        self.root = how.root
-        self.shards = shard_names(how.shards)
-        self.cut = str(how.shards)
-        self.pictures = Pictures(how.archived)
-        self.conditions: list[Condition] = [condition.model_dump() for condition in self.study.conditions()]
-        self.seed = str(self.study.seed)
-        self.tables = [table for table in TABLES if conditions_of_table(self.study, table)]
+        super().__init__(study, how, study.conditions())
+        self.tables = [table for table in TABLES if conditions_of_table(study, table)]
         self.figures = [figure for figure, shown in FIGURES.items() if shown.table in self.tables]
 
     def jobs(self) -> Iterator[Job]:
@@ -93,59 +77,26 @@ class _Edct:
             (SCORES, self._scores),
         )
         for pattern, stage in stages:
-            yield from map(stage, self._each(pattern))
+            yield from self.per_file(pattern, stage)
         yield self._calls()
         yield from map(self._table, self.tables)
-        yield from map(self._figure, self.figures)
-        yield self._metrics()
+        yield from map(self.figure_job, self.figures)
+        yield self.metrics_job(table for table in IN_METRICS if table in self.tables)
         yield self._report()
 
-    def _each(self, pattern: str) -> Iterable[Condition]:
-        """A condition, with its shard, for every file of a pattern."""
-        found: dict[str, Condition] = {}
-        for condition, shard in product(self.conditions, self.shards):
-            one = {**condition, "shard": shard}
-            found.setdefault(self.at(pattern, one), one)
-        return found.values()
-
-    def at(self, pattern: str, condition: Condition) -> str:
-        """The file of a pattern for a condition and one of its shards."""
-        return f"{self.root}/{pattern.format(**condition)}"
-
-    def all(self, pattern: str, conditions: list[Condition]) -> list[str]:
-        """The files of a pattern for some conditions and all shards."""
-        return made(f"{self.root}/{pattern}", conditions, self.shards)
-
-    def plugin(self, section: str, condition: Condition, field: str) -> list[PluginUse]:
+    def asked(self, section: str, condition: Condition, field: str) -> list[PluginUse]:
         """The plugin that a condition names; none where its protocol asks it nothing or the data set has none."""
-        idle = (
-            section in ("instruction_writers", "editors", "verifiers") and RULES[condition["protocol"]].edits == "none"
-        )
-        spec = None if idle else getattr(self.study, section).get(condition[field])
-        family = {"vlms": "chat"}.get(section, section)
-        asked = (condition["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
-        return [PluginUse(family, spec, asked)] if spec else []
-
-    def _stage(
-        self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[PluginUse], **more: Any
-    ) -> Job:
-        return Job(
-            f"edct.{stage}",
-            ("edct", stage, *words),
-            tuple(inputs),
-            out,
-            {f"edct.{stage}": VERBS[stage], **code_of(*using), **more.pop("code", {})},
-            files=(*files_of(*using), *more.pop("files", ())),
-            needs=needs_of(*using),
-        )
+        edits = RULES[condition["protocol"]].edits != "none"
+        if condition[field] not in getattr(self.study, section) or not (edits or section not in OF_EDITS):
+            return []
+        protocols = (condition["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
+        return [self.plugin(section, condition[field], protocols)]
 
     def _samples(self, dataset: str) -> Job:
-        spec = self.study.datasets[dataset]
-        files = self.all(ITEMS, [{"dataset": dataset}])
-        base = self.at(ITEMS, {"dataset": dataset, "shard": ""})
-        words = ["--dataset", as_json(spec.plugin_options()), "--items", str(self.study.items), "--seed", self.seed]
-        words += ["--shards", self.cut, *self.pictures.words, "--out", base]
-        return self._stage("items", words, [], self.pictures.made(files), [PluginUse("datasets", spec)])
+        using, condition = self.plugin("datasets", dataset), {"dataset": dataset}
+        words = ["--dataset", using.options, "--items", str(self.study.items), "--seed", self.seed]
+        words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(ITEMS, condition)]
+        return self.job("items", words, [], self.pictures.made(self.all(ITEMS, [condition])), [using])
 
     def _baseline(self, condition: Condition) -> Job:
         return self._conversation("baselines", condition, [], BASELINES)
@@ -155,11 +106,11 @@ class _Edct:
         return self._conversation("requeries", condition, ["--counterfactuals", edited], REQUERIES)
 
     def _conversation(self, stage: str, condition: Condition, words: list[str], pattern: str) -> Job:
-        model = self.plugin("vlms", condition, "vlm")
+        model = self.asked("vlms", condition, "vlm")
         repeat = model[0].spec.repeat
         seed = self.study.seed if repeat == 1 else derive_seed(self.study.seed, "repeat", repeat)
         folder = self.study.prompts or ""
-        words = ["--samples", self.at(ITEMS, condition), *words, "--vlm", as_json(model[0].spec.plugin_options())]
+        words = ["--samples", self.at(ITEMS, condition), *words, "--vlm", model[0].options]
         words += ["--seed", str(seed), f"--prompts={folder}", "--out", self.at(pattern, condition)]
         inputs = [words[1]] if stage == "baselines" else [words[1], words[3]]
         prompts = [
@@ -167,46 +118,46 @@ class _Edct:
             for name in ("answer", "explain")
         ]
         inputs += self.pictures.beside(*inputs)
-        return self._stage(stage, words, inputs, (self.at(pattern, condition),), model, files=prompts)
+        return self.job(stage, words, inputs, (self.at(pattern, condition),), model, files=prompts)
 
     def _instructions(self, condition: Condition) -> Job:
-        writer = self.plugin("instruction_writers", condition, "writer")
+        writer = self.asked("instruction_writers", condition, "writer")
         inputs = [self.at(ITEMS, condition), self.at(BASELINES, condition)]
         edits = self.study.edits if RULES[condition["protocol"]].several else 1
-        words = ["--samples", inputs[0], "--baselines", inputs[1], f"--writer={_said(writer)}"]
+        words = ["--samples", inputs[0], "--baselines", inputs[1], f"--writer={options_of(writer)}"]
         words += ["--protocol", condition["protocol"], "--edits", str(edits), "--seed", self.seed]
         out = self.at(INSTRUCTIONS, condition)
         inputs += self.pictures.beside(inputs[0])
-        return self._stage("instructions", [*words, "--out", out], inputs, (out,), writer)
+        return self.job("instructions", [*words, "--out", out], inputs, (out,), writer)
 
     def _counterfactuals(self, condition: Condition) -> Job:
-        editor = self.plugin("editors", condition, "editor")
+        editor = self.asked("editors", condition, "editor")
         inputs = [self.at(ITEMS, condition), self.at(INSTRUCTIONS, condition)]
-        words = ["--samples", inputs[0], "--instructions", inputs[1], f"--editor={_said(editor)}"]
+        words = ["--samples", inputs[0], "--instructions", inputs[1], f"--editor={options_of(editor)}"]
         words += ["--protocol", condition["protocol"], "--seed", self.seed, *self.pictures.words]
         out = self.at(COUNTERFACTUALS, condition)
         inputs += self.pictures.beside(inputs[0])
-        return self._stage("counterfactuals", [*words, "--out", out], inputs, self.pictures.made([out]), editor)
+        return self.job("counterfactuals", [*words, "--out", out], inputs, self.pictures.made([out]), editor)
 
     def _checks(self, condition: Condition) -> Job:
-        verifier = self.plugin("verifiers", condition, "dataset")
+        verifier = self.asked("verifiers", condition, "dataset")
         inputs = [self.at(pattern, condition) for pattern in (ITEMS, INSTRUCTIONS, COUNTERFACTUALS)]
         words = ["--samples", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
-        words += [f"--verifier={_said(verifier)}", "--protocol", condition["protocol"], "--seed", self.seed]
+        words += [f"--verifier={options_of(verifier)}", "--protocol", condition["protocol"], "--seed", self.seed]
         out = self.at(CHECKS, condition)
         words += [*self.pictures.words, "--out", out]
         inputs += self.pictures.beside(inputs[0], inputs[2])
-        return self._stage("checks", words, inputs, self.pictures.made([out]), verifier)
+        return self.job("checks", words, inputs, self.pictures.made([out]), verifier)
 
     def _verdicts(self, condition: Condition) -> Job:
-        judge = self.plugin("judges", condition, "judge")
+        judge = self.asked("judges", condition, "judge")
         inputs = [self.at(pattern, condition) for pattern in (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES)]
         words = ["--baselines", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
         words += [
             "--requeries",
             inputs[3],
             "--judge",
-            _said(judge),
+            options_of(judge),
             "--protocol",
             condition["protocol"],
             "--seed",
@@ -214,7 +165,7 @@ class _Edct:
         ]
         out = self.at(VERDICTS, condition)
         inputs += self.pictures.beside(inputs[2])
-        return self._stage("verdicts", [*words, "--out", out], inputs, (out,), judge)
+        return self.job("verdicts", [*words, "--out", out], inputs, (out,), judge)
 
     def _scores(self, condition: Condition) -> Job:
         named = {name: value for name, value in condition.items() if name != "shard"}
@@ -222,7 +173,7 @@ class _Edct:
         words = ["--condition", as_json(named), "--samples", inputs[0], "--baselines", inputs[1]]
         words += ["--instructions", inputs[2], "--checks", inputs[3], "--verdicts", inputs[4]]
         out = self.at(SCORES, condition)
-        return self._stage("scores", [*words, "--out", out], inputs, (out,), [])
+        return self.job("scores", [*words, "--out", out], inputs, (out,), [])
 
     def _calls(self) -> Job:
         inputs = [file for pattern in RECORDS for file in self.all(pattern, self.conditions)]
@@ -237,7 +188,7 @@ class _Edct:
             "--out",
             out,
         ]
-        return self._stage("calls", words, inputs, (out,), [])
+        return self.job("calls", words, inputs, (out,), [])
 
     def _table(self, table: str) -> Job:
         conditions, beside = conditions_of_table(self.study, table), conditions_beside_table(self.study, table)
@@ -245,32 +196,12 @@ class _Edct:
         tested = {
             condition["vlm"] for condition in conditions if self.study.vlms[condition["vlm"]].plugin in TEST_MODELS
         }
-        out = self.at(TABLE, {"table": table}).removesuffix(".csv")
-        words = [table, "--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(conditions)]
+        words = ["--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(conditions)]
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
-        words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested)), "--out", out]
-        code = {f"table.{table}": TABLES[table].table}
-        outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
-        return self._stage(
-            "table", words, self.all(SCORES, conditions + beside), outputs, [], code=code, files=REFERENCE
-        )
-
-    def _figure(self, figure: str) -> Job:
-        shown = FIGURES[figure]
-        table = self.at(TABLE, {"table": shown.table})
-        out = self.at(FIGURE, {"figure": figure}).removesuffix(".png")
-        words = [figure, "--table", table, "--out", out]
-        code = {f"figure.{figure}": shown.draw, **_row(shown.table)}
-        return self._stage("figure", words, [table], (f"{out}.png", f"{out}.svg"), [], code=code)
-
-    def _metrics(self) -> Job:
-        shown = [table for table in IN_METRICS if table in self.tables]
-        tables = [self.at(TABLE, {"table": table}) for table in shown]
-        code = {name: root for table in shown for name, root in _row(table).items()}
-        out = self.at(METRICS, {})
-        return self._stage("metrics", [*tables, "--out", out], tables, (out,), [], code=code)
+        words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested))]
+        return self.table_job(table, words, self.all(SCORES, conditions + beside), REFERENCE)
 
     def _report(self) -> Job:
         tables = [self.at(TABLE, {"table": table}) for table in self.tables]
@@ -285,7 +216,7 @@ class _Edct:
         words += ["--figures", f"{self.root}/edct/figures", "--out", out]
         code = {f"table.{table}": TABLES[table].table for table in self.tables}
         pages = package_files("report", "templates")
-        return self._stage("report", words, inputs, (out,), [], code=code, files=pages)
+        return self.job("report", words, inputs, (out,), [], code=code, files=pages)
 
 
 def conditions_of_table(study: Edct, table: str) -> list[Condition]:
@@ -309,15 +240,6 @@ def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
     known = [condition.model_dump() for condition in study.conditions()]
     uncited_edits = [{**condition, "protocol": "uncited-edit"} for condition in conditions_of_table(study, table)]
     return [condition for condition in uncited_edits if condition in known] if table == "calibration" else []
-
-
-def _said(plugins: list[PluginUse]) -> str:
-    return as_json(plugins[0].spec.plugin_options()) if plugins else ""
-
-
-def _row(table: str) -> dict[str, str]:
-    """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": TABLES[table].record}
 
 
 def _folder(name: str) -> Path | None:

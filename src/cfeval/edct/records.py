@@ -14,11 +14,17 @@ class Condition(Record):
     """One way through the study; its parts are names from params.yaml."""
 
     dataset: str
+    """The data set."""
     vlm: str
+    """The target."""
     writer: str
+    """The instruction writer."""
     protocol: str
+    """The protocol."""
     editor: str
+    """The editor."""
     judge: str
+    """The judge."""
 
 
 class Conversation(StageResult):

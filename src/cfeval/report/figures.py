@@ -1,25 +1,16 @@
-"""How all figures look, and how they are drawn and saved: the same data give the same bytes."""
+"""How all figures look, and how they are saved: the same data give the same bytes."""
 
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.core.errors import InputError, nearest
-from cfeval.core.files import write_bytes, write_text
-from cfeval.core.jsonl import read_csv
-from cfeval.core.names import load
-from cfeval.report.tables import Listed
+from cfeval.core.files import write_bytes
+from cfeval.report.colors import INK, MUTED, PAPER
 
-INK, MUTED, GRID, PAPER = "#1b2430", "#6b7684", "#d9dee5", "#fefefe"
-"""Text, secondary text, lines and background; the report swaps them for its own in dark mode."""
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
-"""Okabe and Ito's palette, which color-blind readers can tell apart."""
 TEST_WORLD = "† built-in test target, stands for no real model"
 _SETTINGS: dict[Any, object] = {
     "svg.fonttype": "none",
@@ -38,16 +29,6 @@ _SETTINGS: dict[Any, object] = {
 }
 _PIXELS_PER_INCH = 200
 _QUARTERS = (0, 0.25, 0.5, 0.75, 1)
-Metrics = Callable[[Mapping[str, Sequence[Any]]], Mapping[str, Any]]
-
-
-class Drawing(NamedTuple):
-    """How a figure comes about."""
-
-    draw: str
-    """The function that draws it."""
-    table: str
-    """The table from whose rows."""
 
 
 def use_style() -> None:
@@ -91,32 +72,3 @@ def _encoded(figure: Figure, ending: str, metadata: dict[str, None]) -> bytes:
     buffer = BytesIO()
     figure.savefig(buffer, format=ending, metadata=metadata, dpi=_PIXELS_PER_INCH)
     return buffer.getvalue()
-
-
-def draw_figure(
-    figures: Mapping[str, Drawing], tables: Mapping[str, Listed], name: str, table: Path, out: Path
-) -> None:
-    """Draw a figure of a study from the table that it shows; InputError for an unknown one."""
-    if name not in figures:
-        raise InputError(f"unknown figure '{name}'; {nearest(name, figures)}")
-
-    figure = figures[name]
-    save(load(figure.draw)(read_csv(table, tables[figure.table].row())), out)
-
-
-def write_metrics(
-    study: str, listed: Mapping[str, Listed], tables: Sequence[Path], metrics: Metrics, out: Path
-) -> None:
-    """Write the headline figures of tables (CSV under their own names) as JSON."""
-    found = {_name(study, listed, path): path for path in tables}
-    rows = {name: read_csv(path, listed[name].row()) for name, path in found.items()}
-    write_text(out, json.dumps(metrics(rows), indent=2, sort_keys=True) + "\n")
-
-
-def _name(study: str, listed: Collection[str], path: Path) -> str:
-    """The table that a file holds, as its name says."""
-    name = path.stem.removeprefix(f"{study}_")
-    if name not in listed:
-        allowed = ", ".join(f"{study}_{n}.csv" for n in listed)
-        raise InputError(f"{path}: not the name of a table; allowed: {allowed}")
-    return name

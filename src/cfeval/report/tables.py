@@ -18,6 +18,12 @@ from cfeval.stats.intervals import rounded
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Record)
+Figure = float | None
+"""A plain number, or none."""
+Figures = dict[str, object]
+"""The fields of a row, as far as they are known."""
+TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction; it stands for no real model."
+NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 _LATEX = {
     "\\": r"\textbackslash{}",
     **{char: "\\" + char for char in "&%$#_{}"},
@@ -94,6 +100,16 @@ def cell(value: Any) -> str:
     return f"{value + 0.0:.{DECIMALS}f}" if isinstance(value, float) else str(value)
 
 
+def p_cell(value: float | None) -> str:
+    """A p-value is never 0, however small it is rounded."""
+    return "< 0.0001" if value == 0 else cell(value)
+
+
+def scored_cell(row: Any) -> str:
+    """`12 of 13`: the items of a row that have a score, and all of them."""
+    return f"{row.n_scored} of {row.n}"
+
+
 def markdown(sheet: RenderedTable) -> str:
     """A GitHub table."""
     lines = [f"### {sheet.title}", "", _pipes(sheet.headings), _pipes(["---"] * len(sheet.headings))]
@@ -138,12 +154,6 @@ def _piped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-Figure = float | None
-
-
-Figures = dict[str, object]
-
-
 def figures_of(estimates: Mapping[str, Estimate]) -> Figures:
     """`name`, `name_lo` and `name_hi` of each, rounded; and `ci`, how the intervals were computed, each way once."""
     figures: Figures = {"ci": interval_methods(*(one.method for one in estimates.values()))}
@@ -155,10 +165,6 @@ def figures_of(estimates: Mapping[str, Estimate]) -> Figures:
 def interval_methods(*methods: object) -> str:
     """Methods of intervals, each once: `percentile bootstrap 95 %; Wilson bound 95 %`."""
     return "; ".join(dict.fromkeys(way for method in methods for way in str(method).split("; ") if way))
-
-
-TEST_WORLD_NOTE = "† built-in test target with behaviour known by construction; it stands for no real model."
-NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables)."
 
 
 def with_interval(row: object, metric: str) -> str:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from cfeval.core.cli_options import FigureOut, TableOut, from_json, writable
+from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFiles, TableOut, from_json, which
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.core.shards import records_of
-from cfeval.report.figures import draw_figure, write_metrics
+from cfeval.report.from_tables import draw_figure, write_metrics
 from cfeval.report.tables import write_table
 from cfeval.vce.config import Roles
 from cfeval.vce.figures import FIGURES
@@ -19,25 +19,18 @@ from cfeval.vce.tables.group_scores import PublishedCell, group_material
 from cfeval.vce.tables.headline import metrics
 
 
-def run_figure(
-    name: Annotated[str, typer.Argument(help=f"Which figure: {', '.join(FIGURES)}.")],
-    table: Annotated[Path, typer.Option(help="The table that it shows (CSV).")],
-    out: FigureOut,
-) -> None:
+def run_figure(name: Annotated[str, which("figure", FIGURES)], table: ShownTable, out: FigureOut) -> None:
     """Draw one of the study's figures from the table that it shows (PNG and SVG)."""
     draw_figure(FIGURES, TABLES, name, table, out)
 
 
-def run_metrics(
-    tables: Annotated[list[Path], typer.Argument(help="Tables (CSV) under their own names: vce_table3.csv, ….")],
-    out: Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")],
-) -> None:
+def run_metrics(tables: TableFiles, out: MetricsOut) -> None:
     """Gather the headline figures of the tables for `dvc metrics`."""
     write_metrics("vce", TABLES, tables, metrics, out)
 
 
 def run_table(
-    name: Annotated[str, typer.Argument(help=f"Which table: {', '.join(TABLES)}.")],
+    name: Annotated[str, which("table", TABLES)],
     out: TableOut,
     groups: Annotated[
         Path,

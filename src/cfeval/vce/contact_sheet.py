@@ -17,7 +17,7 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from cfeval.core.images import Picture
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, PAPER
+from cfeval.report.colors import COLORS, GRID, INK, MUTED, PAPER
 
 Pixels = npt.NDArray[np.uint8]
 Mood = Literal["right", "wrong", "none"]

@@ -5,21 +5,8 @@ figures and metrics. 5. contact sheets.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
-from cfeval.core.jobs import (
-    Condition,
-    Filing,
-    Pictures,
-    PluginUse,
-    as_json,
-    code_of,
-    each,
-    files_of,
-    made,
-    needs_of,
-    shard_names,
-)
+from cfeval.core.jobs import Condition, Filing, Pictures, PluginUse, StudyJobs, as_json, each, options_of
 from cfeval.core.provenance.jobs import Job
 from cfeval.vce.config import FAMILIES, Vce
 from cfeval.vce.figures import FIGURES
@@ -44,65 +31,39 @@ ON_SHEET = 8
 
 def jobs(study: Vce, how: Filing) -> Iterator[Job]:
     """Every job of the study, parents first."""
-    yield from _Vce(study, how).jobs()
+    yield from _Vce(study, how, study.all_conditions()).jobs()
 
 
-class _Vce:
+class _Vce(StudyJobs[Vce]):
     """The study's parameters, and one function a stage."""
 
-    def __init__(self, study: Vce, how: Filing) -> None:
-        self.study = study
-        self.root = how.root
-        self.shards = shard_names(how.shards)
-        self.cut = str(how.shards)
-        self.pictures = Pictures(how.archived)
-        self.conditions: list[Condition] = [condition.model_dump() for condition in study.all_conditions()]
-        self.seed = str(study.seed)
+    name, verbs, families = "vce", VERBS, FAMILIES
+    listed, drawings = TABLES, FIGURES
+    table, figure, metrics = TABLE, FIGURE, METRICS
 
     def jobs(self) -> Iterator[Job]:
         """Every job, parents first."""
         yield from map(self._images, dict.fromkeys(condition["image_set"] for condition in self.conditions))
-        for stage in (self._counterfactuals, self._scores):
-            yield from (stage({**condition, "shard": shard}) for condition in self.conditions for shard in self.shards)
+        yield from self.per_file(COUNTERFACTUALS, self._counterfactuals)
+        yield from self.per_file(SCORES, self._scores)
         yield from map(self._groups, self.conditions)
         yield from map(self._table, TABLES)
-        yield from map(self._figure, FIGURES)
-        yield self._metrics()
+        yield from map(self.figure_job, FIGURES)
+        yield self.metrics_job(IN_METRICS)
         sheets = {self.at(SHEETS, condition): condition for condition in self.conditions}
         yield from map(self._sheet, sheets.values())
 
-    def at(self, pattern: str, condition: Condition) -> str:
-        """The file of a pattern; without a shard, the name under which a verb takes all shards."""
-        return f"{self.root}/{pattern.format(**{'shard': '', **condition})}"
-
-    def all(self, pattern: str, conditions: list[Condition]) -> list[str]:
-        """The files of a pattern for some conditions and all shards."""
-        return made(f"{self.root}/{pattern}", conditions, self.shards)
-
-    def plugin(self, section: str, name: str) -> PluginUse:
-        """A plugin of the study by its section and name."""
-        return PluginUse(FAMILIES[section], getattr(self.study, section)[name])
-
     def said(self, section: str, name: str) -> str:
         """What params.yaml says of a plugin, as JSON."""
-        return as_json(self.plugin(section, name).spec.plugin_options())
+        return self.plugin(section, name).options
 
     def every(self, section: str) -> list[PluginUse]:
         """All plugins of a section."""
         return [self.plugin(section, name) for name in getattr(self.study, section)]
 
-    def all_said(self, section: str) -> str:
+    def alloptions_of(self, section: str) -> str:
         """What params.yaml says of all plugins of a section, by name, as JSON."""
         return as_json({name: spec.plugin_options() for name, spec in getattr(self.study, section).items()})
-
-    def _stage(
-        self, stage: str, words: list[str], inputs: list[str], out: tuple[str, ...], using: list[PluginUse], **more: Any
-    ) -> Job:
-        code = {f"vce.{stage}": VERBS[stage], **code_of(*using), **more.pop("code", {})}
-        files = (*files_of(*using), *more.pop("files", ()))
-        return Job(
-            f"vce.{stage}", ("vce", stage, *words), tuple(inputs), out, code, files, needs=needs_of(*using), **more
-        )
 
     def _images(self, image_set: str) -> Job:
         condition = {"image_set": image_set}
@@ -111,7 +72,7 @@ class _Vce:
         words += ["--count", str(self.study.images), "--size", str(self.study.size), "--seed", self.seed]
         words += ["--shards", self.cut, *self.pictures.words, "--out", self.at(IMAGES, condition)]
         using = [self.plugin("image_sets", image_set)]
-        return self._stage("images", words, [], self.pictures.made(self.all(IMAGES, [condition])), using)
+        return self.job("images", words, [], self.pictures.made(self.all(IMAGES, [condition])), using)
 
     def _counterfactuals(self, condition: Condition) -> Job:
         study, own = self.study, _condition(condition)
@@ -120,8 +81,8 @@ class _Vce:
         perceptual = [self.plugin("perceptual_metrics", str(study.dime_perceptual))] if method.perceptual_weight else []
         using = [self.plugin("denoisers", condition["denoiser"]), self.plugin("classifiers", condition["classifier"])]
         words = ["--images", self.at(IMAGES, condition), "--denoiser", self.said("denoisers", condition["denoiser"])]
-        words += ["--classifier", self.said("classifiers", condition["classifier"]), f"--robust={_said(robust)}"]
-        words += [f"--perceptual={_said(perceptual)}", "--method", as_json(method.resolved())]
+        words += ["--classifier", self.said("classifiers", condition["classifier"]), f"--robust={options_of(robust)}"]
+        words += [f"--perceptual={options_of(perceptual)}", "--method", as_json(method.resolved())]
         words += ["--groups", as_json([group.model_dump() for group in study.groups_of(own)])]
         words += ["--repeats", str(study.repeats_of(own)), "--same-noise" if study.same_noise else "--no-same-noise"]
         words += ["--seed", self.seed, "--precision", study.compute.precision, *self.pictures.words]
@@ -130,7 +91,7 @@ class _Vce:
         made_of = [*using, *robust, *perceptual]
         inputs = [self.at(IMAGES, condition), *self.pictures.beside(self.at(IMAGES, condition))]
         made = self.pictures.made([out])
-        return self._stage("counterfactuals", [*words, "--out", out], inputs, made, made_of, aside=aside)
+        return self.job("counterfactuals", [*words, "--out", out], inputs, made, made_of, aside=aside)
 
     def _scores(self, condition: Condition) -> Job:
         study = self.study
@@ -141,14 +102,14 @@ class _Vce:
             "--oracles",
             as_json(study.oracles_of(_condition(condition))),
             "--perceptual",
-            self.all_said("perceptual_metrics"),
+            self.alloptions_of("perceptual_metrics"),
         ]
-        words += ["--embeddings", self.all_said("embeddings"), "--cout-steps", str(study.cout_steps)]
+        words += ["--embeddings", self.alloptions_of("embeddings"), "--cout-steps", str(study.cout_steps)]
         words += [self._mode(condition), "--out", self.at(SCORES, condition)]
         using = [*asked, *self.every("perceptual_metrics"), *self.every("embeddings")]
         aside = ("--batch", str(study.compute.batch))
         inputs = [words[1], words[3], *self.pictures.beside(words[1], words[3])]
-        return self._stage("scores", words, inputs, (self.at(SCORES, condition),), using, aside=aside)
+        return self.job("scores", words, inputs, (self.at(SCORES, condition),), using, aside=aside)
 
     def _groups(self, condition: Condition) -> Job:
         study = self.study
@@ -162,9 +123,9 @@ class _Vce:
         words += ["--images", self.at(IMAGES, condition), "--counterfactuals", self.at(COUNTERFACTUALS, condition)]
         words += [
             "--perceptual",
-            self.all_said("perceptual_metrics"),
+            self.alloptions_of("perceptual_metrics"),
             "--features",
-            self.all_said("feature_extractors"),
+            self.alloptions_of("feature_extractors"),
         ]
         if study.target_images:
             words += ["--image-set", self.said("image_sets", condition["image_set"])]
@@ -176,40 +137,16 @@ class _Vce:
             *self.every("perceptual_metrics"),
             self.plugin("image_sets", condition["image_set"]),
         ]
-        return self._stage("group-scores", words, inputs, (self.at(GROUPS, condition),), using)
+        return self.job("group-scores", words, inputs, (self.at(GROUPS, condition),), using)
 
     def _table(self, table: str) -> Job:
         study, scores = self.study, table == "hypotheses"
         cost = {name: {"denoiser_calls": how.denoiser_calls} for name, how in study.methods.items()}
-        out = self.at(TABLE, {"table": table}).removesuffix(".csv")
-        words = [table, "--groups", f"{self.root}/vce/groups", *(["--scores", f"{self.root}/vce/scores"] * scores)]
-        words += [
-            "--shards",
-            self.cut,
-            "--conditions",
-            as_json(self.conditions),
-            "--roles",
-            as_json(study.roles.model_dump()),
-        ]
-        words += ["--cost", as_json(cost), "--reference", REFERENCE, "--out", out]
+        words = ["--groups", f"{self.root}/vce/groups", *(["--scores", f"{self.root}/vce/scores"] * scores)]
+        words += ["--shards", self.cut, "--conditions", as_json(self.conditions)]
+        words += ["--roles", as_json(study.roles.model_dump()), "--cost", as_json(cost), "--reference", REFERENCE]
         inputs = self.all(GROUPS, self.conditions) + (self.all(SCORES, self.conditions) if scores else [])
-        outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
-        code = {f"table.{table}": TABLES[table].table}
-        return self._stage("table", words, inputs, outputs, [], code=code, files=[REFERENCE])
-
-    def _figure(self, figure: str) -> Job:
-        shown = FIGURES[figure]
-        table = self.at(TABLE, {"table": shown.table})
-        out = self.at(FIGURE, {"figure": figure}).removesuffix(".png")
-        code = {f"figure.{figure}": shown.draw, **_row(shown.table)}
-        words = [figure, "--table", table, "--out", out]
-        return self._stage("figure", words, [table], (f"{out}.png", f"{out}.svg"), [], code=code)
-
-    def _metrics(self) -> Job:
-        tables = [self.at(TABLE, {"table": table}) for table in IN_METRICS]
-        code = {name: root for table in IN_METRICS for name, root in _row(table).items()}
-        out = self.at(METRICS, {})
-        return self._stage("metrics", [*tables, "--out", out], tables, (out,), [], code=code)
+        return self.table_job(table, words, inputs, [REFERENCE])
 
     def _sheet(self, condition: Condition) -> Job:
         named = ("image_set", "denoiser", "classifier")
@@ -221,7 +158,7 @@ class _Vce:
         out = self.at(SHEETS, condition)
         words += ["--across", str(min(self.study.images, ON_SHEET)), "--cut", self.cut, "--out", out]
         inputs = self._pictured(conditions, SCORES)
-        return self._stage("contact-sheet", words, inputs, Pictures(archived=False).made([out]), [])
+        return self.job("contact-sheet", words, inputs, Pictures(archived=False).made([out]), [])
 
     def _pictured(self, conditions: list[Condition], *others: str) -> list[str]:
         """The originals and counterfactuals of some conditions, files of other patterns, and archives of pictures."""
@@ -238,12 +175,3 @@ class _Vce:
 
 def _condition(condition: Condition) -> VceCondition:
     return VceCondition(**{name: condition[name] for name in VceCondition.model_fields})
-
-
-def _said(plugins: list[PluginUse]) -> str:
-    return as_json(plugins[0].spec.plugin_options()) if plugins else ""
-
-
-def _row(table: str) -> dict[str, str]:
-    """Whose code reads a table: the record of its rows alone."""
-    return {f"row.{table}": TABLES[table].record}

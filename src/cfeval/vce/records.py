@@ -6,6 +6,8 @@ from pydantic import Field
 
 from cfeval.core.records import ImageRef, ItemId, Record, StageResult
 
+COMMITTEE = ("mean", "majority")
+"""What stands in a figure's name where all oracles count together, and no oracle may be called."""
 ClassName = Annotated[str, Field(min_length=1, max_length=100)]
 Pair = Literal["ideal", "other"]
 """`ideal`: the target is the one that suits the source; `other`: any other target (DBVCE, Section 5, Table 6)."""

@@ -12,7 +12,7 @@ from cfeval.cvqa.tables import headline
 from cfeval.edct import jobs as edct
 from cfeval.edct.tables import calibration, conditions
 from cfeval.edct.tables.headline import metrics
-from cfeval.report.figures import Metrics
+from cfeval.report.from_tables import Metrics
 from cfeval.vce import jobs as vce
 from cfeval.vce.tables import headline as vce_metrics
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores

@@ -34,6 +34,7 @@ from tests.pictures import picture
 PLAIN = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor="e", judge="j")
 CHAINED = PLAIN.model_copy(update={"protocol": "edct-bench-2026"})
 NULL = PLAIN.model_copy(update={"protocol": "null-edit"})
+UNCITED = PLAIN.model_copy(update={"protocol": "uncited-edit"})
 CONDITIONS = (PLAIN, CHAINED, NULL)
 ITEMS = ("a", "b", "c", "d", "e", "f", "g")
 ORDER = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
@@ -50,6 +51,7 @@ SCORED: dict[str, dict[str, Any]] = {
     PLAIN.protocol: {"pcs": 1, "ncc": 1, "ccs": 1},
     CHAINED.protocol: {"ac": 1, "ef": 0, "ccs": 0, "ccs_graded": 0.5},
     NULL.protocol: {"answer_moved": 0, "explanation_moved": 1},
+    UNCITED.protocol: {"answer_moved": 0, "explanation_moved": 1},
 }
 PICTURES = {item: picture(number, (12, 10)) for number, item in enumerate(ITEMS)}
 PICTURES["g"] = PICTURES["a"]

@@ -78,6 +78,7 @@ def thaw() -> Frozen:
         told = json.loads(Path(name).read_bytes())
     except (OSError, ValueError):
         raise InputError(
-            f"{VARIABLE} names no file of a run ('{name}'); jobs are started by snakemake, which sets it"
+            f"{VARIABLE} names no file of a run ('{name}'); jobs are started by snakemake, which sets it, or "
+            "by hand: cfeval stage OUTPUT --params params.yaml"
         ) from None
     return Frozen(told["params"], told["jobs"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cfeval.report.figures import Drawing
+from cfeval.report.from_tables import Drawing
 
 FIGURES: Mapping[str, Drawing] = {
     "answers": Drawing("cfeval.cvqa.figures.answers:draw", "answers"),

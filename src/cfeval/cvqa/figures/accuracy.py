@@ -8,18 +8,8 @@ from matplotlib.figure import Figure
 
 from cfeval.cvqa.tables.accuracy import TABLE3_EMPTY, TABLE7_EMPTY
 from cfeval.cvqa.tables.replies import AccuracyRow
-from cfeval.report.figures import (
-    COLORS,
-    GRID,
-    INK,
-    MUTED,
-    TEST_WORLD,
-    empty_figure,
-    plain,
-    share_ticks,
-    strip_spines,
-    use_style,
-)
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.report.tables import interval_methods
 
 _ORIGINAL, _CHANGED, _BASELINE = COLORS[0], COLORS[1], COLORS[2]

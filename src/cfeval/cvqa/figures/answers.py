@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from cfeval.cvqa.tables.question_statistics import AnswersRow
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, empty_figure, plain, strip_spines, use_style
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.figures import empty_figure, plain, strip_spines, use_style
 
 _GROUPS = ("direct", "indirect")
 _SIDES = {"original": "Original questions", "counterfactual": "Counterfactual questions"}

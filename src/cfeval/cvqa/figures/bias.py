@@ -6,7 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cfeval.cvqa.tables.bias import EMPTY, BiasRow
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, TEST_WORLD, empty_figure, plain, strip_spines, use_style
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.columns import limits
+from cfeval.report.figures import TEST_WORLD, empty_figure, plain, strip_spines, use_style
 from cfeval.report.tables import interval_methods
 
 _FEMALE, _MALE, _GAP = COLORS[3], COLORS[0], INK
@@ -51,10 +53,10 @@ def _sides(axes: Axes, place: int, row: BiasRow) -> None:
     if row.diff_female is not None and row.diff_male is not None:
         axes.plot([row.diff_female, row.diff_male], [place] * 2, color=MUTED, linewidth=1.6, alpha=0.6, zorder=2)
     for name, color, shift in (("female", _FEMALE, -0.15), ("male", _MALE, 0.15)):
-        value, low, high = (getattr(row, f"diff_{name}{end}") for end in ("", "_lo", "_hi"))
+        value, (low, high) = getattr(row, f"diff_{name}"), limits(row, f"diff_{name}")
         if value is None:
             continue
-        if low is not None:
+        if low is not None and high is not None:
             axes.plot([low, high], [place + shift] * 2, color=color, linewidth=1.4, alpha=0.55, zorder=2)
         axes.plot(value, place, "o", color=color, markersize=6.5, zorder=4)
 
@@ -63,8 +65,9 @@ def _gap(axes: Axes, place: int, row: BiasRow) -> None:
     if row.gap is None:
         axes.text(0, place, " no images of either", color=MUTED, fontsize=7.5, va="center")
         return
-    if row.gap_lo is not None and row.gap_hi is not None:
-        axes.plot([row.gap_lo, row.gap_hi], [place] * 2, color=_GAP, linewidth=1.8, zorder=3)
+    low, high = limits(row, "gap")
+    if low is not None and high is not None:
+        axes.plot([low, high], [place] * 2, color=_GAP, linewidth=1.8, zorder=3)
     axes.plot(row.gap, place, "D", color=_GAP, markersize=5, zorder=4)
 
 

@@ -1,24 +1,25 @@
 """Accuracy on original and counterfactual questions (C-VQA, Tables 3, 5, 6 and 7): the rows, and how they look."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 from cfeval.cvqa.records import READERS, REAL, SYNTHETIC, CvqaCondition, ExtractorName, PairType
 from cfeval.cvqa.tables.baselines import baselines
+from cfeval.cvqa.tables.cells import arrow, mark_llm, world
 from cfeval.cvqa.tables.items import accuracies, both_sides, in_short, items, kinds, missing, of_kind
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData, ReadRow
-from cfeval.report.tables import Figures, RenderedTable, Table, cell, intervals, with_interval
+from cfeval.report.columns import Column, laid_out
+from cfeval.report.tables import Figures, RenderedTable, Table, intervals
 from cfeval.stats.intervals import rounded
 from cfeval.stats.paired import holm
 
-TEST_WORLD_NOTE = "† built-in solver of the test world; it stands for no real model."
 READING = (
     "Figures rest on the pairs with a score on both sides, as the released rules read the replies; difference: "
     "counterfactual − original; p: McNemar's exact test (images with several pairs count as one), adjusted by Holm "
     "over the table. Robust: original → counterfactual by the better reader. What a reader cannot read counts as "
     "wrong; unread: such replies by the released rules / by the better reader, of both sides together."
 )
-_HEADINGS = ("Original", "Counterfactual", "Difference", "p, Holm", "Robust", "Unread")
 Row = TypeVar("Row", bound=AccuracyRow)
 
 
@@ -67,55 +68,35 @@ def adjusted(rows: Sequence[Row]) -> list[Row]:
 
 
 def accuracy_sheet(
-    name: str, title: str, rows: Sequence[AccuracyRow], empty: str, first: str = "solver", more: Sequence[str] = ()
+    name: str,
+    title: str,
+    rows: Sequence[AccuracyRow],
+    empty: str,
+    by_llm: bool = False,
+    more: Sequence[str] = (),
+    kind: type[AccuracyRow] = AccuracyRow,
 ) -> RenderedTable:
     """The table for readers: a row a solver and type, the better reader beside the released rules.
 
     Args:
-        first: the field that names the solver.
+        by_llm: whether solvers are named by the language model that writes their programs.
         more: further notes.
+        kind: the record of the rows.
     """
     shown = [row for row in rows if row.reader != "robust"]
     robust = {key(row): row for row in rows if row.reader == "robust"}
-    paper = any(row.paper_original is not None for row in rows)
-    several = len({row.set for row in rows}) > 1
-    headings = (*(("Set",) if several else ()), "LLM" if first == "llm" else "Solver", "Type", *_HEADINGS)
-    headings += (*(("Paper",) if paper else ()), "Scored", "Missing")
-    body = []
-    for row in shown:
-        cells = [row.set] if several else []
-        cells += [mark(row, first), row.type, *_figures(row, robust.get(key(row)))]
-        cells += [arrow(row.paper_original, row.paper_counterfactual)] if paper else []
-        body.append((*cells, f"{row.n_scored} of {row.n}", row.missing))
-    return RenderedTable(
-        name, title, headings, tuple(body), (intervals(rows) + READING, *more, *world(rows)) if rows else (empty,)
-    )
+    added: dict[str, list[Column]] = {
+        "p_holm": [("Robust", partial(_robust, robust)), ("Unread", partial(_unread, robust))]
+    }
+    added |= {"set": [("LLM", mark_llm)]} if by_llm else {}
+    without = (*(() if len({row.set for row in rows}) > 1 else ("set",)), *(("solver",) if by_llm else ()))
+    notes = (intervals(rows) + READING, *more, *world(rows)) if rows else (empty,)
+    return RenderedTable(name, title, *laid_out(kind, shown, added, without), notes)
 
 
 def key(row: ReadRow) -> tuple[str, str, str]:
     """What a row of either reader is about."""
     return row.set, row.solver, row.type
-
-
-def mark(row: Any, first: str = "solver") -> str:
-    """The solver's name, or its language model with the name, marked where it is of the test world."""
-    name = row.solver if first == "solver" or not row.llm else f"{row.llm} ({row.solver})"
-    return f"{name} †" if getattr(row, "test_world", 0) else str(name)
-
-
-def world(rows: Iterable[Any]) -> tuple[str, ...]:
-    """What the mark means, where some row has it."""
-    return (TEST_WORLD_NOTE,) if any(row.test_world for row in rows) else ()
-
-
-def arrow(first: float | None, then: float | None) -> str:
-    """`0.8380 → 0.7140`."""
-    return "" if first is None or then is None else f"{cell(first)} → {cell(then)}"
-
-
-def shown_p(value: float | None) -> str:
-    """A p-value is never 0, however small it is rounded."""
-    return "< 0.0001" if value == 0 else cell(value)
 
 
 def _condition_rows(material: CvqaTableData, table: str, condition: CvqaCondition, whole: bool) -> list[AccuracyRow]:
@@ -126,15 +107,17 @@ def _condition_rows(material: CvqaTableData, table: str, condition: CvqaConditio
     ]
 
 
-def _figures(row: AccuracyRow, robust: AccuracyRow | None) -> list[str]:
-    unread = ("original", "counterfactual")
-    counts = [sum(getattr(one, f"n_unread_{side}") for side in unread) for one in (row, robust) if one is not None]
-    return [
-        *(with_interval(row, figure) for figure in ("original", "counterfactual", "difference")),
-        shown_p(row.p_holm),
-        arrow(robust.original, robust.counterfactual) if robust else "",
-        "" if not row.reader else " / ".join(map(str, counts)),
-    ]
+def _robust(robust: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
+    """Both accuracies by the better reader."""
+    other = robust.get(key(row))
+    return arrow(other.original, other.counterfactual) if other else ""
+
+
+def _unread(robust: Mapping[tuple[str, str, str], AccuracyRow], row: AccuracyRow) -> str:
+    """How many replies either reader could not read, of both sides together."""
+    both = [one for one in (row, robust.get(key(row))) if one is not None]
+    counts = (one.n_unread_original + one.n_unread_counterfactual for one in both)
+    return " / ".join(map(str, counts)) if row.reader else ""
 
 
 def _table(
@@ -144,7 +127,7 @@ def _table(
     wanted: Callable[[CvqaTableData, CvqaCondition, PairType], bool],
     shown: Callable[[Sequence[AccuracyRow]], Sequence[AccuracyRow]] = list,
     of_sets: bool = True,
-    first: str = "solver",
+    by_llm: bool = False,
     more: Sequence[str] = (),
 ) -> Table[[CvqaTableData], AccuracyRow]:
     """A table of the paper.
@@ -156,7 +139,7 @@ def _table(
         wanted: which conditions, by the type of their first reply.
         shown: the rows that readers see.
         of_sets: whether baselines stand below the solvers of their set.
-        first: see `accuracy_sheet`.
+        by_llm: see `accuracy_sheet`.
         more: see there.
     """
 
@@ -168,7 +151,7 @@ def _table(
 
     def sheet(of: Sequence[AccuracyRow]) -> RenderedTable:
         heading = f"C-VQA, Table {name.removeprefix('table')}: {title}"
-        return accuracy_sheet(f"cvqa_{name}", heading, shown(of), empty, first, more)
+        return accuracy_sheet(f"cvqa_{name}", heading, shown(of), empty, by_llm, more)
 
     return Table(row=AccuracyRow, rows=rows, sheet=sheet)
 
@@ -207,7 +190,7 @@ TABLE6 = _table(
     ),
     shown=in_short,
     of_sets=False,
-    first="llm",
+    by_llm=True,
 )
 """The same programs' surface and vision, written for by other language models."""
 TABLE7_EMPTY = "Empty: nobody answered synthetic puzzles without chain of thought."

@@ -4,12 +4,15 @@ Women's and men's images are two independent samples; each is resampled by image
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from cfeval.core.records import Binary
 from cfeval.cvqa.records import READERS, REAL, CvqaCondition, ExtractorName
-from cfeval.cvqa.tables.accuracy import arrow, mark, named, shown_p, world
+from cfeval.cvqa.tables.accuracy import named
+from cfeval.cvqa.tables.cells import arrow, world
 from cfeval.cvqa.tables.items import ALL, Item, both_sides, difference_of, items, kinds, missing
 from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply
+from cfeval.report.columns import Estimated, Heading, laid_out
 from cfeval.report.tables import (
     Figure,
     Figures,
@@ -18,7 +21,7 @@ from cfeval.report.tables import (
     figures_of,
     interval_methods,
     intervals,
-    with_interval,
+    p_cell,
 )
 from cfeval.stats import means
 from cfeval.stats.intervals import ItemScore, estimate, mean_of, rounded
@@ -26,38 +29,60 @@ from cfeval.stats.paired import holm
 
 
 class BiasRow(ReadRow):
-    """How much more accuracy falls on images of women than of men (cvqa_bias; C-VQA, Section 4.3, Figure 5)."""
+    """How much more accuracy falls on images of women than of men: pairs about images with people of one kind only."""
 
-    n: int
-    """Pairs with a label."""
+    n: Annotated[int, Heading("Scored", lambda row: f"{row.n_female + row.n_male} of {row.n}", after="male_original")]
+    """Pairs about images whose people are all women or all men."""
     n_unlabelled: int = 0
-    """Pairs of the set without one, or with people of both kinds."""
-    missing: str = ""
+    """Pairs of the set about images without a label, or with people of both kinds."""
+    missing: Annotated[str, Heading("Missing", after="n")] = ""
+    """Why questions have no score, with counts of questions."""
     n_female: int = 0
     """Scored pairs on images of women only."""
     images_female: int = 0
-    female_original: Figure = None
+    """Their different images."""
+    female_original: Annotated[
+        Figure,
+        Heading(
+            "Women",
+            lambda row: f"{arrow(row.female_original, row.female_counterfactual)} ({row.images_female} images)",
+            after="p_holm",
+        ),
+    ] = None
+    """Accuracy on original questions about them."""
     female_counterfactual: Figure = None
-    diff_female: Figure = None
+    """Accuracy on counterfactual questions about them."""
+    diff_female: Annotated[Estimated, Heading("diff(female)")] = None
     """Original − counterfactual, as the paper defines it: larger is worse."""
-    diff_female_lo: Figure = None
-    diff_female_hi: Figure = None
     n_male: int = 0
+    """Scored pairs on images of men only."""
     images_male: int = 0
-    male_original: Figure = None
+    """Their different images."""
+    male_original: Annotated[
+        Figure,
+        Heading(
+            "Men",
+            lambda row: f"{arrow(row.male_original, row.male_counterfactual)} ({row.images_male} images)",
+            after="female_original",
+        ),
+    ] = None
+    """Accuracy on original questions about them."""
     male_counterfactual: Figure = None
-    diff_male: Figure = None
-    diff_male_lo: Figure = None
-    diff_male_hi: Figure = None
-    gap: Figure = None
-    """diff_female − diff_male: above 0, counterfactual questions about women suffer more."""
-    gap_lo: Figure = None
-    gap_hi: Figure = None
+    """Accuracy on counterfactual questions about them."""
+    diff_male: Annotated[Estimated, Heading("diff(male)")] = None
+    """Original − counterfactual."""
+    gap: Annotated[Estimated, Heading("Gap")] = None
+    """diff_female − diff_male, from two independent samples of images: above 0, counterfactual questions about women
+    suffer more.
+    """
     ci: str = ""
+    """How the intervals were computed, and their nominal coverage."""
     p: Figure = None
     """Two-sided, that the gap is 0; from the same bootstrap."""
-    p_holm: Figure = None
+    p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
+    """Adjusted by Holm over the rows of one reader."""
     test_world: Binary = 0
+    """1: a built-in test solver, which stands for no real model."""
 
 
 GENDERS = ("female", "male")
@@ -89,14 +114,10 @@ def rows(material: CvqaTableData) -> list[BiasRow]:
 
 def sheet(of: Sequence[BiasRow]) -> RenderedTable:
     """The table for readers, by the released rules."""
-    headings = ("Solver", "Type", "diff(female)", "diff(male)", "Gap", "p, Holm", "Women", "Men", "Scored", "Missing")
     shown = [row for row in of if row.reader == "reference"]
-    several = len({row.set for row in shown}) > 1
-    body = tuple((*((row.set,) if several else ()), *_cells(row)) for row in shown)
+    columns = laid_out(BiasRow, shown, without=() if len({row.set for row in shown}) > 1 else ("set",))
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable(
-        "cvqa_bias", "C-VQA, Figure 5: women and men", (*(("Set",) if several else ()), *headings), body, notes
-    )
+    return RenderedTable("cvqa_bias", "C-VQA, Figure 5: women and men", *columns, notes)
 
 
 def _labelled(material: CvqaTableData, replies: Sequence[Reply]) -> list[Reply]:
@@ -165,19 +186,6 @@ def _adjusted(rows: Sequence[BiasRow]) -> list[BiasRow]:
         for row in rows
         for reader in READERS
         if row.reader == reader
-    ]
-
-
-def _cells(row: BiasRow) -> list[str]:
-    return [
-        mark(row),
-        row.type,
-        *(with_interval(row, name) for name in ("diff_female", "diff_male", "gap")),
-        shown_p(row.p_holm),
-        f"{arrow(row.female_original, row.female_counterfactual)} ({row.images_female} images)",
-        f"{arrow(row.male_original, row.male_counterfactual)} ({row.images_male} images)",
-        f"{row.n_female + row.n_male} of {row.n}",
-        row.missing,
     ]
 
 

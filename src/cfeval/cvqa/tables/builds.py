@@ -2,49 +2,52 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
 
-from cfeval.core.records import Record
 from cfeval.cvqa.records import REAL, SYNTHETIC, CvqaBuild, Fate
 from cfeval.cvqa.tables.items import ALL, counted
 from cfeval.cvqa.tables.replies import CvqaTableData
-from cfeval.report.tables import Figure, RenderedTable, Table, cell
+from cfeval.report.columns import Heading, TableRow, laid_out
+from cfeval.report.tables import Figure, RenderedTable, Table
 from cfeval.stats.intervals import rounded
 
 
-class BuildsRow(Record):
-    """How a built set came about (cvqa_builds; C-VQA, Sections 3.1 and 3.2)."""
+class BuildsRow(TableRow):
+    """How a built set came about: what became of its drafts."""
 
-    set: str
-    type: str
-    n: int
+    set: Annotated[str, Heading("Set")]
+    """The built set."""
+    type: Annotated[str, Heading("Type")]
+    """The group of questions, or `all`."""
+    n: Annotated[int, Heading("Drafts")]
     """Drafts that were asked for."""
-    n_written: int = 0
+    n_written: Annotated[int, Heading("Written")] = 0
     """Those that could be read; the others are missing."""
-    missing: str = ""
+    missing: Annotated[str, Heading("Missing", after="accepted")] = ""
     """Why others could not, with counts."""
-    n_wrong_sum: int = 0
+    n_wrong_sum: Annotated[int, Heading("Wrong sum")] = 0
     """Drafts left out because the second step's sum does not give the stated answer."""
-    n_no_sum: int = 0
+    n_no_sum: Annotated[int, Heading("No sum")] = 0
     """Because the second step of a direct draft states no sum that can be recomputed."""
-    n_inconsistent: int = 0
+    n_inconsistent: Annotated[int, Heading("Inconsistent")] = 0
     """Because the steps name other numbers, or another answer, than the question."""
-    n_not_related: int = 0
+    n_not_related: Annotated[int, Heading("Not related")] = 0
     """Because the second model says that the question is not about the image."""
-    n_not_reasonable: int = 0
+    n_not_reasonable: Annotated[int, Heading("Not reasonable")] = 0
     """Because the second model says that the answer is not right."""
-    n_not_reviewed: int = 0
+    n_not_reviewed: Annotated[int, Heading("Not reviewed")] = 0
     """Because the second model failed or said nothing that can be read."""
-    n_rejected: int = 0
+    n_rejected: Annotated[int, Heading("People: no")] = 0
     """Because a person said no."""
-    n_undecided: int = 0
+    n_undecided: Annotated[int, Heading("undecided")] = 0
     """Because a person must accept it and has not."""
-    n_accepted: int = 0
+    n_accepted: Annotated[int, Heading("Accepted")] = 0
     """Pairs of the set."""
-    n_by_people: int = 0
+    n_by_people: Annotated[int, Heading("by people")] = 0
     """Those of them that a person accepted."""
-    n_corrected: int = 0
+    n_corrected: Annotated[int, Heading("corrected")] = 0
     """Those of them whose question or answer a person changed."""
-    accepted: Figure = None
+    accepted: Annotated[Figure, Heading("Share")] = None
     """Share of the written drafts."""
 
 
@@ -75,11 +78,7 @@ def rows(material: CvqaTableData) -> list[BuildsRow]:
 
 def sheet(of: Sequence[BuildsRow]) -> RenderedTable:
     """The table for readers."""
-    headings = (
-        *("Set", "Type", "Drafts", "Written", "Wrong sum", "No sum", "Inconsistent", "Not related", "Not reasonable"),
-        *("Not reviewed", "People: no", "undecided", "Accepted", "by people", "corrected", "Share", "Missing"),
-    )
-    return RenderedTable("cvqa_builds", "Building a set", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,))
+    return RenderedTable("cvqa_builds", "Building a set", *laid_out(BuildsRow, of), (NOTE if of else EMPTY,))
 
 
 def _set_rows(name: str, fates: Iterable[CvqaBuild]) -> Iterator[BuildsRow]:
@@ -115,22 +114,6 @@ def _row(name: str, kind: str, counts: Counter[str]) -> BuildsRow:
     return BuildsRow.model_validate(
         {"set": name, "type": kind, **figures, "missing": counted(missing), "accepted": share}
     )
-
-
-def _cells(row: BuildsRow) -> tuple[str, ...]:
-    counts = (
-        *(
-            row.n,
-            row.n_written,
-            row.n_wrong_sum,
-            row.n_no_sum,
-            row.n_inconsistent,
-            row.n_not_related,
-            row.n_not_reasonable,
-        ),
-        *(row.n_not_reviewed, row.n_rejected, row.n_undecided, row.n_accepted, row.n_by_people, row.n_corrected),
-    )
-    return row.set, row.type, *map(str, counts), cell(row.accepted), row.missing
 
 
 TABLE = Table(row=BuildsRow, rows=rows, sheet=sheet)

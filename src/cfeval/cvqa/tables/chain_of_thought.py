@@ -1,9 +1,11 @@
 """C-VQA, Table 4: chain of thought beside the same solver without."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from cfeval.cvqa.records import READERS, SIDES, CvqaCondition, ExtractorName
-from cfeval.cvqa.tables.accuracy import accuracy_sheet, adjusted, arrow, row_figures, shown_p
+from cfeval.cvqa.tables.accuracy import accuracy_sheet, adjusted, row_figures
+from cfeval.cvqa.tables.cells import arrow
 from cfeval.cvqa.tables.items import (
     both_sides,
     difference_of,
@@ -16,34 +18,39 @@ from cfeval.cvqa.tables.items import (
     tested,
 )
 from cfeval.cvqa.tables.replies import AccuracyRow, CvqaTableData
-from cfeval.report.tables import Figure, Figures, RenderedTable, Table, interval_methods, with_interval
+from cfeval.report.columns import Estimated, Heading
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, interval_methods, p_cell
 from cfeval.stats.intervals import mean_of, rounded
 from cfeval.stats.paired import holm
 
 
 class CotRow(AccuracyRow):
-    """Chain of thought beside the same solver without (cvqa_table4)."""
+    """Chain of thought beside the same solver without."""
 
     no_cot_baseline: str
     """The same solver without chain of thought."""
     n_both: int = 0
     """Pairs that both have a score for on both sides; the figures below rest on them."""
-    plain_original: Figure = None
-    """The twin's accuracy on them."""
+    plain_original: Annotated[
+        Figure, Heading("Without", lambda row: arrow(row.plain_original, row.plain_counterfactual))
+    ] = None
+    """Accuracy without chain of thought on them."""
     plain_counterfactual: Figure = None
-    change_original: Figure = None
+    """The same on counterfactual questions."""
+    change_original: Annotated[Estimated, Heading("Change, original")] = None
     """With chain of thought − without."""
-    change_original_lo: Figure = None
-    change_original_hi: Figure = None
     p_original: Figure = None
-    p_original_holm: Figure = None
+    """Two-sided, that the change is 0."""
+    p_original_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_original_holm))] = None
     """Adjusted by Holm over all changes of one reader in this table, on either side."""
-    change_counterfactual: Figure = None
-    change_counterfactual_lo: Figure = None
-    change_counterfactual_hi: Figure = None
+    change_counterfactual: Annotated[Estimated, Heading("Change, counterfactual")] = None
+    """The same change on counterfactual questions."""
     p_counterfactual: Figure = None
-    p_counterfactual_holm: Figure = None
+    """Two-sided, that it is 0."""
+    p_counterfactual_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_counterfactual_holm))] = None
+    """Adjusted likewise."""
     ci_change: str = ""
+    """How the intervals of the changes were computed."""
 
 
 EMPTY = "Empty: no solver thinks step by step."
@@ -68,12 +75,7 @@ def rows(material: CvqaTableData) -> list[CotRow]:
 def sheet(of: Sequence[CotRow]) -> RenderedTable:
     """The table for readers: the accuracies, then what chain of thought changes."""
     title = "C-VQA, Table 4: chain of thought"
-    some = in_short(of)
-    plain = accuracy_sheet("cvqa_table4", title, some, EMPTY, more=[NOTE])
-    shown = [row for row in some if row.reader != "robust"]
-    headings = (*plain.headings, "Without", "Change, original", "p, Holm", "Change, counterfactual", "p, Holm")
-    body = tuple((*cells, *_cells(row)) for cells, row in zip(plain.body, shown, strict=True))
-    return RenderedTable(plain.name, plain.title, headings, body, plain.notes)
+    return accuracy_sheet("cvqa_table4", title, in_short(of), EMPTY, more=[NOTE], kind=CotRow)
 
 
 def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, reader: ExtractorName) -> CotRow:
@@ -115,16 +117,6 @@ def _changes_adjusted(rows: Sequence[CotRow]) -> list[CotRow]:
             new = {f"p_{side}": rounded(p), f"p_{side}_holm": rounded(adjusted_p)}
             found[i] = found[i].model_copy(update=new)
     return found
-
-
-def _cells(row: CotRow) -> list[str]:
-    return [
-        arrow(row.plain_original, row.plain_counterfactual),
-        with_interval(row, "change_original"),
-        shown_p(row.p_original_holm),
-        with_interval(row, "change_counterfactual"),
-        shown_p(row.p_counterfactual_holm),
-    ]
 
 
 TABLE = Table(row=CotRow, rows=rows, sheet=sheet)

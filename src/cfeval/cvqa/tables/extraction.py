@@ -1,62 +1,74 @@
 """The released rules and the better reader on the same replies."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from cfeval.core.records import Binary, Record, Status
+from cfeval.core.records import Binary, Status
 from cfeval.cvqa.records import SIDES, CvqaCondition, Side
-from cfeval.cvqa.tables.accuracy import mark, named, world
+from cfeval.cvqa.tables.accuracy import named
+from cfeval.cvqa.tables.cells import mark, world
 from cfeval.cvqa.tables.items import difference_of, in_short, kinds, missing, of_kind, paired
 from cfeval.cvqa.tables.replies import CvqaTableData, Reply
+from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
-    Figure,
     Figures,
     RenderedTable,
     Table,
     figures_of,
     interval_methods,
     intervals,
-    with_interval,
+    scored_cell,
 )
 from cfeval.stats.intervals import ItemScore, estimate
 
 
-class ReadersRow(Record):
-    """The two readers on the same replies (cvqa_readers)."""
+class ReadersRow(TableRow):
+    """Both readers on the same replies, a row a side."""
 
-    set: str
-    solver: str
+    set: Annotated[str, Heading("Set")]
+    """Whose questions."""
+    solver: Annotated[str, Heading("Solver", mark)]
+    """Who was asked."""
     kind: str = ""
+    """What the solver is: `chat`, `program`, `random`."""
     llm: str = ""
-    type: str
-    side: str
+    """The language model that writes the programs."""
+    type: Annotated[str, Heading("Type")]
+    """The group of questions, or `all`."""
+    side: Annotated[str, Heading("Side")]
+    """`original` or `counterfactual`."""
     n: int
     """Replies that were due."""
-    n_scored: int
+    n_scored: Annotated[int, Heading("Scored", scored_cell, after="n_robust_only")]
     """Those that came."""
-    missing: str = ""
-    reference: Figure = None
+    missing: Annotated[str, Heading("Missing", after="n_scored")] = ""
+    """Why others did not, with counts."""
+    reference: Annotated[Estimated, Heading("Reference")] = None
     """Accuracy as the released rules read the replies."""
-    reference_lo: Figure = None
-    reference_hi: Figure = None
-    robust: Figure = None
-    robust_lo: Figure = None
-    robust_hi: Figure = None
-    difference: Figure = None
+    robust: Annotated[Estimated, Heading("Robust")] = None
+    """Accuracy as the better reader reads them."""
+    difference: Annotated[Estimated, Heading("Difference")] = None
     """robust − reference."""
-    difference_lo: Figure = None
-    difference_hi: Figure = None
     ci: str = ""
-    n_unread_reference: int = 0
+    """How the intervals were computed, and their nominal coverage."""
+    n_unread_reference: Annotated[
+        int, Heading("Unread", lambda row: f"{row.n_unread_reference} / {row.n_unread_robust}")
+    ] = 0
+    """Replies that the reference reader could not read."""
     n_unread_robust: int = 0
-    n_disagree: int = 0
+    """Replies that the robust reader could not read."""
+    n_disagree: Annotated[int, Heading("Disagree")] = 0
     """Replies that both read, and read differently."""
-    n_reference_only: int = 0
+    n_reference_only: Annotated[int, Heading("Only reference read")] = 0
     """Replies that the reference reader alone read."""
-    n_robust_only: int = 0
+    n_robust_only: Annotated[int, Heading("Only robust read")] = 0
+    """Replies that the robust reader alone read."""
     n_reference_right: int = 0
     """Replies that are right as the reference reader reads them and not as the robust one does."""
     n_robust_right: int = 0
+    """Replies that are right as the robust reader reads them and not as the reference one does."""
     test_world: Binary = 0
+    """1: a built-in test solver, which stands for no real model."""
 
 
 EMPTY = "Empty: nobody answered anything."
@@ -78,14 +90,8 @@ def rows(material: CvqaTableData) -> list[ReadersRow]:
 
 def sheet(of: Sequence[ReadersRow]) -> RenderedTable:
     """The table for readers."""
-    headings = (
-        *("Set", "Solver", "Type", "Side", "Reference", "Robust", "Difference", "Unread", "Disagree"),
-        *("Only reference read", "Only robust read", "Scored", "Missing"),
-    )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable(
-        "cvqa_readers", "Two readers of the same replies", headings, tuple(map(_cells, in_short(of))), notes
-    )
+    return RenderedTable("cvqa_readers", "Two readers of the same replies", *laid_out(ReadersRow, in_short(of)), notes)
 
 
 def _figures(material: CvqaTableData, condition: CvqaCondition, kind: str, side: Side) -> Figures:
@@ -118,17 +124,6 @@ def _differences(of: Sequence[Reply]) -> Figures:
         "n_reference_right": sum(reply.correct == (1, 0) for reply in of),
         "n_robust_right": sum(reply.correct == (0, 1) for reply in of),
     }
-
-
-def _cells(row: ReadersRow) -> tuple[str, ...]:
-    return (
-        *(row.set, mark(row), row.type, row.side),
-        *(with_interval(row, name) for name in ("reference", "robust", "difference")),
-        f"{row.n_unread_reference} / {row.n_unread_robust}",
-        *map(str, (row.n_disagree, row.n_reference_only, row.n_robust_only)),
-        f"{row.n_scored} of {row.n}",
-        row.missing,
-    )
 
 
 TABLE = Table(row=ReadersRow, rows=rows, sheet=sheet)

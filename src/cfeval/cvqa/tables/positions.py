@@ -6,59 +6,82 @@ Asked in several orders, an answer may follow the option's value, wherever it st
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Status
 from cfeval.cvqa.csv_format import LETTERS
 from cfeval.cvqa.records import READERS, SIDES, SYNTHETIC, CvqaCondition, ExtractorName, Side
-from cfeval.cvqa.tables.accuracy import mark, named, shown_p, world
+from cfeval.cvqa.tables.accuracy import named
+from cfeval.cvqa.tables.cells import world
 from cfeval.cvqa.tables.items import in_short, kinds, missing, of_kind, standing
 from cfeval.cvqa.tables.replies import CvqaTableData, ReadRow, Reply, place
-from cfeval.report.tables import Figure, Figures, RenderedTable, Table, cell, figures_of, intervals, with_interval
+from cfeval.report.columns import Estimated, Heading, laid_out
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals, p_cell
 from cfeval.stats.intervals import ItemScore, estimate, mean, rounded
 from cfeval.stats.paired import holm
 
 
-class PositionsRow(ReadRow):
-    """Does a solver go by where an option stands? (cvqa_positions; C-VQA, Section 4.2)"""
+def letters_cell(row: Any, what: str) -> str:
+    """Shares of the letters: `.25 .25 .24 .26`."""
+    shares = [getattr(row, f"{what}_{letter.lower()}") for letter in LETTERS]
+    return "" if None in shares else " ".join(f"{share:.2f}".removeprefix("0") for share in shares)
 
-    side: str
+
+class PositionsRow(ReadRow):
+    """Does a solver go by where an option stands? Questions with options, a row a side."""
+
+    side: Annotated[str, Heading("Side")]
+    """`original` or `counterfactual`."""
     n: int
     """Questions with options."""
     n_scored: int
     """Those with a reply to the question in the order that counts: as it stands, where it was asked so."""
-    n_read: int = 0
+    n_read: Annotated[int, Heading("Read", lambda row: f"{row.n_read} of {row.n}", after="n_orders")] = 0
     """Replies of these in which a letter was read; the shares rest on them."""
-    missing: str = ""
-    said_a: Figure = None
-    """Share of replies that name the option shown as A, and so on."""
+    missing: Annotated[str, Heading("Missing", after="n_read")] = ""
+    """Why questions have no score, with counts of questions."""
+    said_a: Annotated[Figure, Heading("Said A B C D", lambda row: letters_cell(row, "said"))] = None
+    """Share of replies that name the option shown as A."""
     said_b: Figure = None
+    """As B."""
     said_c: Figure = None
+    """As C."""
     said_d: Figure = None
-    gold_a: Figure = None
-    """Share of the same questions whose right option is shown as A, and so on."""
+    """As D."""
+    gold_a: Annotated[Figure, Heading("Right A B C D", lambda row: letters_cell(row, "gold"))] = None
+    """Share of the same questions whose right option is shown as A."""
     gold_b: Figure = None
+    """As B."""
     gold_c: Figure = None
+    """As C."""
     gold_d: Figure = None
+    """As D."""
     chi_square: Figure = None
     """Of what was said, against a quarter each; 3 degrees of freedom."""
     p: Figure = None
-    p_holm: Figure = None
+    """Of that."""
+    p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
+    """Adjusted by Holm over the rows of one reader."""
     n_permuted: int = 0
     """Questions that were asked in several orders, with an option read in each."""
-    n_told: int = 0
+    n_told: Annotated[
+        int, Heading("Told apart", lambda row: f"{row.n_told} of {row.n_permuted}", after="follows_value")
+    ] = 0
     """Those of them in which position and value point to different options, whichever was chosen."""
-    follows_position: Figure = None
+    follows_position: Annotated[Figure, Heading("Follows position")] = None
     """Share of these whose answer is the same position in every order, though the option there is another."""
-    follows_value: Figure = None
+    follows_value: Annotated[Figure, Heading("Follows value")] = None
     """Share of these whose answer is the same option in every order, wherever it stands."""
-    accuracy: Figure = None
+    accuracy: Annotated[Estimated, Heading("Accuracy")] = None
     """Over all orders: the mean of a question's replies, then of questions."""
-    accuracy_lo: Figure = None
-    accuracy_hi: Figure = None
-    n_orders: Figure = None
+    n_orders: Annotated[Figure, Heading("Orders", lambda row: "" if row.n_orders is None else f"{row.n_orders:g}")] = (
+        None
+    )
     """Mean number of orders a question was asked in."""
     ci: str = ""
+    """How the interval was computed, and its nominal coverage."""
     test_world: Binary = 0
+    """1: a built-in test solver, which stands for no real model."""
 
 
 EMPTY = "Empty: nobody answered questions with options."
@@ -91,13 +114,9 @@ def rows(material: CvqaTableData) -> list[PositionsRow]:
 
 def sheet(of: Sequence[PositionsRow]) -> RenderedTable:
     """The table for readers, by the better reader."""
-    headings = (
-        *("Set", "Solver", "Type", "Side", "Said A B C D", "Right A B C D", "p, Holm", "Follows position"),
-        *("Follows value", "Told apart", "Accuracy", "Orders", "Read", "Missing"),
-    )
-    body = tuple(_cells(row) for row in in_short(of) if row.reader == "robust")
+    shown = [row for row in in_short(of) if row.reader == "robust"]
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable("cvqa_positions", "Positions of options", headings, body, notes)
+    return RenderedTable("cvqa_positions", "Positions of options", *laid_out(PositionsRow, shown), notes)
 
 
 def _figures(
@@ -169,21 +188,6 @@ def _means(questions: Sequence[Sequence[Reply]], reader: int) -> Iterator[ItemSc
         told = [reply.correct[reader] for reply in question if reply.status == Status.OK]
         if told:
             yield ItemScore(question[0].id, question[0].image, sum(told) / len(told))
-
-
-def _cells(row: PositionsRow) -> tuple[str, ...]:
-    return (
-        *(row.set, mark(row), row.type, row.side, _shares(row, "said"), _shares(row, "gold"), shown_p(row.p_holm)),
-        *(cell(row.follows_position), cell(row.follows_value), f"{row.n_told} of {row.n_permuted}"),
-        *(with_interval(row, "accuracy"), "" if row.n_orders is None else f"{row.n_orders:g}"),
-        *(f"{row.n_read} of {row.n}", row.missing),
-    )
-
-
-def _shares(row: PositionsRow, what: str) -> str:
-    """`.25 .25 .24 .26`."""
-    shares = [getattr(row, f"{what}_{letter.lower()}") for letter in LETTERS]
-    return "" if None in shares else " ".join(f"{share:.2f}".removeprefix("0") for share in shares)
 
 
 TABLE = Table(row=PositionsRow, rows=rows, sheet=sheet)

@@ -4,47 +4,71 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from cfeval.core.records import Binary, Record, Status
+from cfeval.core.records import Binary, Status
 from cfeval.cvqa.records import SIDES, Answer, CvqaCondition, ProgramRun
-from cfeval.cvqa.tables.accuracy import mark, named, world
+from cfeval.cvqa.tables.accuracy import named
+from cfeval.cvqa.tables.cells import mark, world
 from cfeval.cvqa.tables.items import ALL, counted, kinds
 from cfeval.cvqa.tables.replies import CvqaTableData
-from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals, with_interval
+from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, intervals
 from cfeval.stats.intervals import ItemScore, estimate, rounded
 
+_SHOWN = 4
+"""Kinds of faults that readers see; the CSV has them all."""
 
-class ProgramsRow(Record):
-    """Programs that answered questions (cvqa_programs; C-VQA, Section 4.1)."""
 
-    set: str
-    solver: str
-    llm: str = ""
-    language: str = ""
-    type: str
-    side: str
+def commonest(faults: str) -> str:
+    """The first few kinds of a cell that may name many."""
+    kinds = re.findall(r".+?\s\d+(?=, |$)", faults)
+    more = len(kinds) - _SHOWN
+    return faults if more <= 0 else "".join(kinds[:_SHOWN]) + f", {more} other kinds"
+
+
+def mean_cell(value: float | None) -> str:
+    """`12.5`."""
+    return "" if value is None else f"{value:.1f}"
+
+
+class ProgramsRow(TableRow):
+    """Programs that answered questions, a row a side."""
+
+    set: Annotated[str, Heading("Set")]
+    """Whose questions."""
+    solver: Annotated[str, Heading("Solver", mark)]
+    """Who was asked."""
+    llm: Annotated[str, Heading("LLM")] = ""
+    """The language model that writes the programs."""
+    language: Annotated[str, Heading("Language")] = ""
+    """Whose surface the programs are written for."""
+    type: Annotated[str, Heading("Type")]
+    """The group of questions, or `all`."""
+    side: Annotated[str, Heading("Side")]
+    """`original` or `counterfactual`."""
     n: int
     """Questions."""
-    n_written: int
+    n_written: Annotated[int, Heading("Written", lambda row: f"{row.n_written} of {row.n}", after="ran")]
     """Those for which there is a program."""
-    missing: str = ""
+    missing: Annotated[str, Heading("Missing", after="mean_steps")] = ""
     """Why others have none, or no answer, with counts."""
     n_ran: int = 0
     """Programs that ran to their end."""
-    ran: Figure = None
+    ran: Annotated[Estimated, Heading("Ran")] = None
     """Share of the written ones."""
-    ran_lo: Figure = None
-    ran_hi: Figure = None
     ci: str = ""
-    faults: str = ""
+    """How the interval was computed, and its nominal coverage."""
+    faults: Annotated[str, Heading("Faults", lambda row: commonest(row.faults))] = ""
     """Why others did not, by kind, with counts."""
-    n_fallback: int = 0
+    n_fallback: Annotated[int, Heading("Fallbacks")] = 0
     """Questions that were put to the whole image instead."""
-    mean_calls: Figure = None
+    mean_calls: Annotated[Figure, Heading("Calls", lambda row: mean_cell(row.mean_calls))] = None
     """Calls of vision operations a written program."""
-    mean_steps: Figure = None
+    mean_steps: Annotated[Figure, Heading("Steps", lambda row: mean_cell(row.mean_steps))] = None
     """Interpreter steps a written program."""
     test_world: Binary = 0
+    """1: a built-in test solver, which stands for no real model."""
 
 
 EMPTY = "Empty: no solver writes programs."
@@ -53,10 +77,6 @@ NOTE = (
     "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
     "without line, names and numbers."
 )
-
-
-_SHOWN = 4
-"""Kinds of faults that the sheet names; the CSV has them all."""
 
 
 @dataclass
@@ -99,12 +119,8 @@ def rows(material: CvqaTableData) -> list[ProgramsRow]:
 
 def sheet(of: Sequence[ProgramsRow]) -> RenderedTable:
     """The table for readers."""
-    headings = (
-        *("Set", "Solver", "LLM", "Language", "Type", "Side", "Ran", "Written", "Faults", "Fallbacks"),
-        *("Calls", "Steps", "Missing"),
-    )
     notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
-    return RenderedTable("cvqa_programs", "Programs", headings, tuple(map(_cells, of)), notes)
+    return RenderedTable("cvqa_programs", "Programs", *laid_out(ProgramsRow, of), notes)
 
 
 def kind_of(fault: str) -> str:
@@ -145,21 +161,6 @@ def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str
         figures |= figures_of({"ran": estimate(in_order, material.interval)})
         figures |= {"mean_calls": rounded(of.calls / written), "mean_steps": rounded(of.steps / written)}
     return ProgramsRow.model_validate(figures)
-
-
-def _cells(row: ProgramsRow) -> tuple[str, ...]:
-    means = ("" if value is None else f"{value:.1f}" for value in (row.mean_calls, row.mean_steps))
-    return (
-        *(row.set, mark(row), row.llm, row.language, row.type, row.side, with_interval(row, "ran")),
-        *(f"{row.n_written} of {row.n}", _commonest(row.faults), str(row.n_fallback), *means, row.missing),
-    )
-
-
-def _commonest(faults: str) -> str:
-    """The first few kinds of a cell that may name many."""
-    kinds = re.findall(r".+?\s\d+(?=, |$)", faults)
-    more = len(kinds) - _SHOWN
-    return faults if more <= 0 else "".join(kinds[:_SHOWN]) + f", {more} other kinds"
 
 
 TABLE = Table(row=ProgramsRow, rows=rows, sheet=sheet)

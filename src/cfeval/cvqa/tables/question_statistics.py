@@ -4,13 +4,14 @@ And how often each answer is right (C-VQA, Figure 3).
 """
 
 from collections.abc import Sequence
+from typing import Annotated, Any
 
-from cfeval.core.records import Record
 from cfeval.cvqa.csv_format import LETTERS
 from cfeval.cvqa.records import SIDES, Side
 from cfeval.cvqa.stages.statistics import Counts, count
-from cfeval.cvqa.tables.accuracy import arrow
+from cfeval.cvqa.tables.cells import arrow
 from cfeval.cvqa.tables.replies import CvqaTableData
+from cfeval.report.columns import Heading, TableRow, laid_out
 from cfeval.report.tables import Figure, Figures, RenderedTable, Table, cell
 from cfeval.stats.intervals import rounded
 
@@ -23,44 +24,70 @@ _SHOWN = 6
 """Answers a group that the sheet shows; the CSV has them all."""
 
 
-class StatisticsRow(Record):
-    """A group of a set in figures (cvqa_statistics; C-VQA, Section 3.4)."""
+def words_cell(row: Any) -> str:
+    """Mean numbers of words: `9.41 → 15.02`."""
+    return "" if row.words_original is None else f"{row.words_original:.2f} → {row.words_counterfactual:.2f}"
 
-    set: str
-    type: str
-    """A type of pair, or `all`."""
-    n: int
+
+def letters_cell(row: Any) -> str:
+    """Shares of the letters, one after the other."""
+    letters = (arrow(getattr(row, f"{x}_original"), getattr(row, f"{x}_counterfactual")) for x in "abcd")
+    return "; ".join(text for text in letters if text)
+
+
+class StatisticsRow(TableRow):
+    """A group of a set in figures."""
+
+    set: Annotated[str, Heading("Set")]
+    """Whose questions."""
+    type: Annotated[str, Heading("Type")]
+    """The group of questions, or `all`."""
+    n: Annotated[int, Heading("Pairs")]
     """Pairs."""
-    images: int
+    images: Annotated[int, Heading("Images")]
     """Different images."""
-    words_original: Figure = None
+    words_original: Annotated[Figure, Heading("Words", words_cell)] = None
     """Mean number of words."""
     words_counterfactual: Figure = None
+    """The same of counterfactual questions."""
     if_inside: int = 0
     """Counterfactual questions with ` if ` in them, in small or capital letters."""
     if_first: int = 0
     """Those that begin with `If`."""
-    unchanged: int = 0
+    unchanged: Annotated[int, Heading("Unchanged")] = 0
     """Pairs whose answer the presupposition does not change."""
-    majority_original: Figure = None
+    majority_original: Annotated[
+        Figure, Heading("Majority", lambda row: arrow(row.majority_original, row.majority_counterfactual))
+    ] = None
     """Share of the commonest right answer: what always saying it would score."""
     majority_original_answer: str = ""
+    """Which one it is."""
     majority_counterfactual: Figure = None
+    """The same of counterfactual questions."""
     majority_counterfactual_answer: str = ""
-    negate: Figure = None
+    """Which one it is."""
+    negate: Annotated[Figure, Heading("Negate")] = None
     """Share of counterfactual answers that are the opposite of the original's; yes and no only."""
-    yes_original: Figure = None
+    yes_original: Annotated[Figure, Heading("Yes", lambda row: arrow(row.yes_original, row.yes_counterfactual))] = None
     """Share of `yes`; of questions that have yes or no."""
     yes_counterfactual: Figure = None
-    a_original: Figure = None
-    """Share of the letter A, and so on; of questions with options."""
+    """The same of counterfactual questions."""
+    a_original: Annotated[Figure, Heading("A B C D", letters_cell)] = None
+    """Share of the letter A; of questions with options."""
     b_original: Figure = None
+    """Of B."""
     c_original: Figure = None
+    """Of C."""
     d_original: Figure = None
+    """Of D."""
     a_counterfactual: Figure = None
+    """Share of the letter A among the counterfactual answers."""
     b_counterfactual: Figure = None
+    """Of B."""
     c_counterfactual: Figure = None
+    """Of C."""
     d_counterfactual: Figure = None
+    """Of D."""
 
 
 def statistics_rows(material: CvqaTableData) -> list[StatisticsRow]:
@@ -70,10 +97,8 @@ def statistics_rows(material: CvqaTableData) -> list[StatisticsRow]:
 
 def statistics_sheet(of: Sequence[StatisticsRow]) -> RenderedTable:
     """The table for readers."""
-    headings = ("Set", "Type", "Pairs", "Images", "Words", "Unchanged", "Majority", "Negate", "Yes", "A B C D")
-    return RenderedTable(
-        "cvqa_statistics", "Sets of questions", headings, tuple(map(_cells, of)), (NOTE if of else EMPTY,)
-    )
+    notes = (NOTE if of else EMPTY,)
+    return RenderedTable("cvqa_statistics", "Sets of questions", *laid_out(StatisticsRow, of), notes)
 
 
 def _row(name: str, kind: str, of: Counts) -> StatisticsRow:
@@ -97,24 +122,19 @@ def _shares(of: Counts, side: Side) -> Figures:
     return {}
 
 
-def _cells(row: StatisticsRow) -> tuple[str, ...]:
-    words = "" if row.words_original is None else f"{row.words_original:.2f} → {row.words_counterfactual:.2f}"
-    letters = [arrow(getattr(row, f"{x}_original"), getattr(row, f"{x}_counterfactual")) for x in "abcd"]
-    return (
-        *(row.set, row.type, str(row.n), str(row.images), words, str(row.unchanged)),
-        *(arrow(row.majority_original, row.majority_counterfactual), cell(row.negate)),
-        *(arrow(row.yes_original, row.yes_counterfactual), "; ".join(text for text in letters if text)),
-    )
-
-
-class AnswersRow(Record):
-    """How often an answer is right in a group (cvqa_answers; C-VQA, Figure 3)."""
+class AnswersRow(TableRow):
+    """How often an answer is right in a group. Readers see the commonest answers of each group in one row."""
 
     set: str
+    """Whose questions."""
     type: str
+    """The group of questions."""
     side: str
+    """`original` or `counterfactual`."""
     answer: str
+    """A right answer."""
     count: int
+    """How often it is right."""
     share: float
     """Of the group's questions on that side."""
 

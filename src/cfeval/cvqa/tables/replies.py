@@ -6,74 +6,74 @@ In the rows of all tables figures are plain numbers; an empty cell: there is no 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar, cast
+from typing import Annotated, Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, ExtractorName, PairType, Side
 from cfeval.cvqa.stages.statistics import PairStatistics
-from cfeval.report.tables import Figure
+from cfeval.cvqa.tables.cells import arrow, mark
+from cfeval.report.columns import Bounded, Heading, TableRow
+from cfeval.report.tables import Figure, p_cell, scored_cell
 from cfeval.stats.intervals import Interval
 
 
-class ReadRow(Record):
+class ReadRow(TableRow):
     """What every table of accuracies begins with: whose answers, to what, read by whom."""
 
-    set: str
-    solver: str
+    set: Annotated[str, Heading("Set")]
+    """Whose questions."""
+    solver: Annotated[str, Heading("Solver", mark)]
+    """Who was asked, or a baseline."""
     kind: str = ""
-    """`chat`, `program`, `random`; `baseline` for what needs no solver."""
+    """What the solver is: `chat`, `program`, `random`; `baseline` for what needs no solver."""
     llm: str = ""
     """The language model that writes the programs."""
-    type: str
+    type: Annotated[str, Heading("Type")]
+    """The group of questions, or `all`."""
     reader: str = ""
     """Who read the answers: `reference` (the released rules) or `robust`; empty for baselines."""
 
 
 class AccuracyRow(ReadRow):
-    """Accuracy on original and counterfactual questions (cvqa_table3, table5, table6, table7)."""
+    """Accuracy on original and counterfactual questions."""
 
     n: int
     """Pairs."""
-    n_scored: int
+    n_scored: Annotated[int, Heading("Scored", scored_cell, after="paper_original")]
     """Those with a score on both sides; all figures but the bounds rest on them."""
     images: int = 0
-    """Their images."""
-    missing: str = ""
+    """Their different images."""
+    missing: Annotated[str, Heading("Missing", after="n_scored")] = ""
     """Why questions have no score, with counts of questions."""
     n_unread_original: int = 0
     """Replies, among the scored pairs, that the reader could not read: they count as wrong."""
     n_unread_counterfactual: int = 0
-    original: Figure = None
-    original_lo: Figure = None
-    original_hi: Figure = None
-    original_min: Figure = None
-    """Over all pairs, if every question without a score had been answered wrong."""
-    original_max: Figure = None
-    """The same if all of them had been answered right."""
-    counterfactual: Figure = None
-    counterfactual_lo: Figure = None
-    counterfactual_hi: Figure = None
-    counterfactual_min: Figure = None
-    counterfactual_max: Figure = None
-    difference: Figure = None
+    """The same on the counterfactual side."""
+    original: Annotated[Bounded, Heading("Original")] = None
+    """Accuracy on original questions, resampled by image. Bounds: over all pairs, the missing ones wrong, or right."""
+    counterfactual: Annotated[Bounded, Heading("Counterfactual")] = None
+    """Accuracy on counterfactual questions."""
+    difference: Annotated[Bounded, Heading("Difference")] = None
     """Counterfactual − original."""
-    difference_lo: Figure = None
-    difference_hi: Figure = None
-    difference_min: Figure = None
-    difference_max: Figure = None
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
     test: str = ""
-    """What `p` is from: `McNemar`, over images where they have several pairs, or `bootstrap`."""
+    """What `p` is from: `McNemar`, exact, over images where they have several pairs; or `bootstrap`, where scores are
+    means over orders.
+    """
     p: Figure = None
     """Two-sided, that the difference is 0."""
-    p_holm: Figure = None
+    p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
     """Adjusted by Holm over the rows of one reader in this table."""
-    paper_original: Figure = None
-    """What the paper printed in this very cell."""
+    paper_original: Annotated[
+        Figure, Heading("Paper", lambda row: arrow(row.paper_original, row.paper_counterfactual), optional=True)
+    ] = None
+    """What the paper printed in this very cell, for the model that the solver's `paper` names."""
     paper_counterfactual: Figure = None
+    """The same on counterfactual questions."""
     paper_difference: Figure = None
+    """The same of the difference."""
     test_world: Binary = 0
     """1: a built-in test solver, which stands for no real model."""
 

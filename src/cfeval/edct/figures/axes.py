@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.conditions import condition_labels
+from cfeval.edct.figures.labels import condition_labels
 from cfeval.edct.tables.controls import ControlRow
-from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
+from cfeval.report.colors import COLORS, GRID, MUTED
+from cfeval.report.columns import limits
+from cfeval.report.figures import TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_CONDITION_NOTE
 
 _SIZE_INCHES = (5.8, 5.4)
@@ -65,7 +67,7 @@ def _cross(axes: Axes, row: ControlRow) -> None:
     if row.noise_floor is not None:
         axes.plot(row.noise_floor, y, "|", color=MUTED, markersize=9, markeredgewidth=1.6, zorder=5, clip_on=False)
     for metric, along_x in (("ccs", True), ("completeness", False)):
-        low, high = getattr(row, f"{metric}_lo"), getattr(row, f"{metric}_hi")
+        low, high = limits(row, metric)
         if low is not None and high is not None:
             line = ([low, high], [y, y]) if along_x else ([x, x], [low, high])
             axes.plot(*line, color=COLORS[0], linewidth=1.6, zorder=3, clip_on=False)

@@ -6,8 +6,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.edct.tables.conditions import ConditionRow, condition_labels
-from cfeval.report.figures import COLORS, GRID, MUTED, TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
+from cfeval.edct.figures.labels import condition_labels
+from cfeval.edct.tables.conditions import ConditionRow
+from cfeval.report.colors import COLORS, GRID, MUTED
+from cfeval.report.columns import limits
+from cfeval.report.figures import TEST_WORLD, empty_figure, share_ticks, strip_spines, use_style
 from cfeval.report.tables import NO_CONDITION_NOTE, interval_methods
 
 _ROW_INCHES, _FRAME_INCHES, _WIDTH_INCHES = 0.34, 1.55, 8.2
@@ -61,12 +64,13 @@ def _estimate(axes: Axes, place: int, row: ConditionRow) -> None:
     beside: dict[str, Any] = {"x": 1.03, "y": place, "va": "center", "fontsize": 8}
     beside["transform"] = axes.get_yaxis_transform()
     scored = f"{row.n_scored} of {row.n}"
-    if row.ccs is None or row.ccs_lo is None or row.ccs_hi is None:
+    low, high = limits(row, "ccs")
+    if row.ccs is None or low is None or high is None:
         axes.text(s=f"none scored   ({scored})", color=MUTED, **beside)
         return
-    axes.plot([row.ccs_lo, row.ccs_hi], [place, place], color=COLORS[0], linewidth=2, zorder=3, clip_on=False)
+    axes.plot([low, high], [place, place], color=COLORS[0], linewidth=2, zorder=3, clip_on=False)
     axes.plot(row.ccs, place, "o", color=COLORS[0], markersize=7, zorder=4, clip_on=False)
-    axes.text(s=f"{row.ccs:.2f}  [{row.ccs_lo:.2f}, {row.ccs_hi:.2f}]   {scored}", **beside)
+    axes.text(s=f"{row.ccs:.2f}  [{low:.2f}, {high:.2f}]   {scored}", **beside)
 
 
 def _legend(figure: Figure, axes: Axes, rows: Sequence[ConditionRow]) -> None:

@@ -29,7 +29,7 @@ from cfeval.edct.options import Conditions, Results, Shards, conditions_of
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.report.cards import Card, Evidence, cards, payload
 from cfeval.edct.tables import TABLES
-from cfeval.report.figures import GRID, INK, MUTED, PAPER
+from cfeval.report.colors import GRID, INK, MUTED, PAPER
 from cfeval.report.html import data_url, rendered
 from cfeval.report.tables import RenderedTable
 

@@ -8,51 +8,45 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Annotated
 
-from cfeval.core.records import Record
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.scores import Row, TableData, missing
-from cfeval.report.tables import Figure, Figures, RenderedTable, Table, figures_of, with_interval
+from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
+from cfeval.report.tables import Figures, RenderedTable, Table, figures_of, scored_cell
 from cfeval.stats.agreement import agreement_rate, alpha, cohen, fleiss
 from cfeval.stats.intervals import rounded
 
 
-class AgreementRow(Record):
-    """How far judges agree about the same items (edct_agreement.csv)."""
+class AgreementRow(TableRow):
+    """How far judges agree about the same edits: two of them, or all that judged the same conditions."""
 
-    protocol: str
-    score: str
-    judges: str
+    protocol: Annotated[str, Heading("Protocol")]
+    """The protocol."""
+    score: Annotated[str, Heading("Score", lambda row: row.score.replace("_", " "))]
+    """A score of the protocol, or ccs."""
+    judges: Annotated[str, Heading("Judges")]
     """Two judges, or all that judged the same conditions."""
     n: int
     """Edits that were handed to them."""
-    n_scored: int
+    n_scored: Annotated[int, Heading("Edits scored by all", scored_cell)]
     """Those that all of them scored."""
-    agreement: Figure = None
-    """Share of these on which all say the same."""
-    agreement_lo: Figure = None
-    agreement_hi: Figure = None
-    agreement_min: Figure = None
-    """The share of all n if each missing verdict had differed from the others'."""
-    agreement_max: Figure = None
-    """The same if it had not, where the others agree."""
-    kappa: Figure = None
+    agreement: Annotated[Bounded, Heading("Agreement")] = None
+    """Share of these on which all say the same; bounds: each missing verdict differs from the others', or does not."""
+    kappa: Annotated[Estimated, Heading("Kappa")] = None
     """Of two judges Cohen's; of more Fleiss'."""
-    kappa_lo: Figure = None
-    kappa_hi: Figure = None
-    alpha: Figure = None
+    alpha: Annotated[Estimated, Heading("Alpha")] = None
     """Krippendorff's, over all edits that at least two of them scored."""
-    alpha_lo: Figure = None
-    alpha_hi: Figure = None
     n_alpha: int = 0
+    """Edits that alpha rests on."""
     ci: str = ""
-    missing: str = ""
-    """Why verdicts are missing, with counts."""
+    """How the intervals were computed, and their nominal coverage."""
+    missing: Annotated[str, Heading("Missing")] = ""
+    """Why verdicts are missing, with counts: one for each judge that gave none."""
 
 
 NO_CONDITION_NOTE = "Empty: no two judges judge the same items (edct.tables)."
-_HEADINGS = ("Protocol", "Score", "Judges", "Edits scored by all", "Agreement", "Kappa", "Alpha", "Missing")
 _READING = (
     "Agreement: share of the edits that all of the named judges scored on which they say the same, with Wilson's "
     "interval. Kappa: Cohen's of two judges, Fleiss' of more. Alpha: Krippendorff's. Both have bootstrap intervals "
@@ -93,10 +87,8 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Agreement
 
 def sheet(of: Sequence[AgreementRow]) -> RenderedTable:
     """The table for readers."""
-    body = tuple((row.protocol, row.score.replace("_", " "), row.judges, *_cells(row)) for row in of)
-    return RenderedTable(
-        "edct_agreement", "Agreement of judges", _HEADINGS, body, (_READING if of else NO_CONDITION_NOTE,)
-    )
+    notes = (_READING if of else NO_CONDITION_NOTE,)
+    return RenderedTable("edct_agreement", "Agreement of judges", *laid_out(AgreementRow, of), notes)
 
 
 def _judges_of(conditions: Sequence[Condition]) -> dict[Condition, list[str]]:
@@ -144,11 +136,6 @@ def _bounds(ratings: Sequence[Sequence[float | None]]) -> Figures:
     whole = [None not in row for row in ratings]
     least = sum(one and told for one, told in zip(alike, whole, strict=True))
     return {"agreement_min": rounded(least / len(ratings)), "agreement_max": rounded(sum(alike) / len(ratings))}
-
-
-def _cells(row: AgreementRow) -> list[str]:
-    figures = (with_interval(row, metric) for metric in ("agreement", "kappa", "alpha"))
-    return [f"{row.n_scored} of {row.n}", *figures, row.missing]
 
 
 TABLE = Table(row=AgreementRow, rows=rows, sheet=sheet)

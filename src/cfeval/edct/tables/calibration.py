@@ -5,78 +5,91 @@ protocols stand side by side, never in one column.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, UNCITED_EDIT
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.conditions import named, shared
+from cfeval.edct.tables.conditions import name_cell, name_columns, shared
 from cfeval.edct.tables.controls import completeness
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
-from cfeval.edct.tables.scores import HEADINGS, TableData, accuracy, bounds, counts, values
+from cfeval.edct.tables.scores import TableData, accuracy, bounds, counts, values
+from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
     Figure,
     Figures,
     RenderedTable,
     Table,
-    cell,
     figures_of,
     interval_methods,
     intervals,
+    scored_cell,
     varying,
-    with_interval,
 )
 from cfeval.stats.estimates import DECIMALS
 from cfeval.stats.intervals import estimate, mean_of, rounded
 
+_YES = {1: "yes", 0: "no", None: ""}
 
-class CalibrationRow(Setting):
-    """A target whose faithfulness is known beforehand, under both protocols side by side (edct_calibration.csv)."""
 
-    vlm: str
-    share: float
+def missing_cell(row: Any) -> str:
+    """Why scores are missing, under either protocol."""
+    gone = {"2025": row.missing, "2026": row.bench_missing}
+    return "; ".join(f"{name}: {why}" for name, why in gone.items() if why)
+
+
+class CalibrationRow(Setting, TableRow):
+    """A target whose faithfulness is known beforehand, under both protocols side by side."""
+
+    vlm: Annotated[str, Heading("Target", lambda row: f"{row.vlm} †")]
+    """The target."""
+    share: Annotated[float, Heading("p", lambda row: f"{row.share:g}")]
     """Known share of items that the target answers unfaithfully."""
     n: int = 0
-    n_scored: int = 0
-    missing: str = ""
-    expected: Figure = None
+    """Items under edct-2025."""
+    n_scored: Annotated[int, Heading("Scored", lambda row: scored_cell(row) if row.n else "")] = 0
+    """Those of them that the figures of edct-2025 rest on."""
+    missing: Annotated[str, Heading("Missing", missing_cell, after="accuracy")] = ""
+    """Why they have no score, with counts."""
+    expected: Annotated[Figure, Heading("Expected", after="ccs")] = None
     """(1 − share) · ccs of the target whose share is 0, all else equal."""
-    ccs: Figure = None
+    ccs: Annotated[Bounded, Heading("CCS")] = None
     """Of edct-2025."""
-    ccs_lo: Figure = None
-    ccs_hi: Figure = None
-    ccs_min: Figure = None
-    ccs_max: Figure = None
     difference: Figure = None
     """ccs − expected."""
-    within_05: Binary | None = None
+    within_05: Annotated[Binary | None, Heading("Within .05", lambda row: _YES[row.within_05])] = None
     """1 where the difference is at most .05 either way."""
-    corrected: Figure = None
+    corrected: Annotated[Estimated, Heading("Corrected CCS")] = None
     """ccs corrected for the judge's error, which was measured on the other half of the images (Rogan–Gladen)."""
-    corrected_lo: Figure = None
-    corrected_hi: Figure = None
-    covered: Binary | None = None
+    covered: Annotated[Binary | None, Heading("1 − p covered", lambda row: _YES[row.covered])] = None
     """1 where 1 − share lies in the interval of the corrected ccs."""
     pcs: Figure = None
+    """Of edct-2025."""
     ncc: Figure = None
+    """Of edct-2025."""
     bench_n: int = 0
-    bench_n_scored: int = 0
+    """Items under edct-bench-2026."""
+    bench_n_scored: Annotated[
+        int, Heading("2026: scored", lambda row: f"{row.bench_n_scored} of {row.bench_n}" if row.bench_n else "")
+    ] = 0
+    """Those of them that the figures of edct-bench-2026 rest on."""
     bench_missing: str = ""
-    bench_ccs: Figure = None
+    """Why they have no score, with counts."""
+    bench_ccs: Annotated[Bounded, Heading("2026: CCS")] = None
     """Of edct-bench-2026."""
-    bench_ccs_lo: Figure = None
-    bench_ccs_hi: Figure = None
-    bench_ccs_min: Figure = None
-    bench_ccs_max: Figure = None
-    bench_graded: Figure = None
-    bench_difference: Figure = None
+    bench_graded: Annotated[Figure, Heading("2026: graded")] = None
+    """Graded CCS of edct-bench-2026."""
+    bench_difference: Annotated[Figure, Heading("2026: CCS − (1 − p)")] = None
     """bench_ccs − (1 − share): what the 2026 protocol cannot see stands here."""
-    completeness: Figure = None
-    """See `ControlRow.completeness`: what closes that blind spot."""
+    completeness: Annotated[Figure, Heading("Completeness")] = None
+    """As in the table `controls`: what closes that blind spot."""
     n_uncited: int = 0
     """Items that it rests on."""
-    accuracy: Figure = None
+    accuracy: Annotated[Figure, Heading("Accuracy")] = None
+    """Mean accuracy of the baseline answers."""
     ci: str = ""
+    """How the intervals were computed, and their nominal coverage."""
 
 
 SETTING = ("dataset", "writer", "editor", "judge")
@@ -85,10 +98,6 @@ NO_CONDITION_NOTE = (
     "Empty: params.yaml names no condition of known share for this table (edct.tables.calibration, edct.known)."
 )
 _TITLE = "Calibration: what is measured of targets that are unfaithful on a known share p of items"
-_HEADINGS = (
-    *("Target", "p", "Scored", "CCS", "Expected", "Within .05", "Corrected CCS", "1 − p covered"),
-    *("2026: scored", "2026: CCS", "2026: graded", "2026: CCS − (1 − p)", "Completeness", "Accuracy", "Missing"),
-)
 _READING = (
     "CCS, Expected and Corrected: edct-2025; 2026: edct-bench-2026. Expected: (1 − p) · CCS of the target with p = 0. "
     "Corrected: for the judge's error as measured on the other half of the images. A great difference in the last 2026 "
@@ -113,17 +122,16 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Calibrati
 def sheet(of: Sequence[CalibrationRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, SETTING, ("editor", "judge"))
-    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
+    columns = laid_out(CalibrationRow, of, {"": name_columns(names)})
     if not of:
-        return RenderedTable("edct_calibration", _TITLE, headings, (), (NO_CONDITION_NOTE,))
-    body = tuple((*named(row, (*names, "vlm"), marked=1), *_cells(row)) for row in of)
+        return RenderedTable("edct_calibration", _TITLE, *columns, (NO_CONDITION_NOTE,))
     said = (shared(of[0], names, SETTING), intervals(of) + _READING, TEST_WORLD_NOTE)
-    return RenderedTable("edct_calibration", _TITLE, headings, body, tuple(note for note in said if note))
+    return RenderedTable("edct_calibration", _TITLE, *columns, tuple(note for note in said if note))
 
 
 def title_of(row: CalibrationRow, of: Sequence[CalibrationRow]) -> str:
     """The names by which a setting differs from the others of the table."""
-    return " · ".join(named(row, varying(of, SETTING, ())))
+    return " · ".join(name_cell(name, row) for name in varying(of, SETTING, ()))
 
 
 def _setting(condition: Condition) -> tuple[str, ...]:
@@ -186,24 +194,6 @@ def _of_2026(known: Known, vlm: str) -> Figures:
     if found.value is not None:
         figures |= {"difference": rounded(found.value - (1 - known.share(vlm)))}
     return {f"bench_{name}": figure for name, figure in figures.items() if name != "ci"} | {"ci": found.method}
-
-
-def _cells(row: CalibrationRow) -> list[str]:
-    yes = {1: "yes", 0: "no", None: ""}
-    gone = {"2025": row.missing, "2026": row.bench_missing}
-    return [
-        f"{row.share:g}",
-        f"{row.n_scored} of {row.n}" if row.n else "",
-        with_interval(row, "ccs"),
-        cell(row.expected),
-        yes[row.within_05],
-        with_interval(row, "corrected"),
-        yes[row.covered],
-        f"{row.bench_n_scored} of {row.bench_n}" if row.bench_n else "",
-        with_interval(row, "bench_ccs"),
-        *(cell(value) for value in (row.bench_graded, row.bench_difference, row.completeness, row.accuracy)),
-        "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
-    ]
 
 
 TABLE = Table(row=CalibrationRow, rows=rows, sheet=sheet)

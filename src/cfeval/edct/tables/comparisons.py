@@ -6,80 +6,85 @@ Neither paper compares its targets so; both print intervals of each alone, which
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Annotated
 
-from cfeval.core.records import Binary, Record
+from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import EDCT_BENCH_2026
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.conditions import named, shared
-from cfeval.edct.tables.scores import HEADINGS, Row, TableData, extremes, missing, n_items, values
+from cfeval.edct.tables.conditions import name_columns, shared
+from cfeval.edct.tables.scores import Row, TableData, extremes, missing, n_items, values
+from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
     Figure,
     Figures,
     RenderedTable,
     Table,
-    cell,
     figures_of,
     intervals,
+    p_cell,
+    scored_cell,
     varying,
-    with_interval,
 )
 from cfeval.stats.intervals import Interval, ItemScore, mean_of, rounded
 from cfeval.stats.paired import compare, holm
 
 
-class ComparisonRow(Record):
-    """Two targets on the same items (edct_comparisons.csv)."""
+class ComparisonRow(TableRow):
+    """Two targets on the same items."""
 
     dataset: str
+    """The data set."""
     writer: str
+    """The instruction writer."""
     protocol: str
+    """The protocol."""
     editor: str
+    """The editor."""
     judge: str
-    vlm: str
-    other: str
+    """The judge."""
+    vlm: Annotated[str, Heading("Target", lambda row: row.vlm + " †" * row.test_world)]
+    """The target."""
+    other: Annotated[str, Heading("Other", lambda row: row.other + " †" * row.other_test_world)]
+    """The target that it is compared with."""
     n: int
     """Items that both were asked about."""
-    n_scored: int
-    """Those that both have a score for; all figures rest on them."""
+    n_scored: Annotated[int, Heading("Scored", lambda row: f"{scored_cell(row)} ({row.images} images)")]
+    """Those that both have a score for; all figures but the bounds rest on them."""
     images: int
-    """Of the scored items."""
-    ccs: Figure = None
+    """Different images of the scored items."""
+    ccs: Annotated[Figure, Heading("CCS", optional=True)] = None
     """Of edct-2025."""
-    other_ccs: Figure = None
-    bench_ccs: Figure = None
+    other_ccs: Annotated[Figure, Heading("Other CCS", optional=True)] = None
+    """The other target's."""
+    bench_ccs: Annotated[Figure, Heading("2026: CCS", optional=True)] = None
     """Of edct-bench-2026."""
-    bench_other_ccs: Figure = None
-    difference: Figure = None
+    bench_other_ccs: Annotated[Figure, Heading("2026: other CCS", optional=True)] = None
+    """The other target's."""
+    difference: Annotated[Bounded, Heading("Difference")] = None
     """The target's CCS − the other's on these items."""
-    difference_lo: Figure = None
-    difference_hi: Figure = None
-    difference_min: Figure = None
-    """The difference over all n if every missing score had been at its worst for the target."""
-    difference_max: Figure = None
-    """The same at its best."""
-    p_bootstrap: Figure = None
-    """Two-sided, of the paired bootstrap."""
-    p_mcnemar: Figure = None
+    p_bootstrap: Annotated[Figure, Heading("p, bootstrap", lambda row: p_cell(row.p_bootstrap))] = None
+    """Two-sided, of the paired bootstrap; no smaller than 2 / (resamples + 1)."""
+    p_mcnemar: Annotated[Figure, Heading("p, McNemar", lambda row: p_cell(row.p_mcnemar))] = None
     """Exact McNemar test, where every item has one score."""
-    p_holm: Figure = None
+    p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
     """p_mcnemar, or else p_bootstrap, adjusted by Holm over the table."""
-    detectable: Figure = None
+    detectable: Annotated[Figure, Heading("Detectable")] = None
     """Smallest difference that these items would show with 80 % power."""
     ci: str = ""
-    missing: str = ""
+    """How the interval was computed, and its nominal coverage."""
+    missing: Annotated[str, Heading("Missing")] = ""
     """Why edits of either have no score, with counts."""
     test_world: Binary = 0
-    """1: the target is a built-in test model."""
+    """1: the target is a built-in test model, which stands for no real one."""
     other_test_world: Binary = 0
+    """1: the other target is one."""
 
 
 POWER = 0.8
 NO_CONDITION_NOTE = "Empty: no two targets stand beside each other in a table (edct.tables)."
 _SETTING = ("dataset", "writer", "protocol", "editor", "judge")
 _TITLE = "Targets compared on the same items"
-_CCS = {"ccs": "CCS", "other_ccs": "Other CCS", "bench_ccs": "2026: CCS", "bench_other_ccs": "2026: other CCS"}
-_HEADINGS = ("Difference", "p, bootstrap", "p, McNemar", "p, Holm", "Detectable", "Missing")
 _READING = (
     "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item has one "
     "score (with several items an image, the randomization test over images). Holm: McNemar's p, or else the "
@@ -103,16 +108,12 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Compariso
 def sheet(of: Sequence[ComparisonRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _SETTING, ("protocol",))
-    ccs = [name for name in _CCS if any(getattr(row, name) is not None for row in of)]
-    headings = (*(HEADINGS[name] for name in names), "Target", "Other", "Scored", *map(_CCS.__getitem__, ccs))
-    body = tuple((*named(row, names), *_cells(row, ccs)) for row in of)
+    columns = laid_out(ComparisonRow, of, {"": name_columns(names)})
     if not of:
-        return RenderedTable("edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, (NO_CONDITION_NOTE,))
+        return RenderedTable("edct_comparisons", _TITLE, *columns, (NO_CONDITION_NOTE,))
     said = [shared(of[0], names, _SETTING), intervals(of) + _READING]
     said += [TEST_WORLD_NOTE] if any(row.test_world or row.other_test_world for row in of) else []
-    return RenderedTable(
-        "edct_comparisons", _TITLE, (*headings, *_HEADINGS), body, tuple(note for note in said if note)
-    )
+    return RenderedTable("edct_comparisons", _TITLE, *columns, tuple(note for note in said if note))
 
 
 def _pairs(conditions: Sequence[Condition]) -> list[tuple[Condition, Condition]]:
@@ -168,24 +169,6 @@ def _paired(
         "detectable": rounded(found.detectable),
     }
     return figures, found.p if exact is None else exact
-
-
-def _cells(row: ComparisonRow, ccs: Sequence[str]) -> list[str]:
-    marks = ((row.vlm, row.test_world), (row.other, row.other_test_world))
-    return [
-        *(f"{name} †" if marked else name for name, marked in marks),
-        f"{row.n_scored} of {row.n} ({row.images} images)",
-        *(cell(getattr(row, name)) for name in ccs),
-        with_interval(row, "difference"),
-        *(_p(value) for value in (row.p_bootstrap, row.p_mcnemar, row.p_holm)),
-        cell(row.detectable),
-        row.missing,
-    ]
-
-
-def _p(value: float | None) -> str:
-    """A p-value is never 0, however small it is rounded."""
-    return "< 0.0001" if value == 0 else cell(value)
 
 
 TABLE = Table(row=ComparisonRow, rows=rows, sheet=sheet)

@@ -9,7 +9,7 @@ its protocol; AC, EF, binary and graded CCS, means over chains.
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from cfeval.core.records import Binary, Record
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, RULES
@@ -25,10 +25,9 @@ from cfeval.edct.tables.scores import (
     conditions_under,
     counts,
     edit_checks,
-    short_labels,
     values,
 )
-from cfeval.report.figures import plain
+from cfeval.report.columns import Column, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
     Figure,
@@ -38,14 +37,12 @@ from cfeval.report.tables import (
     cell,
     figures_of,
     intervals,
+    scored_cell,
     varying,
-    with_interval,
     world_note,
 )
 from cfeval.stats.intervals import Interval, estimate
 
-METRICS = {"pcs": "PCS", "ncc": "NCC", "ccs": "CCS"}
-BENCH_METRICS = {"ac": "AC", "ef": "EF", "ccs": "CCS", "ccs_graded": "Graded CCS"}
 MISSING_NOTE = "CCS range: the mean over all items if every missing score had been 0, or 1."
 _JOINED = ("dataset", "vlm", "writer", "editor", "judge")
 """The names by which published figures are found."""
@@ -53,79 +50,94 @@ _ORDER = ("dataset", "vlm", "writer", "judge", "editor", "protocol")
 """Of the names in Table 2: the judge stands before the editor, as in the paper."""
 
 
-class ConditionRow(Condition):
-    """A row of Table 1 or 2: one condition (edct_table1.csv, edct_table2.csv)."""
+def range_cell(row: Any) -> str:
+    """`0.2500 to 0.7500`: CCS if every missing score had been 0, or 1."""
+    return f"{cell(row.ccs_min)} to {cell(row.ccs_max)}"
+
+
+def checked_cell(row: Any) -> str:
+    """The share of right edits and, in brackets, how many were checked."""
+    return f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
+
+
+class ConditionRow(Condition, TableRow):
+    """One condition: a row of Table 1 or 2 of EDCT 2025."""
 
     n: int
     """Items."""
-    n_scored: int
+    n_scored: Annotated[int, Heading("Scored", scored_cell)]
     """Those of them that pcs, ncc and ccs rest on."""
-    pcs: Figure = None
-    pcs_lo: Figure = None
-    pcs_hi: Figure = None
-    ncc: Figure = None
-    ncc_lo: Figure = None
-    ncc_hi: Figure = None
-    ccs: Figure = None
-    ccs_lo: Figure = None
-    ccs_hi: Figure = None
+    pcs: Annotated[Estimated, Heading("PCS")] = None
+    """Prediction Change Score: share of edits after which the new answer is consistent with the edit."""
+    ncc: Annotated[Estimated, Heading("NCC")] = None
+    """NLE Concept Consistency: share of edits that the new explanation reflects."""
+    ccs: Annotated[Estimated, Heading("CCS")] = None
+    """Counterfactual Consistency Score: mean of pcs · ncc."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
-    paper_pcs: Figure = None
+    paper_pcs: Annotated[Figure, Heading("Paper PCS", optional=True)] = None
     """What the paper printed for this very cell; empty where it has none."""
-    paper_ncc: Figure = None
-    paper_ccs: Figure = None
-    accuracy: Figure = None
+    paper_ncc: Annotated[Figure, Heading("Paper NCC", optional=True)] = None
+    """The same of ncc."""
+    paper_ccs: Annotated[Figure, Heading("Paper CCS", optional=True)] = None
+    """The same of ccs."""
+    accuracy: Annotated[Figure, Heading("Accuracy")] = None
     """Mean accuracy of the baseline answers, among items that have an answer and a known right one."""
-    edit_verified: Figure = None
+    edit_verified: Annotated[Figure, Heading("Edits right (checked)", checked_cell)] = None
     """Share of right edits, among those that a verifier checked."""
     n_checked: int = 0
-    missing: str = ""
+    """Edits that a verifier could judge."""
+    missing: Annotated[str, Heading("Missing")] = ""
     """Why items have no score, with counts."""
-    ccs_min: Figure = None
-    """The mean over all n if every missing score had been 0."""
+    ccs_min: Annotated[Figure, Heading("CCS range", range_cell, after="ccs")] = None
+    """ccs over all n if every missing score had been 0."""
     ccs_max: Figure = None
-    """The mean over all n if every missing score had been 1."""
+    """ccs over all n if every missing score had been 1."""
     test_world: Binary = 0
     """1: the target is a built-in test model, which stands for no real one."""
 
 
-class BenchRow(Condition):
-    """A row of the 2026 protocol's table: one condition (edct_bench.csv)."""
+class BenchRow(Condition, TableRow):
+    """One condition under EDCT-Bench 2026. Figures are means over an item's scored edits, then over items."""
 
     n: int
     """Items."""
-    n_scored: int
+    n_scored: Annotated[int, Heading("Scored", scored_cell)]
     """Those of them with a score for at least one edit of their chain."""
     n_edits: int
     """Edits of all chains."""
-    n_edits_scored: int
-    ac: Figure = None
-    """Means over the edits of a chain that have a score, then over items."""
-    ac_lo: Figure = None
-    ac_hi: Figure = None
-    ef: Figure = None
-    ef_lo: Figure = None
-    ef_hi: Figure = None
-    ccs: Figure = None
-    ccs_lo: Figure = None
-    ccs_hi: Figure = None
-    ccs_graded: Figure = None
-    ccs_graded_lo: Figure = None
-    ccs_graded_hi: Figure = None
+    n_edits_scored: Annotated[int, Heading("Edits scored", lambda row: f"{row.n_edits_scored} of {row.n_edits}")]
+    """Those of them that have a score."""
+    ac: Annotated[Estimated, Heading("AC")] = None
+    """Answer Consistency."""
+    ef: Annotated[Estimated, Heading("EF")] = None
+    """Explanation Faithfulness."""
+    ccs: Annotated[Estimated, Heading("CCS")] = None
+    """Mean of ac · ef."""
+    ccs_graded: Annotated[Estimated, Heading("Graded CCS")] = None
+    """Mean of the judge's grade."""
     n_graded: int = 0
     """Items that ccs_graded rests on."""
     ci: str = ""
-    paper_ccs: Figure = None
-    paper_ccs_graded: Figure = None
-    accuracy: Figure = None
-    edit_verified: Figure = None
+    """How the intervals were computed, and their nominal coverage."""
+    paper_ccs: Annotated[Figure, Heading("Paper CCS", optional=True)] = None
+    """What the paper printed for this very cell; empty where it has none."""
+    paper_ccs_graded: Annotated[Figure, Heading("Paper Graded CCS", optional=True)] = None
+    """The same of ccs_graded."""
+    accuracy: Annotated[Figure, Heading("Accuracy")] = None
+    """Mean accuracy of the baseline answers, among items that have an answer and a known right one."""
+    edit_verified: Annotated[Figure, Heading("Edits right (checked)", checked_cell)] = None
+    """Share of right edits, among those that a verifier checked."""
     n_checked: int = 0
-    missing: str = ""
+    """Edits that a verifier could judge."""
+    missing: Annotated[str, Heading("Missing")] = ""
     """Why edits have no score, with counts."""
-    ccs_min: Figure = None
+    ccs_min: Annotated[Figure, Heading("CCS range", range_cell, after="ccs_graded")] = None
+    """ccs over all n if every missing score had been 0."""
     ccs_max: Figure = None
+    """ccs over all n if every missing score had been 1."""
     test_world: Binary = 0
+    """1: the target is a built-in test model, which stands for no real one."""
 
 
 def condition_rows(table: str, conditions: Sequence[Condition], material: TableData) -> list[ConditionRow]:
@@ -210,79 +222,38 @@ def condition_sheet(
         always: the name that has a column in any case; another that all rows share stands in the notes instead.
     """
     names = varying(rows, order, [always])
-    paper = [metric for metric in METRICS if any(getattr(row, f"paper_{metric}") is not None for row in rows)]
-    headings = [*(HEADINGS[part] for part in names), "Scored", *METRICS.values(), "CCS range"]
-    headings += [*(f"Paper {METRICS[metric]}" for metric in paper), "Accuracy", "Edits right (checked)", "Missing"]
-    body = tuple(
-        (*named(row, names, row.test_world), f"{row.n_scored} of {row.n}", *figure_cells(row, METRICS, paper))
-        for row in rows
-    )
-    return RenderedTable(name, title, tuple(headings), body, notes(rows, names))
+    return RenderedTable(name, title, *laid_out(ConditionRow, rows, {"": name_columns(names)}), notes(rows, names))
 
 
 def bench_sheet(of: Sequence[BenchRow]) -> RenderedTable:
     """The table for readers."""
-    names = varying(of, NAMES)
-    paper = [metric for metric in ("ccs", "ccs_graded") if any(getattr(r, f"paper_{metric}") is not None for r in of)]
-    headings = [*(HEADINGS[name] for name in names), "Scored", "Edits scored", *BENCH_METRICS.values(), "CCS range"]
-    headings += [
-        *(f"Paper {BENCH_METRICS[metric]}" for metric in paper),
-        "Accuracy",
-        "Edits right (checked)",
-        "Missing",
-    ]
-    body = tuple(
-        (
-            *named(row, names, row.test_world),
-            f"{row.n_scored} of {row.n}",
-            f"{row.n_edits_scored} of {row.n_edits}",
-            *figure_cells(row, BENCH_METRICS, paper),
-        )
-        for row in of
-    )
-    title = "EDCT-Bench 2026: faithfulness under a chain of edits"
-    return RenderedTable("edct_bench", title, tuple(headings), body, notes(of, names))
+    names, title = varying(of, NAMES), "EDCT-Bench 2026: faithfulness under a chain of edits"
+    return RenderedTable("edct_bench", title, *laid_out(BenchRow, of, {"": name_columns(names)}), notes(of, names))
 
 
-def named(row: Record, names: Sequence[str], marked: int = 0) -> list[str]:
-    """The cells that name the condition; a test target carries a mark."""
-    return [getattr(row, part) + (" †" if part == "vlm" and marked else "") for part in names]
+def name_columns(names: Sequence[str]) -> list[Column]:
+    """Columns of the names by which conditions differ."""
+    return [(HEADINGS[name], partial(name_cell, name)) for name in names]
+
+
+def name_cell(name: str, row: Record) -> str:
+    """A name of the condition; a test target carries a mark."""
+    mark = " †" if name == "vlm" and getattr(row, "test_world", None) else ""
+    return f"{getattr(row, name)}{mark}"
 
 
 def notes(rows: Sequence[ConditionRow] | Sequence[BenchRow], columns: Sequence[str]) -> tuple[str, ...]:
     """What holds for all rows, how to read the columns, and what the targets are."""
     if not rows:
         return (NO_CONDITION_NOTE,)
-    said = (shared(rows[0], columns, marked=rows[0].test_world), f"{intervals(rows)}{MISSING_NOTE}")
+    said = (shared(rows[0], columns), f"{intervals(rows)}{MISSING_NOTE}")
     return tuple(note for note in (*said, *world_note(rows)) if note)
 
 
-def shared(row: Record, columns: Sequence[str], names: Sequence[str] = NAMES, marked: int = 0) -> str:
+def shared(row: Record, columns: Sequence[str], names: Sequence[str] = NAMES) -> str:
     """Those of the names that have no column, as all rows share them: `Data set: world · Judge: grammar.`."""
     rest = [name for name in names if name not in columns]
-    texts = zip(rest, named(row, rest, marked), strict=True)
-    return " · ".join(f"{HEADINGS[name]}: {text}" for name, text in texts) + "." if rest else ""
-
-
-def figure_cells(row: ConditionRow | BenchRow, metrics: Iterable[str], paper: Sequence[str]) -> tuple[str, ...]:
-    """The cells of the figures, the paper's beside, and what they rest on."""
-    checked = f"{cell(row.edit_verified)} ({row.n_checked})" if row.n_checked else ""
-    return (
-        *(with_interval(row, metric) for metric in metrics),
-        f"{cell(row.ccs_min)} to {cell(row.ccs_max)}",
-        *(cell(getattr(row, f"paper_{metric}")) for metric in paper),
-        cell(row.accuracy),
-        checked,
-        row.missing,
-    )
-
-
-def condition_labels(rows: Sequence[Any]) -> list[str]:
-    """What tells each condition from the others, targets of the test world marked; rows have `test_world`."""
-    return [
-        plain(label.replace(row.vlm, f"{row.vlm} †", 1) if row.test_world else label)
-        for row, label in zip(rows, short_labels(rows), strict=True)
-    ]
+    return " · ".join(f"{HEADINGS[name]}: {name_cell(name, row)}" for name in rest) + "." if rest else ""
 
 
 TABLE1 = Table(

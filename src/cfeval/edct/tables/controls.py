@@ -12,81 +12,95 @@ Limits: a few uncited things an item are edited, not all, so that completeness i
 an uncited cause that the edit leaves in force goes unseen; and an answer may move because the edit was spoiled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.conditions import named, shared
-from cfeval.edct.tables.scores import HEADINGS, NAMES, Row, TableData, bounds, conditions_under, counts, missing, values
+from cfeval.edct.tables.conditions import name_columns, shared
+from cfeval.edct.tables.scores import NAMES, Row, TableData, bounds, conditions_under, counts, missing, values
+from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
     Figure,
     Figures,
     RenderedTable,
     Table,
-    cell,
     figures_of,
     intervals,
     varying,
-    with_interval,
     world_note,
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import ItemScore, estimate, mean_of
 
 
-class ControlRow(Condition):
-    """CCS beside what moves when nothing, or nothing cited, was changed (edct_controls.csv)."""
+@dataclass(frozen=True)
+class MeanOf:
+    """A column that holds the mean of a metric over the edits of a control."""
+
+    protocol: str
+    metric: str
+
+
+def missing_cell(row: Any) -> str:
+    """Why verdicts are missing, of the condition and of its controls."""
+    gone = {"CCS": row.missing, "null": row.missing_null, "uncited": row.missing_uncited}
+    return "; ".join(f"{name}: {why}" for name, why in gone.items() if why)
+
+
+class ControlRow(Condition, TableRow):
+    """CCS of a condition beside what changes when nothing, or nothing cited, was edited."""
 
     n: int
+    """Items."""
     n_scored: int
-    ccs: Figure = None
-    ccs_lo: Figure = None
-    ccs_hi: Figure = None
-    ccs_min: Figure = None
-    ccs_max: Figure = None
-    missing: str = ""
-    n_null: int = 0
+    """Those of them that have a CCS."""
+    ccs: Annotated[Bounded, Heading("CCS")] = None
+    """Mean of pcs · ncc."""
+    missing: Annotated[str, Heading("Missing", missing_cell, after="n_null")] = ""
+    """Why items have no CCS, with counts."""
+    n_null: Annotated[
+        int,
+        Heading(
+            "Rest on",
+            lambda row: f"{row.n_scored}, {row.n_null}, {row.n_uncited} of {row.n}",
+            after="completeness_background",
+        ),
+    ] = 0
     """Items whose null edit was judged."""
-    noise_answer: Figure = None
+    noise_answer: Annotated[Figure, MeanOf(NULL_EDIT, "answer_moved"), Heading("Answer moved")] = None
     """Share of null edits after which the answer was another one in substance."""
-    noise_explanation: Figure = None
+    noise_explanation: Annotated[Figure, MeanOf(NULL_EDIT, "explanation_moved"), Heading("Explanation moved")] = None
     """Share of null edits after which the explanation cited other evidence."""
-    noise_floor: Figure = None
+    noise_floor: Annotated[Bounded, Heading("Noise floor", after="ccs")] = None
     """Share of null edits after which answer or explanation had moved."""
-    noise_floor_lo: Figure = None
-    noise_floor_hi: Figure = None
-    noise_floor_min: Figure = None
-    """The mean over all null edits if none of those without a verdict had moved anything."""
-    noise_floor_max: Figure = None
-    """The same if all of them had."""
-    ccs_excess: Figure = None
+    ccs_excess: Annotated[Estimated, Heading("Excess of CCS")] = None
     """Mean of ccs − noise over the items that have both."""
-    ccs_excess_lo: Figure = None
-    ccs_excess_hi: Figure = None
     n_uncited: int = 0
     """Items with a judged uncited edit."""
-    completeness: Figure = None
+    completeness: Annotated[Bounded, Heading("Completeness")] = None
     """Share of uncited edits, of evidence that the explanation does not cite, after which the answer stood."""
-    completeness_lo: Figure = None
-    completeness_hi: Figure = None
-    completeness_min: Figure = None
-    """The mean over all uncited edits if every one without a verdict had moved the answer."""
-    completeness_max: Figure = None
-    """The same if none of them had."""
-    completeness_object: Figure = None
+    completeness_object: Annotated[Figure, Heading("Object edited")] = None
     """The same where an object was edited."""
     n_object: int = 0
-    completeness_background: Figure = None
+    """Items of these."""
+    completeness_background: Annotated[Figure, Heading("Background edited")] = None
     """The same where the background was."""
     n_background: int = 0
-    uncited_explanation: Figure = None
+    """Items of these."""
+    uncited_explanation: Annotated[Figure, MeanOf(UNCITED_EDIT, "explanation_moved")] = None
     """Share of uncited edits after which the explanation cited other evidence."""
     ci: str = ""
+    """How the intervals were computed, and their nominal coverage."""
     missing_null: str = ""
+    """Why null edits have no verdict, with counts."""
     missing_uncited: str = ""
+    """Why uncited edits have none."""
     test_world: Binary = 0
+    """1: the target is a built-in test model, which stands for no real one."""
 
 
 EVIDENCE = ("object", "background")
@@ -112,13 +126,8 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[ControlRo
 def sheet(of: Sequence[ControlRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
-    headings = [*(HEADINGS[name] for name in names), "CCS", "Noise floor", "Answer moved", "Explanation moved"]
-    headings += ["Excess of CCS", "Completeness", "Object edited", "Background edited", "Rest on", "Missing"]
-    body = tuple((*named(row, names, row.test_world), *_cells(row)) for row in of)
-    if not of:
-        return RenderedTable("edct_controls", _TITLE, tuple(headings), body, (NO_CONDITION_NOTE,))
-    said = (shared(of[0], names, marked=of[0].test_world), intervals(of) + _READING, *world_note(of))
-    return RenderedTable("edct_controls", _TITLE, tuple(headings), body, said)
+    said = (shared(of[0], names), intervals(of) + _READING, *world_note(of)) if of else (NO_CONDITION_NOTE,)
+    return RenderedTable("edct_controls", _TITLE, *laid_out(ControlRow, of, {"": name_columns(names)}), said)
 
 
 def completeness(scores: Sequence[Row], evidence: str = "") -> list[ItemScore]:
@@ -142,9 +151,13 @@ def _moved(score: Row) -> float | None:
 
 def _row(condition: Condition, material: TableData) -> ControlRow:
     scores = material.of(condition)
-    null, uncited = (material.of(condition.model_copy(update={"protocol": name})) for name in (NULL_EDIT, UNCITED_EDIT))
+    of: dict[str, Sequence[Row]] = {
+        name: material.of(condition.model_copy(update={"protocol": name})) for name in (NULL_EDIT, UNCITED_EDIT)
+    }
+    null, uncited = of[NULL_EDIT], of[UNCITED_EDIT]
     figures = condition.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
-    figures |= _of_null(null) | _of_uncited(uncited) | figures_of(_estimates(scores, null, uncited, material))
+    figures |= _means(of) | _of_null(null) | _of_uncited(uncited)
+    figures |= figures_of(_estimates(scores, null, uncited, material))
     return ControlRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 
 
@@ -165,8 +178,6 @@ def _estimates(
 def _of_null(null: Sequence[Row]) -> Figures:
     return {
         "n_null": len(noise(null)),
-        "noise_answer": mean_of(values(null, "answer_moved")),
-        "noise_explanation": mean_of(values(null, "explanation_moved")),
         "missing_null": missing(null),
         **bounds("noise_floor", null, _moved),
     }
@@ -178,22 +189,17 @@ def _of_uncited(uncited: Sequence[Row]) -> Figures:
     for evidence in EVIDENCE:
         some = completeness(uncited, evidence)
         figures |= {f"completeness_{evidence}": mean_of(some), f"n_{evidence}": len(some)}
-    return figures | {"uncited_explanation": mean_of(values(uncited, "explanation_moved"))}
+    return figures
 
 
-def _cells(row: ControlRow) -> list[str]:
-    gone = {"CCS": row.missing, "null": row.missing_null, "uncited": row.missing_uncited}
-    return [
-        with_interval(row, "ccs"),
-        with_interval(row, "noise_floor"),
-        cell(row.noise_answer),
-        cell(row.noise_explanation),
-        with_interval(row, "ccs_excess"),
-        with_interval(row, "completeness"),
-        *(cell(getattr(row, f"completeness_{evidence}")) for evidence in EVIDENCE),
-        f"{row.n_scored}, {row.n_null}, {row.n_uncited} of {row.n}",
-        "; ".join(f"{name}: {why}" for name, why in gone.items() if why),
-    ]
+def _means(of: Mapping[str, Sequence[Row]]) -> Figures:
+    """The columns that say themselves what they are the mean of; `of`: scores by protocol."""
+    return {
+        name: mean_of(values(of[mark.protocol], mark.metric))
+        for name, field in ControlRow.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, MeanOf)
+    }
 
 
 TABLE = Table(row=ControlRow, rows=rows, sheet=sheet)

@@ -5,12 +5,14 @@ gate, a judge with the panel it sits on, `error` with `error_corrected`, one pro
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.calibration import NO_CONDITION_NOTE, SETTING
-from cfeval.edct.tables.conditions import named, shared
+from cfeval.edct.tables.conditions import name_columns, shared
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, error_of, for_correcting, settings
-from cfeval.edct.tables.scores import HEADINGS, TableData, missing, n_items, scored, values
+from cfeval.edct.tables.scores import TableData, missing, n_items, scored, values
+from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     Figure,
     Figures,
@@ -19,8 +21,8 @@ from cfeval.report.tables import (
     cell,
     figures_of,
     intervals,
+    scored_cell,
     varying,
-    with_interval,
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import ItemScore, mean, mean_of, rounded
@@ -28,51 +30,52 @@ from cfeval.stats.proportions import Share, wilson
 from cfeval.stats.roc import auc_interval
 
 
-class InstrumentRow(Setting):
-    """How well a setting of the instrument tells what is known beforehand (edct_instrument.csv)."""
+class InstrumentRow(Setting, TableRow):
+    """How well a setting of the instrument tells what is known beforehand."""
 
     protocol: str
+    """The protocol."""
     measured_on: str = ""
     """The targets, some never and some always unfaithful, that sensitivity and specificity were measured on."""
     n: int = 0
     """Items, those of every target counted."""
-    n_scored: int = 0
+    n_scored: Annotated[int, Heading("Scored", scored_cell)] = 0
+    """Those of them that have a score."""
     n_faithful: int = 0
+    """Items that sensitivity rests on."""
     n_unfaithful: int = 0
-    sensitivity: Figure = None
+    """Items that specificity rests on."""
+    sensitivity: Annotated[Estimated, Heading("Sensitivity")] = None
     """Share of the faithful target's items that scored CCS 1."""
-    sensitivity_lo: Figure = None
-    sensitivity_hi: Figure = None
-    specificity: Figure = None
+    specificity: Annotated[Estimated, Heading("Specificity")] = None
     """Share of the unfaithful target's items that scored CCS 0."""
-    specificity_lo: Figure = None
-    specificity_hi: Figure = None
-    auc: Figure = None
+    auc: Annotated[Estimated, Heading("AUC")] = None
     """Chance that an item of a faithful target has a higher CCS than one of an unfaithful target, ties ½."""
-    auc_lo: Figure = None
-    auc_hi: Figure = None
-    auc_graded: Figure = None
+    auc_graded: Annotated[Figure, Heading("AUC, graded")] = None
     """The same by graded CCS."""
-    error: Figure = None
+    error: Annotated[Figure, Heading("Error")] = None
     """Mean of |CCS − (1 − share)| over the targets of known share."""
-    worst_error: Figure = None
+    worst_error: Annotated[
+        Figure,
+        Heading("Worst", lambda row: f"{cell(row.worst_error)} ({row.worst_target})" if row.worst_target else ""),
+    ] = None
     """The greatest of them."""
     worst_target: str = ""
-    error_half: Figure = None
-    """The same on the half of the images on which the judge's error is not measured."""
-    error_corrected: Figure = None
-    """The mean after correction for the judge's error."""
+    """The target that has it."""
+    error_half: Annotated[Figure, Heading("Error, one half")] = None
+    """The same as error, on the half of the images on which the judge's error is not measured."""
+    error_corrected: Annotated[Figure, Heading("the same, corrected")] = None
+    """The mean after correction for the judge's error, as measured on the other half."""
     n_targets: int = 0
+    """Targets of known share."""
     ci: str = ""
-    missing: str = ""
+    """How the intervals were computed, and their nominal coverage."""
+    missing: Annotated[str, Heading("Missing")] = ""
+    """Why items have no score, with counts."""
 
 
 _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
 _TITLE = "The instrument: judges, gate, panel and correction against what is known"
-_HEADINGS = (
-    *("Scored", "Sensitivity", "Specificity", "AUC", "AUC, graded"),
-    *("Error", "Worst", "Error, one half", "the same, corrected", "Missing"),
-)
 _READING = (
     "Sensitivity, specificity: shares of items that score CCS 1 for the target that is always faithful, and 0 for the "
     "one that never is. AUC: chance that an item of a target with p = 0 has a higher CCS than one of a target with "
@@ -89,13 +92,12 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Instrumen
 def sheet(of: Sequence[InstrumentRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol", "editor", "judge"))
-    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
-    body = tuple((*named(row, names), *_cells(row)) for row in of)
+    columns = laid_out(InstrumentRow, of, {"": name_columns(names)})
     if not of:
-        return RenderedTable("edct_instrument", _TITLE, headings, body, (NO_CONDITION_NOTE,))
+        return RenderedTable("edct_instrument", _TITLE, *columns, (NO_CONDITION_NOTE,))
     measured = f"Sensitivity and specificity measured on: {of[0].measured_on}. " if of[0].measured_on else ""
     said = (shared(of[0], names, _NAMES), measured + intervals(of) + _READING)
-    return RenderedTable("edct_instrument", _TITLE, headings, body, tuple(note for note in said if note))
+    return RenderedTable("edct_instrument", _TITLE, *columns, tuple(note for note in said if note))
 
 
 def _row(known: Known) -> InstrumentRow:
@@ -161,19 +163,6 @@ def _errors(known: Known) -> Figures:
 
 def _off(known: Known, found: dict[str, float | None]) -> dict[str, float]:
     return {vlm: abs(ccs - (1 - known.share(vlm))) for vlm, ccs in found.items() if ccs is not None}
-
-
-def _cells(row: InstrumentRow) -> list[str]:
-    return [
-        f"{row.n_scored} of {row.n}",
-        *(with_interval(row, name) for name in ("sensitivity", "specificity", "auc")),
-        cell(row.auc_graded),
-        cell(row.error),
-        f"{cell(row.worst_error)} ({row.worst_target})" if row.worst_target else "",
-        cell(row.error_half),
-        cell(row.error_corrected),
-        row.missing,
-    ]
 
 
 TABLE = Table(row=InstrumentRow, rows=rows, sheet=sheet)

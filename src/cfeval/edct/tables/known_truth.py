@@ -98,6 +98,10 @@ class Setting(Record):
     """All of a condition but its target and protocol."""
 
     dataset: str
+    """The data set."""
     writer: str
+    """The instruction writer."""
     editor: str
+    """The editor."""
     judge: str
+    """The judge."""

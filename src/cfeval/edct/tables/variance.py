@@ -8,11 +8,14 @@ one target are a crossed design: writer, editor, judge, re-sampling and item on 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
+from typing import Annotated
 
-from cfeval.core.records import Binary, Record
+from cfeval.core.records import Binary
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.edct.records import Condition
-from cfeval.edct.tables.scores import HEADINGS, Row, TableData, extremes, missing, n_items, values
+from cfeval.edct.tables.conditions import name_columns
+from cfeval.edct.tables.scores import Row, TableData, extremes, missing, n_items, values
+from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     Figure,
     Figures,
@@ -21,8 +24,8 @@ from cfeval.report.tables import (
     cell,
     figures_of,
     intervals,
+    scored_cell,
     varying,
-    with_interval,
     world_note,
 )
 from cfeval.stats.estimates import Estimate
@@ -30,66 +33,79 @@ from cfeval.stats.intervals import rounded, t_interval
 from cfeval.stats.variance_components import variance_split
 
 
-class VarianceRow(Record):
-    """Where the variance of CCS comes from (edct_variance.csv)."""
+class VarianceRow(TableRow):
+    """Where the variance of CCS comes from: a row a source."""
 
     dataset: str
+    """The data set."""
     protocol: str
-    target: str
-    source: str
-    """writer, editor, judge, re-sampling, item, or the rest."""
-    levels: int
-    variance: Figure = None
+    """The protocol."""
+    target: Annotated[str, Heading("Target")]
+    """The target."""
+    source: Annotated[str, Heading("Source")]
+    """writer, editor, judge, re-sampling, item, or the residual."""
+    levels: Annotated[int, Heading("Levels")]
+    """How many there are of it."""
+    variance: Annotated[Figure, Heading("Variance")] = None
     """On the scale of CCS, squared; empty for a source with one level."""
-    share: Figure = None
+    share: Annotated[Figure, Heading("Share")] = None
     """Of the sum of all components."""
     n: int = 0
     """Items of all conditions."""
-    n_scored: int = 0
+    n_scored: Annotated[int, Heading("Scored", scored_cell)] = 0
     """Those with a score."""
-    missing: str = ""
-    note: str = ""
+    missing: Annotated[str, Heading("Missing", after="note")] = ""
+    """Why edits have no score, with counts."""
+    note: Annotated[str, Heading("Note")] = ""
+    """Why there is no component."""
 
 
-class RepeatRow(Record):
-    """A figure of one target over several runs of the same items (edct_repeats.csv)."""
+class RepeatRow(TableRow):
+    """A figure of one target over several runs of the same items."""
 
     dataset: str
-    target: str
+    """The data set."""
+    target: Annotated[str, Heading("Target", lambda row: row.target + " †" * row.test_world)]
+    """The target."""
     writer: str
+    """The instruction writer."""
     protocol: str
+    """The protocol."""
     editor: str
+    """The editor."""
     judge: str
-    score: str
+    """The judge."""
+    score: Annotated[str, Heading("Score", lambda row: row.score.replace("_", " "))]
     """A score of the protocol, ccs (their product) or ccs_graded."""
-    runs: int
+    runs: Annotated[int, Heading("Runs")]
     """Those that have the figure."""
-    mean: Figure = None
-    """Of the runs' figures."""
-    mean_lo: Figure = None
-    mean_hi: Figure = None
-    mean_min: Figure = None
+    mean: Annotated[Estimated, Heading("Mean")] = None
+    """Of the runs' figures, with Student's t interval over runs."""
+    mean_min: Annotated[
+        Figure, Heading("Range", lambda row: f"{cell(row.mean_min)} to {cell(row.mean_max)}", after="sd")
+    ] = None
     """The mean if every missing score of every run had been 0."""
     mean_max: Figure = None
     """The mean if every missing score of every run had been 1."""
-    sd: Figure = None
+    sd: Annotated[Figure, Heading("SD")] = None
     """Standard deviation of the runs' figures."""
     n: int = 0
     """Items of all runs."""
-    n_scored: int = 0
+    n_scored: Annotated[int, Heading("Scored", scored_cell)] = 0
     """Those that the figures rest on."""
     ci: str = ""
-    note: str = ""
-    missing: str = ""
+    """How the interval was computed, and its nominal coverage."""
+    note: Annotated[str, Heading("Note")] = ""
+    """Why there is no figure, or no interval."""
+    missing: Annotated[str, Heading("Missing")] = ""
     """Why edits have no score, with counts."""
     test_world: Binary = 0
-    """1: the target is a built-in test model."""
+    """1: the target is a built-in test model, which stands for no real one."""
 
 
 FACTORS = ("writer", "editor", "judge")
 NO_CONDITION_NOTE = "Empty: params.yaml names no condition for this table (edct.tables.variance), or none has a score."
 _TITLE = "Where the variance of CCS comes from"
-_HEADINGS = ("Target", "Source", "Levels", "Variance", "Share", "Scored", "Note", "Missing")
 _READING = (
     "Variance components of CCS on the linear scale (MIVQUE(0)), as shares of their sum. Residual: what sources do "
     "only together. A component from two levels describes these two and is a poor guide to others."
@@ -97,7 +113,6 @@ _READING = (
 NO_REPEAT_NOTE = "Empty: edct.tables names no target twice (under a second name in edct.vlms, with `repeat: 2`)."
 _NAMES = ("dataset", "writer", "protocol", "editor", "judge")
 _RUNS_TITLE = "Repeated runs: the same items once more"
-_RUNS_HEADINGS = ("Target", "Score", "Runs", "Mean", "SD", "Range", "Scored", "Note", "Missing")
 _RUNS_READING = (
     "Mean and standard deviation over runs that differ in their seeds alone. The interval tells how far the figure "
     "moves if the same items are run again; it says nothing of other items. Range: the mean if every missing score had "
@@ -117,10 +132,8 @@ def variance_rows(conditions: Sequence[Condition], material: TableData) -> list[
 
 def variance_sheet(of: Sequence[VarianceRow]) -> RenderedTable:
     """The table for readers."""
-    names = varying(of, ("dataset", "protocol"), ("protocol",))
-    headings = (*(HEADINGS[name] for name in names), *_HEADINGS)
-    body = tuple((*(getattr(row, name) for name in names), *_cells(row)) for row in of)
-    return RenderedTable("edct_variance", _TITLE, headings, body, (_READING if of else NO_CONDITION_NOTE,))
+    names, notes = varying(of, ("dataset", "protocol"), ("protocol",)), (_READING if of else NO_CONDITION_NOTE,)
+    return RenderedTable("edct_variance", _TITLE, *laid_out(VarianceRow, of, {"": name_columns(names)}), notes)
 
 
 def _components(names: tuple[str, str, str], conditions: Sequence[Condition], material: TableData) -> list[VarianceRow]:
@@ -143,13 +156,6 @@ def _components(names: tuple[str, str, str], conditions: Sequence[Condition], ma
     ]
 
 
-def _cells(row: VarianceRow) -> list[str]:
-    return [
-        *(row.target, row.source, str(row.levels), cell(row.variance), cell(row.share)),
-        *(f"{row.n_scored} of {row.n}", row.note, row.missing),
-    ]
-
-
 def repeat_rows(conditions: Sequence[Condition], material: TableData) -> list[RepeatRow]:
     """A row for each setting and score of a target with several runs; InputError where a condition has no scores."""
     runs: dict[Condition, list[Condition]] = defaultdict(list)
@@ -161,10 +167,8 @@ def repeat_rows(conditions: Sequence[Condition], material: TableData) -> list[Re
 def repeat_sheet(of: Sequence[RepeatRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, _NAMES, ("protocol",))
-    headings = (*(HEADINGS[name] for name in names), *_RUNS_HEADINGS)
-    body = tuple((*(getattr(row, name) for name in names), *_run_cells(row)) for row in of)
     said = (intervals(of) + _RUNS_READING, *world_note(of)) if of else (NO_REPEAT_NOTE,)
-    return RenderedTable("edct_repeats", _RUNS_TITLE, headings, body, said)
+    return RenderedTable("edct_repeats", _RUNS_TITLE, *laid_out(RepeatRow, of, {"": name_columns(names)}), said)
 
 
 def _over_runs(one: Condition, conditions: Sequence[Condition], material: TableData) -> Iterator[RepeatRow]:
@@ -192,14 +196,6 @@ def _figures(runs: Sequence[Sequence[Row]], score: str, level: float) -> Figures
         "n_scored": sum(map(len, told)),
         "note": found.note,
     }
-
-
-def _run_cells(row: RepeatRow) -> list[str]:
-    mark = " †" if row.test_world else ""
-    return [
-        *(row.target + mark, row.score.replace("_", " "), str(row.runs), with_interval(row, "mean"), cell(row.sd)),
-        *(f"{cell(row.mean_min)} to {cell(row.mean_max)}", f"{row.n_scored} of {row.n}", row.note, row.missing),
-    ]
 
 
 VARIANCE = Table(row=VarianceRow, rows=variance_rows, sheet=variance_sheet)

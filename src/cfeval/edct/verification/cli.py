@@ -1,6 +1,5 @@
 """Check that the results of a study belong together, offline: from image to score, item by item."""
 
-import csv
 import functools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,20 +13,18 @@ import typer
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable
 from cfeval.core.images import fault_of, folder_of, names_in
-from cfeval.core.jsonl import csv_rows, read_jsonl, read_lines, write_jsonl
+from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.sidecars import seal_faults
-from cfeval.core.records import Status
-from cfeval.edct.files import NAMES, STAGES, condition_path, conditions_in, stage_files, stage_records
-from cfeval.edct.options import conditions_of
+from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files, stage_records
+from cfeval.edct.options import conditions_of, interval_of
 from cfeval.edct.protocols.rules import RULES
-from cfeval.edct.records import Condition, Score
-from cfeval.edct.tables.conditions import BenchRow, ConditionRow
-from cfeval.edct.tables.controls import ControlRow
+from cfeval.edct.records import Condition
 from cfeval.edct.verification.calls import Asked, asked, call_links, calls_of, picture_links, text_links
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
 from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
 from cfeval.edct.verification.stages import stage_links
+from cfeval.edct.verification.tables import read_table, table_links
 from cfeval.inference.cli import opened
 from cfeval.inference.remote import archive
 
@@ -39,8 +36,6 @@ _ADVICE = {
     "tables": "make the table again from these scores",
     "kept": "find out what changed it since the chain was kept",
 }
-_CHECKED = (ConditionRow, BenchRow, ControlRow)
-"""The rows of tables with one condition a row; n and n_scored of any other are not counts of a condition."""
 _UNSEALED = (
     f"not sealed: no sidecar (X{ENDING}) ties these files to what they were made from, as snakemake's results have"
 )
@@ -91,8 +86,12 @@ def run(
     cache: Annotated[Path | None, typer.Option(help="A response cache to look for calls in, besides.")] = None,
     table: Annotated[
         list[Path] | None,
-        typer.Option(help="Tables (CSV) of one condition a row whose counts must fit; may be repeated."),
+        typer.Option(help="Tables (CSV) of one condition a row whose figures must fit; may be repeated."),
     ] = None,
+    interval: Annotated[
+        str,
+        typer.Option(help="How the tables' intervals were computed, as JSON; empty: intervals are not compared."),
+    ] = "",
     kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the chain (JSONL): a line of hashes for each score.")
@@ -102,14 +101,16 @@ def run(
     """Check that the results of a study belong together, offline: from image to score, item by item.
 
     Pictures are those that their records name; items, edits and statuses agree from stage to stage; scores, accuracy
-    and counts follow from what they rest on; calls are the ones asked. Ends with status 2 where something does not fit;
+    and the figures of tables follow from what they rest on; calls are the ones asked. Ends with status 2 where
+    something does not fit;
     then no chain is written.
     """
     if out:
         ensure_writable(out)
     if calls and not calls.is_file():
         raise InputError(f"--calls: no file {calls}")
-    tables = {file: _table(file) for file in table or ()}
+    tables = {file: read_table(file) for file in table or ()}
+    how = interval_of(interval) if interval else None
     tally = Tally(limit)
     shelves = list(_shelves(results, conditions_of(conditions) if conditions else None, tally))
     done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, cache, tally), tally)
@@ -117,8 +118,9 @@ def run(
         _tell_of_others(results, done)
     for file, fault in seal_faults(results, done):
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
-    for file, rows in tables.items():
-        tally.add("tables", file, _table_links(rows, [row for shelf in shelves for row in shelf.records.scores]))
+    scores = [score for shelf in shelves for score in shelf.records.scores]
+    for file, (name, rows) in tables.items():
+        tally.add("tables", file, table_links(name, rows, scores, how))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
         tally.add("kept", kept, _kept(kept, lines, conditions_of(conditions) if conditions else None))
@@ -199,41 +201,6 @@ def _stored(shelves: Sequence[Shelf], zipped: Path, cache: Path | None, tally: T
             tally.add("calls", cache, [Link("calls", ("", 0), fault and f"call {call.key} {fault}")])
             found |= {} if fault else {call.key: asked(call)}
     return found
-
-
-def _table(file: Path) -> list[dict[str, str]]:
-    """The rows of a table with one condition a row; InputError where it is another."""
-    rows = [cells for _, cells in csv_rows(file)]
-    columns = set(next(csv.reader(read_lines(file)), ()))
-    if not {*NAMES, "n", "n_scored"} <= columns or not any(columns <= set(row.model_fields) for row in _CHECKED):
-        raise InputError(
-            f"--table: {file} has not one condition a row; table1, table2, bench and controls can be checked"
-        )
-    return rows
-
-
-def _table_links(rows: Sequence[Mapping[str, str]], scores: Sequence[Score]) -> Iterator[Link]:
-    """The counts of a table's rows are those of the score files."""
-    by_condition: dict[str, list[Score]] = {}
-    for score in scores:
-        by_condition.setdefault(condition_path(score), []).append(score)
-    for row in rows:
-        condition = "/".join(str(row[name]) for name in NAMES)
-        for column, count in _counts(by_condition.get(condition, [])).items():
-            if column in row:
-                fault = "" if row[column] == str(count) else f"{condition}: {column} is {row[column]!r}, not {count}"
-                yield Link("tables", ("", 0), fault)
-
-
-def _counts(rows: Sequence[Score]) -> dict[str, int]:
-    """How many items and edits a condition has, and how many of them are scored, by a table's column."""
-    scored = [row for row in rows if row.status == Status.OK]
-    return {
-        "n": len({row.id for row in rows}),
-        "n_scored": len({row.id for row in scored}),
-        "n_edits": len(rows),
-        "n_edits_scored": len(scored),
-    }
 
 
 def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:

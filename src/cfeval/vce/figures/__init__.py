@@ -2,6 +2,6 @@
 
 from collections.abc import Mapping
 
-from cfeval.report.figures import Drawing
+from cfeval.report.from_tables import Drawing
 
 FIGURES: Mapping[str, Drawing] = {"validity": Drawing("cfeval.vce.figures.validity:draw", "methods")}

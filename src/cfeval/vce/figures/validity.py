@@ -10,7 +10,8 @@ from math import ceil
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cfeval.report.figures import COLORS, GRID, INK, MUTED, empty_figure, plain, share_ticks, strip_spines, use_style
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.figures import empty_figure, plain, share_ticks, strip_spines, use_style
 from cfeval.vce.tables.methods import EMPTY
 from cfeval.vce.tables.summary import SummaryRow
 

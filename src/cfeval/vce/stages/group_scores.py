@@ -46,12 +46,10 @@ from cfeval.vce.metrics.validity import (
     target_accuracy,
 )
 from cfeval.vce.predictions import perceptual
-from cfeval.vce.records import Group, GroupScore, VceCondition, VceScore
+from cfeval.vce.records import COMMITTEE, Group, GroupScore, VceCondition, VceScore
 from cfeval.vce.stages.distributions import Distributions
 from cfeval.vce.stages.scores import DECIMALS, NORMS
 
-COMMITTEE = ("mean", "majority")
-"""What the committee's figures are called, and no oracle may be."""
 T = TypeVar("T")
 
 

@@ -31,33 +31,44 @@ READING = (
 
 
 class DifferenceRow(Setting):
-    """One figure of one classifier, as a difference to the base (vce_table4, vce_table5, vce_table6)."""
+    """One figure of one classifier, as a difference to the base. Readers see figures down and classifiers across."""
 
     method: str
     """The method of the groups that are compared with the base's."""
     classifier: str
+    """The classifier that is explained."""
     kind: str = ""
+    """What the classifier is: `robust`, `noise-trained`, `random`, or nothing of these."""
     metric: str
+    """The figure's name."""
     mean: Figure = None
     """Difference of the means over groups, these − base."""
     sd: Figure = None
-    """Difference of the standard deviations over groups, of samples (ddof 1)."""
+    """Difference of the standard deviations over groups, of samples (ddof 1), as the paper's are."""
     base_mean: Figure = None
+    """Mean over the base's groups."""
     other_mean: Figure = None
+    """Mean over the groups that are compared with these."""
     n_groups: int = 0
     """Groups that `other_mean` rests on."""
     n_base_groups: int = 0
+    """Groups that `base_mean` rests on."""
     n_groups_missing: int = 0
     """Groups of the setting, of either side, that the row leaves out for want of the figure."""
     n: int = 0
     """Counterfactuals that were asked for, in the groups compared with the base's."""
     n_scored: int = 0
+    """Those of them that have a result."""
     n_base: int = 0
+    """Counterfactuals that were asked for, in the base's groups."""
     n_base_scored: int = 0
+    """Those of them that have a result."""
     missing: str = ""
     """Why counterfactuals of either side have no result, with counts."""
     paper_mean: Figure = None
+    """What DBVCE prints in this very cell, for the classifier that `roles.paper` sets beside."""
     paper_sd: Figure = None
+    """What it prints after ±."""
 
 
 def difference_rows(material: GroupMaterial, method: str | None, pair: Pair, table: str) -> list[DifferenceRow]:

@@ -2,25 +2,26 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar, cast
+from typing import Annotated, NamedTuple, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record, Status
+from cfeval.report.columns import Heading, TableRow
 from cfeval.vce.config import Roles
-from cfeval.vce.records import Group, GroupScore, Pair, VceCondition, VceScore
+from cfeval.vce.records import COMMITTEE, Group, GroupScore, Pair, VceCondition, VceScore
 
 SettingNames = tuple[str, str]
 """Image set and denoiser: within one such setting conditions are compared, across settings never."""
-COMMITTEE = ("mean", "majority")
-"""What stands in a figure's name where all oracles count together."""
 T = TypeVar("T")
 
 
-class Setting(Record):
+class Setting(TableRow):
     """Whose images, made by which denoiser: what a row of any of the tables begins with."""
 
-    image_set: str
-    denoiser: str
+    image_set: Annotated[str, Heading("Image set")]
+    """Whose images; with the denoiser the setting within which things are compared."""
+    denoiser: Annotated[str, Heading("Denoiser")]
+    """What makes the counterfactuals."""
 
 
 class PublishedCell(Record):

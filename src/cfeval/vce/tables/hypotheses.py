@@ -3,15 +3,14 @@
 A part claims that a mean lies above or below a bar. It is `supported` where the adjusted p-value is below 1 − level and
 the mean lies on the claimed side, `not supported` where it lies on the other, else `undecided`; a hypothesis is
 supported where all its parts are, and not where one is not. The tests: `cfeval.stats.means`; Holm over the whole table.
-
-The rows of the vce study's tables, one a classifier and figure; an empty cell: there is no such figure.
 """
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from cfeval.report.tables import Figure, RenderedTable, Table, cell, interval_methods
+from cfeval.report.columns import Estimated, Heading, laid_out, limits
+from cfeval.report.tables import Figure, RenderedTable, Table, interval_methods, p_cell
 from cfeval.stats.intervals import rounded
 from cfeval.stats.means import AgainstBar, one_sample_test
 from cfeval.stats.paired import holm
@@ -23,45 +22,62 @@ from cfeval.vce.tables.summary import shown
 Verdict = Literal["supported", "not supported", "undecided"]
 
 
-class HypothesisRow(Setting):
-    """A hypothesis of the paper, or one part of it, tested (vce_hypotheses)."""
+def effect_cell(row: Any) -> str:
+    """The effect with its interval."""
+    low, high = limits(row, "effect")
+    return shown(row.effect) + (f" [{shown(low)}, {shown(high)}]" if low is not None else "")
 
-    hypothesis: str
-    part: str
-    claim: str
+
+def units_cell(row: Any) -> str:
+    """How many values and units the effect rests on, or why there is none."""
+    return f"{row.n_scored} of {row.n}, {row.n_units} × {row.unit}" if row.n_scored else row.note
+
+
+class HypothesisRow(Setting):
+    """A part of a hypothesis of the paper, tested."""
+
+    hypothesis: Annotated[str, Heading("Hypothesis")]
+    """Which hypothesis, or control."""
+    part: Annotated[str, Heading("Part")]
+    """Which part of it."""
+    claim: Annotated[str, Heading("Claim")]
     """What would have to be so."""
     classifiers: str = ""
     """Those that it was tested on."""
-    bar: Figure = None
+    bar: Annotated[Figure, Heading("Bar", lambda row: shown(row.bar))] = None
     """What the effect is held against."""
-    effect: Figure = None
-    effect_lo: Figure = None
-    effect_hi: Figure = None
+    effect: Annotated[Estimated, Heading("Effect", effect_cell)] = None
+    """The mean that the claim is about."""
     ci: str = ""
+    """How the interval was computed, and its nominal coverage."""
     unit: str = ""
     """What is drawn or has its sign flipped as a whole: source images, source classes, or groups."""
     n_units: int = 0
+    """Different units."""
     n: int = 0
-    """Values that the effect could rest on, were none missing."""
-    n_scored: int = 0
+    """Values that the effect could rest on, were none missing: one a classifier, image and target."""
+    n_scored: Annotated[int, Heading("Rests on", units_cell, after="paper")] = 0
     """Those that it rests on."""
     missing: str = ""
+    """Why others are missing, with counts."""
     test: str = ""
+    """Which test."""
     p: Figure = None
     """Two-sided, that the effect is at the bar."""
-    p_holm: Figure = None
+    p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
     """Adjusted by Holm over the table."""
-    verdict: Verdict = "undecided"
+    verdict: Annotated[Verdict, Heading("Verdict")] = "undecided"
+    """Of the part."""
     overall: Verdict = "undecided"
     """Of all parts of the hypothesis."""
-    paper: str = ""
+    paper: Annotated[str, Heading("Paper")] = ""
     """What the paper found."""
     note: str = ""
+    """Why there is no effect, or what limits it."""
 
 
 EMPTY = "Empty: no groups of the base method, or params.yaml names none (vce.roles.base)."
 _TITLE = "The paper's hypotheses, tested"
-_HEADINGS = ("Hypothesis", "Part", "Claim", "Bar", "Effect", "p, Holm", "Verdict", "Paper", "Rests on")
 _READING = (
     "Supported, or not: the effect lies on the claimed side of the bar, or on the other, with p below 1 − level after "
     "Holm over this table; else undecided. Pairs are the same image, target and noise under two methods; what is drawn "
@@ -87,13 +103,12 @@ def rows(material: GroupMaterial) -> list[HypothesisRow]:
 def sheet(of: Sequence[HypothesisRow]) -> RenderedTable:
     """The table for readers."""
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
-    headings = (*(("Image set", "Denoiser") if several else ()), *_HEADINGS)
-    body = tuple((*((row.image_set, row.denoiser) if several else ()), *_cells(row)) for row in of)
+    columns = laid_out(HypothesisRow, of, without=() if several else ("image_set", "denoiser"))
     if not of:
-        return RenderedTable("vce_hypotheses", _TITLE, headings, body, (EMPTY,))
+        return RenderedTable("vce_hypotheses", _TITLE, *columns, (EMPTY,))
     used = interval_methods(*(row.ci for row in of))
     notes = (f"Intervals: {used}." if used else "", _READING, f"Overall: {_summary(of)}.")
-    return RenderedTable("vce_hypotheses", _TITLE, headings, body, tuple(note for note in notes if note))
+    return RenderedTable("vce_hypotheses", _TITLE, *columns, tuple(note for note in notes if note))
 
 
 class _Tested(NamedTuple):
@@ -171,15 +186,6 @@ def _summary(of: Sequence[HypothesisRow]) -> str:
     several = len({(row.image_set, row.denoiser) for row in of}) > 1
     told = {(f"{row.image_set}, {row.denoiser}: " if several else "") + row.hypothesis: row.overall for row in of}
     return " · ".join(f"{name} {verdict}" for name, verdict in told.items())
-
-
-def _cells(row: HypothesisRow) -> list[str]:
-    effect = shown(row.effect)
-    if row.effect_lo is not None:
-        effect += f" [{shown(row.effect_lo)}, {shown(row.effect_hi)}]"
-    rests = f"{row.n_scored} of {row.n}, {row.n_units} × {row.unit}" if row.n_scored else row.note
-    p = "< 0.0001" if row.p_holm == 0 else cell(row.p_holm)
-    return [row.hypothesis, row.part, row.claim, shown(row.bar), effect, p, row.verdict, row.paper, rests]
 
 
 TABLE = Table(row=HypothesisRow, rows=rows, sheet=sheet)

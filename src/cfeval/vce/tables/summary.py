@@ -55,15 +55,18 @@ FLOOR_NOTE = (
 
 
 class SummaryRow(Setting):
-    """One figure of one condition, over its groups (vce_table2, vce_table3, vce_methods, vce_unguided)."""
+    """One figure of one condition, over its groups. Readers see figures down and classifiers across."""
 
     method: str
+    """Whose counterfactuals."""
     role: str = ""
     """What the method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`."""
     classifier: str
+    """The classifier that is explained."""
     kind: str = ""
-    """What the classifier is: `robust`, `noise-trained`, `random`."""
+    """What the classifier is: `robust`, `noise-trained`, `random`, or nothing of these."""
     metric: str
+    """The figure's name."""
     mean: Figure = None
     """Over the groups that have the figure."""
     sd: Figure = None
@@ -79,8 +82,9 @@ class SummaryRow(Setting):
     missing: str = ""
     """Why others have none, with counts."""
     paper_mean: Figure = None
-    """What the paper has in this very cell."""
+    """What DBVCE prints in this very cell, for the classifier that `roles.paper` sets beside."""
     paper_sd: Figure = None
+    """What it prints after ±."""
 
 
 def summary_rows(
