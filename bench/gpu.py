@@ -139,7 +139,7 @@ def chat_tables(size: QwenSize, place: Place, batches: Sequence[int], tokens: in
     at = 0
     for batch in batches:
         requests = [_request(number, size.pixels) for number in range(batch)]
-        work = partial(chat.generate, requests)
+        work = partial(answers, chat.generate, requests)
         probes, moved = _chat_probes(chat._loaded.model), _chat_bytes(chat, requests, tokens)
         counted = meter.watched(probes, place.device, work, count=True)
         if counted["reading"].calls > 1:

@@ -144,7 +144,7 @@ def test_a_missing_file_and_a_missing_folder_are_both_told(examined: Any, server
 def test_a_missing_file_of_cfeval_is_told_once_and_to_be_restored(
     examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cfeval.testbed.weights.models_dir", lambda: tmp_path / "models")
+    monkeypatch.setattr("cfeval.testbed.plugins.chat_easy_vqa.models_dir", lambda: tmp_path / "models")
     content = params(tmp_path, server.openai)
     content["edct"]["vlms"]["m"] = {"plugin": "easy_vqa"}
     status, lines, _ = examined(content)

@@ -119,5 +119,5 @@ def test_a_second_protocol_asks_only_what_the_first_has_not(sent: Any, tmp_path:
     old, new = tmp_path / "out" / EDCT_2025, tmp_path / "out" / EDCT_BENCH_2026
     texts = [[r["positive"] for r in records(folder / "instructions.jsonl", edit=1)] for folder in (old, new)]
     assert texts[0] == texts[1]
-    assert records(old / "requery.jsonl") == records(new / "requery.jsonl", edit=1)
+    assert records(old / "requeries.jsonl") == records(new / "requeries.jsonl", edit=1)
     assert len(records(new / "verdicts.jsonl", status="ok")) == EDITS * ITEMS

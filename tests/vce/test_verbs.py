@@ -242,7 +242,7 @@ def test_explain_refuses_in_one_line_and_writes_nothing(study: Study, changes: d
 def test_weights_of_another_network_are_refused_in_one_line(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     [images] = study.images(count=1)
     small = load("cell-small")
-    monkeypatch.setattr("cfeval.testbed.weights.load", lambda name: small)
+    monkeypatch.setattr("cfeval.testbed.models.precision.load", lambda name: small)
     status, _, err = study.cfeval("vce", "counterfactuals", *study.asked(images, study.folder / "made.jsonl"))
     assert status == 2
     assert err.startswith("cfeval: the weights cell-denoiser.safetensors are of another network: ")

@@ -405,7 +405,7 @@ def test_a_picture_that_the_safety_checker_blackened_is_moderated(flags: bool) -
     reply = answers(editor.edit, [request()])[0]
     assert reply.status == (Status.MODERATED if flags else Status.OK)
     assert (reply.picture is None) == flags
-    assert ("safety question_validator" in reply.reason) == flags
+    assert ("safety checker" in reply.reason) == flags
 
 
 def test_a_picture_of_no_numbers_is_no_picture() -> None:

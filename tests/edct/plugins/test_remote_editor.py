@@ -34,5 +34,5 @@ def test_no_further_field_may_replace_one_that_the_plugin_sets(family: str, spec
 def test_a_panel_with_the_same_judge_twice_is_refused() -> None:
     lexical = {"plugin": "lexical"}
     spec = {"plugin": "panel", "judges": [lexical, {"plugin": "grammar"}, lexical]}
-    with pytest.raises(ParamsError, match="twice; for several samples"):
+    with pytest.raises(ParamsError, match="twice; for several votes"):
         registry.check("judges", spec, "here")

@@ -202,7 +202,7 @@ def test_names_are_safe_in_file_names_and_faults_are_named_where_they_stand() ->
             check({name: {"plugin": "reader"}})
     with pytest.raises(ParamsError, match="option 'verifiers' of 'all_of'"):
         check({})
-    with pytest.raises(ParamsError, match="here: every: localised: unknown segmenters plugin 'scen'"):
+    with pytest.raises(ParamsError, match="here: all_of: localised: unknown segmenters plugin 'scen'"):
         check({"gate": {"plugin": "localised", "mask": {"plugin": "scen"}}})
 
 

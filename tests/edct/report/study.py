@@ -32,7 +32,7 @@ def ids() -> list[str]:
 
 def write_study(results: Path, shards: int = 1) -> None:
     """Write every file that the report reads."""
-    _write(results, "samples/world", [_sample(i) for i in ids()], shards)
+    _write(results, "items/world", [_sample(i) for i in ids()], shards)
     for one in CONDITIONS:
         above = f"world/{one.vlm}"
         below = f"{above}/{one.writer}/{one.protocol}"

@@ -142,7 +142,7 @@ def _broken(stage: str) -> dict[str, object]:
 
 def test_files_without_records_give_files_without_records(tmp_path: Path, cfeval: Run) -> None:
     stages = staged(tmp_path / "study", 0, cfeval).run_all()
-    assert {stage: stages.content(stage).count(b"\n") for stage in OUTPUTS} == dict.fromkeys(OUTPUTS, 0) | {"score": 1}
+    assert {stage: stages.content(stage).count(b"\n") for stage in OUTPUTS} == dict.fromkeys(OUTPUTS, 0) | {"scores": 1}
 
 
 def test_an_output_may_take_the_place_of_what_it_is_made_from(done: Stages, tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_a_file_and_what_was_made_from_it_no_longer_hold_when_it_changes(sealed:
     sealed.alter("items", "a", kind="another")
     assert faults(sealed.folder) == [
         "counterfactuals/d/m/w/edct-2025/e.jsonl was made from another items/d.jsonl than lies there now",
-        "requeries/d/m/w/edct-2025/e.jsonl was made from another items/d.jsonl than lies there now",
         "items/d.jsonl is not the file that d.jsonl.made.json names",
+        "requeries/d/m/w/edct-2025/e.jsonl was made from another items/d.jsonl than lies there now",
     ]
     status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
     assert (status, out.count("FAIL")) == (2, 3)
@@ -142,7 +142,7 @@ MOVES: dict[str, Move] = {
 def test_a_sidecar_in_another_place_seals_nothing(sealed: Results, cfeval: Run, move: Move) -> None:
     move(sealed)
     out = cfeval("edct", "verify", "--results", sealed.folder)[1]
-    assert f"FAIL {sealed.file('baseline')}: no seal: no sidecar" in out
+    assert f"FAIL {sealed.file('baselines')}: no seal: no sidecar" in out
     assert "tells of other files than the one it lies beside" in out
 
 
