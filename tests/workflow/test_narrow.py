@@ -32,7 +32,7 @@ MORE = (
     Edit(
         "the list of calls for an estimate",
         f"{CODE}/edct/plugins/chat_judge.py",
-        "return self.samples * super()",
+        "return self.votes * super()",
         "return super()",
     ),
 )
