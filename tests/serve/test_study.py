@@ -23,8 +23,8 @@ def test_a_study_of_a_served_model_runs_to_its_table(served: Server, tmp_path: P
     study = lay_out(tmp_path / "study", params)
     study.run("snakemake")
     results = study.root / "results/edct"
-    before = list(read_jsonl(results / "baseline/mine/served.jsonl", Baseline))
-    after = list(read_jsonl(results / "requery/mine/served/w/edct-2025/ea.jsonl", Requery))
+    before = list(read_jsonl(results / "baselines/mine/served.jsonl", Baseline))
+    after = list(read_jsonl(results / "requeries/mine/served/w/edct-2025/ea.jsonl", Requery))
     scored = read_csv(results / "scores/mine/served/w/edct-2025/ea/j.csv", Score)
     assert len(before) == len(after) == len(scored) == ITEMS
     assert {record.status for record in (*before, *after, *scored)} == {"ok"}
@@ -32,4 +32,4 @@ def test_a_study_of_a_served_model_runs_to_its_table(served: Server, tmp_path: P
     assert "served" in study.table("edct_table1.csv")
     study.run("cfeval", "cache", "verify")
     study.run("snakemake", "--forceall", "--config", "calls={offline: true}")
-    assert list(read_jsonl(results / "baseline/mine/served.jsonl", Baseline)) == before
+    assert list(read_jsonl(results / "baselines/mine/served.jsonl", Baseline)) == before
