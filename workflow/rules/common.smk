@@ -173,8 +173,9 @@ def stale(pattern):
 
 
 def job_in(wildcards, rulename):
-    """The job that makes the first output of a rule, for some wildcards."""
-    return JOBS[getattr(rules, rulename).output[0].format(**wildcards)]
+    """The job that makes a rule's first output; a storage provider's copy has the output's name at its end."""
+    parts = str(getattr(rules, rulename).output[0]).format(**wildcards).split("/")
+    return next(JOBS[name] for first in range(len(parts)) if (name := "/".join(parts[first:])) in JOBS)
 
 
 def waiting(wildcards, rulename):
