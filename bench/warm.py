@@ -42,18 +42,18 @@ def _cells(cold: tuple[float, float], warm: tuple[float, float]) -> list[str]:
 
 def _commands() -> dict[str, list[str]]:
     """Every verb of a condition, in the order of the study."""
-    kinds = "samples baseline instructions counterfactuals requery checks verdicts".split()  # noqa: SIM905
+    kinds = "samples baselines instructions counterfactuals requeries checks verdicts".split()  # noqa: SIM905
     known = {kind: [f"--{kind}", f"{kind}.jsonl"] for kind in kinds}
 
     def verb(inputs: str, *options: str, out: str) -> list[str]:
         return [*(word for kind in inputs.split() for word in known[kind]), *options, "--out", f"{out}.jsonl"]
 
     study = _STUDY.split()
-    all_four = "baseline instructions counterfactuals requery"
+    all_four = "baselines instructions counterfactuals requeries"
     return {
         "items": verb("", "--dataset", '{"plugin": "world"}', "--items", "8", "--seed", "7", out="samples"),
         "baselines": verb("samples", "--vlm", _VLM, "--seed", "7", out="baselines"),
-        "instructions": verb("samples baseline", "--writer", '{"plugin": "grammar"}', *study, out="instructions"),
+        "instructions": verb("samples baselines", "--writer", '{"plugin": "grammar"}', *study, out="instructions"),
         "counterfactuals": verb(
             "samples instructions", "--editor", '{"plugin": "diffusion", "steps": 4}', *study, out="counterfactuals"
         ),
@@ -62,7 +62,7 @@ def _commands() -> dict[str, list[str]]:
         ),
         "requeries": verb("samples counterfactuals", "--vlm", _VLM, "--seed", "7", out="requeries"),
         "verdicts": verb(all_four, "--judge", '{"plugin": "grammar"}', *study, out="verdicts"),
-        "scores": verb("samples baseline instructions checks verdicts", "--condition", _CONDITION, out="scores"),
+        "scores": verb("samples baselines instructions checks verdicts", "--condition", _CONDITION, out="scores"),
     }
 
 
