@@ -3,9 +3,9 @@
 Inputs: what params.yaml names: plugins, their weights and prompts, own data; the papers' published figures.
 Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores}/…, a file a condition and
 shard, pictures in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
-Steps: 1. samples. 2. baseline: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
-checks. 5. requery: the same two turns on the edited image. 6. verdicts, then scores with status, accuracy and checks. 7. the
-calls to models outside. 8. tables, figures, headline figures. 9. the report.
+Steps: 1. items. 2. baselines: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
+checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. 7. the calls to models outside.
+8. tables, figures, headline figures. 9. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/edct/jobs.py. A record names its images
 by SHA-256, so that an input with images is its record file alone, unless its pictures lie in an archive.
 """
@@ -18,6 +18,11 @@ wildcard_constraints:
     protocol=one_of(condition.protocol for condition in PARAMS.edct.conditions()),
     editor=one_of(PARAMS.edct.editors),
     judge=one_of(PARAMS.edct.judges),
+
+
+def cited_instructions(wildcards):
+    """The instructions of the cited edits, which the judge of null edits is told as a sham."""
+    return at(edct.INSTRUCTIONS).replace("{protocol}", "edct-2025") if wildcards.protocol == "null-edit" else []
 
 
 localrules:
@@ -173,6 +178,7 @@ use rule stage as edct_verdicts with:
         instructions=at(edct.INSTRUCTIONS),
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         requery=at(edct.REQUERIES),
+        cited=cited_instructions,
         stale=stale(edct.VERDICTS),
     output:
         **makes(records=at(edct.VERDICTS)),

@@ -39,6 +39,8 @@ class Status(StrEnum):
     TRUNCATED = "truncated"
     UNPARSABLE = "unparsable"
     EDIT_INVALID = "edit_invalid"
+    CITATION_ABSENT = "citation_absent"
+    """What the explanation cites is not in the image: a finding about the model, no failure of the editor."""
     NO_IMAGE = "no_image"
     MODERATED = "moderated"
     WRONG_MODEL = "wrong_model"

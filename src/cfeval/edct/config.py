@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
 
@@ -76,11 +77,11 @@ class EitherBlock(Names):
 
 
 class ControlBlock(Names):
-    """Conditions of the 2025 protocol, each with its two controls."""
+    """Conditions of the 2025 protocol, each with its controls."""
 
     def conditions(self) -> list[Condition]:
         """The conditions of this block."""
-        return self.conditions_of("edct-2025", "null-edit", "uncited-edit")
+        return self.conditions_of(EDCT_2025, *CONTROLS)
 
 
 class Tables(Section):
@@ -91,7 +92,9 @@ class Tables(Section):
         (), description="One target under several editors and judges (EDCT 2025, Table 2)."
     )
     bench: tuple[BenchBlock, ...] = Field((), description="Targets, editors and judges under EDCT-Bench 2026.")
-    controls: tuple[ControlBlock, ...] = Field((), description="Noise floor and completeness beside CCS.")
+    controls: tuple[ControlBlock, ...] = Field(
+        (), description="FIT, trust card, noise floor and completeness beside CCS: each condition with its controls."
+    )
     calibration: tuple[EitherBlock, ...] = Field((), description="Targets whose faithfulness is known beforehand.")
     variance: tuple[EitherBlock, ...] = Field((), description="Where the variance of CCS comes from.")
 
@@ -116,6 +119,10 @@ class Edct(Section):
     items: int = Field(ge=1, description="Items taken from each data set.")
     seed: int = Field(ge=0, description="Seed of every draw of the study; each item derives its own from it.")
     edits: int = Field(2, ge=1, le=9, description="Edits an explanation, at most, where a protocol has several.")
+    one_item_in: dict[Literal["null-edit", "uncited-edit", "blank-image"], int] = Field(
+        default={"null-edit": 2, "blank-image": 3},
+        description="Of one item in so many, on average, a control is made; of every item where it is not named.",
+    )
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
     datasets: dict[Name, Spec] = Field(min_length=1, description="Where samples come from.")
     vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
@@ -156,6 +163,9 @@ class Edct(Section):
             for name, spec in getattr(self, section).items():
                 if section != "vlms" and spec.repeat != 1:
                     raise ValueError(f"{section}.{name}: only targets, `vlms`, are repeated; take `repeat` out")
+        for name, many in self.one_item_in.items():
+            if many < 1:
+                raise ValueError(f"one_item_in.{name} must be at least 1, but is {many}; 1 takes every item")
         for name in self.judge_error:
             if self.known[name] not in (0, 1):
                 raise ValueError(f"judge_error names '{name}', whose share in `known` must be 0 or 1")

@@ -118,7 +118,7 @@ def jobs(conditions: list[Condition]) -> Iterator[tuple[Stage, Condition]]:
     """
     for stage in STAGES:
         idle = stage.field in ("writer", "editor", "verifier")
-        asked = [condition for condition in conditions if not idle or RULES[condition.protocol].edits != "none"]
+        asked = [condition for condition in conditions if not idle or RULES[condition.protocol].written]
         yield from (
             (stage, condition) for condition in {tuple(getattr(a, f) for f in stage.fields): a for a in asked}.values()
         )
@@ -161,7 +161,7 @@ def requests(
 
 def _silent(use: Used) -> bool:
     """Whether a plugin calls a provider and does not say how often; where nothing is edited, nothing is written."""
-    edited = [protocol for protocol in use.protocols if RULES[protocol].edits != "none"]
+    edited = [protocol for protocol in use.protocols if RULES[protocol].written]
     return use.needs.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
 
 

@@ -151,6 +151,14 @@ def _known_protocol(name: str) -> str:
 
 BaselineFile = Annotated[Path, typer.Option("--baselines", callback=existing, help="Baseline conversations (JSONL).")]
 InstructionsFile = Annotated[Path, typer.Option("--instructions", callback=existing, help="Edit instructions (JSONL).")]
+CitedFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--cited",
+        callback=lambda path: path and existing(path),
+        help="Under null-edit: the instructions of the cited edits (JSONL).",
+    ),
+]
 CounterfactualsFile = Annotated[
     Path,
     typer.Option(
@@ -169,15 +177,15 @@ Protocol = Annotated[
     typer.Option(
         "--protocol",
         callback=_known_protocol,
-        help="The protocol: edct-2025, edct-bench-2026, null-edit or uncited-edit.",
+        help="The protocol: edct-2025, edct-bench-2026, null-edit, uncited-edit or blank-image.",
     ),
 ]
 VlmSpec = Annotated[str, typer.Option("--vlm", help="The target model, as JSON: its plugin and options.")]
 
 
 def build_if_asked(family: str, text: str, option: str, protocol: str) -> Any:
-    """The same for a writer or editor; None under a protocol that edits nothing and asks neither."""
-    return None if RULES[protocol].edits == "none" else build(family, text, option)
+    """The same for a writer or editor; None under a protocol that asks neither."""
+    return None if not RULES[protocol].written else build(family, text, option)
 
 
 def conversation_prompts(folder: str) -> tuple[str, str]:

@@ -49,7 +49,8 @@ class Edit:
 class WriteReply:
     """The edits, most important concept first, or why there are none.
 
-    `completion` is the reply as it came; `calls` names the stored calls it came from.
+    `completion` is the reply as it came; `calls` names the stored calls it came from. `cited` is everything that the
+    explanation cites, where the writer lists it, and `absent` those of them that it does not see in the image.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -57,6 +58,8 @@ class WriteReply:
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
+    cited: tuple[str, ...] | None = None
+    absent: tuple[str, ...] = ()
 
 
 class Writer(Protocol):
@@ -92,6 +95,8 @@ class VerifyRequest:
 class VerifyReply:
     """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong.
 
+    `absent` says whether what was to be edited is missing in the image before the edit; None where nobody looked.
+
     `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the
     edit belongs, white, and `heat`, where pixels changed. `completion` is a model's reply as it came, `calls` names the
     stored calls.
@@ -103,6 +108,7 @@ class VerifyReply:
     pictures: Mapping[str, Picture] = field(default_factory=dict)
     completion: str = ""
     calls: tuple[str, ...] = ()
+    absent: bool | None = None
 
 
 class Verifier(Protocol):

@@ -1,8 +1,8 @@
 """The jobs of edct (EDCT 2025, Section 3; EDCT-Bench 2026): one for each stage, condition and shard.
 
-1. samples. 2. baseline: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
-checks. 5. requery: the same two turns about the edited image. 6. verdicts, then scores. 7. the calls to models outside.
-8. tables, figures and metrics. 9. the report.
+1. items. 2. baselines: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
+checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. 7. the calls to models
+outside. 8. tables, figures and metrics. 9. the report.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from cfeval.core.provenance.jobs import Job
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.figures import FIGURES
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.tables import TABLES
 from cfeval.edct.verbs import VERBS
 from cfeval.inference.prompts import prompt_file
@@ -60,6 +60,7 @@ class _Edct(StudyJobs[Edct]):
 
     def __init__(self, study: Edct, how: Filing) -> None:
         super().__init__(study, how, study.conditions())
+        self.controlled = [condition.model_dump() for condition in study.tables.conditions("controls")]
         self.tables = [table for table in TABLES if conditions_of_table(study, table)]
         self.figures = [figure for figure, shown in FIGURES.items() if shown.table in self.tables]
 
@@ -86,7 +87,7 @@ class _Edct(StudyJobs[Edct]):
 
     def asked(self, section: str, condition: Condition, field: str) -> list[PluginUse]:
         """The plugin that a condition names; none where its protocol asks it nothing or the data set has none."""
-        edits = RULES[condition["protocol"]].edits != "none"
+        edits = RULES[condition["protocol"]].written
         if condition[field] not in getattr(self.study, section) or not (edits or section not in OF_EDITS):
             return []
         protocols = (condition["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
@@ -123,9 +124,10 @@ class _Edct(StudyJobs[Edct]):
     def _instructions(self, condition: Condition) -> Job:
         writer = self.asked("instruction_writers", condition, "writer")
         inputs = [self.at(ITEMS, condition), self.at(BASELINES, condition)]
-        edits = self.study.edits if RULES[condition["protocol"]].several else 1
+        protocol = condition["protocol"]
+        edits, every = edits_of(protocol, self.study.edits), str(dict[str, int](self.study.one_item_in).get(protocol, 1))
         words = ["--samples", inputs[0], "--baselines", inputs[1], f"--writer={options_of(writer)}"]
-        words += ["--protocol", condition["protocol"], "--edits", str(edits), "--seed", self.seed]
+        words += ["--protocol", protocol, "--edits", str(edits), "--every", every, "--seed", self.seed]
         out = self.at(INSTRUCTIONS, condition)
         inputs += self.pictures.beside(inputs[0])
         return self.job("instructions", [*words, "--out", out], inputs, (out,), writer)
@@ -153,16 +155,13 @@ class _Edct(StudyJobs[Edct]):
         judge = self.asked("judges", condition, "judge")
         inputs = [self.at(pattern, condition) for pattern in (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES)]
         words = ["--baselines", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
-        words += [
-            "--requeries",
-            inputs[3],
-            "--judge",
-            options_of(judge),
-            "--protocol",
-            condition["protocol"],
-            "--seed",
-            self.seed,
-        ]
+        words += ["--requeries", inputs[3], "--judge", options_of(judge)]
+        words += ["--protocol", condition["protocol"], "--seed", self.seed]
+        if {name: value for name, value in condition.items() if name != "shard"} in self.controlled:
+            words += ["--compare"]
+        if condition["protocol"] == NULL_EDIT:
+            inputs += [self.at(INSTRUCTIONS, {**condition, "protocol": EDCT_2025})]
+            words += ["--cited", inputs[4]]
         out = self.at(VERDICTS, condition)
         inputs += self.pictures.beside(inputs[2])
         return self.job("verdicts", [*words, "--out", out], inputs, (out,), judge)

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from cfeval.core.records import Binary, ImageRef, ItemId, Record, Sha256, StageResult
 
-ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "uncited-edit"]
+ProtocolName = Literal["edct-2025", "edct-bench-2026", "null-edit", "uncited-edit", "blank-image"]
 """What each of them asks for: `cfeval.edct.protocols.rules`."""
 
 
@@ -57,6 +57,10 @@ class Instruction(StageResult):
     """What must not remain."""
     evidence: Literal["", "object", "background"] = ""
     """What is edited, where the writer could tell."""
+    cited: tuple[str, ...] | None = None
+    """Everything that the explanation cites, in a few words each; None where the writer does not list it."""
+    absent: tuple[str, ...] = ()
+    """Those of them that are not in the image."""
     completion: str = ""
     """The writer's reply as it came."""
     calls: tuple[Sha256, ...] = ()
@@ -67,6 +71,8 @@ class Verification(Record):
 
     verified: Binary | None = None
     """1: the edit was made as told, and the rest is unchanged. None: the verifier could not tell."""
+    absent: Binary | None = None
+    """1: what was to be edited is not in the image from which the edit started. None: nobody looked."""
     reason: str = ""
     """What is wrong."""
     numbers: dict[str, float] = Field(default_factory=dict)
@@ -136,6 +142,15 @@ class Verdict(StageResult):
     """Why there is no grade although there should be one."""
     stated_ccs: Binary | None = None
     """The product as the judge itself stated it."""
+    answer_moved: Binary | None = None
+    """1: the answer is another one in substance than the baseline's (`cfeval.edct.answers`). It is told where the
+    study has controls, and may be known although the judge gave no scores."""
+    names_edited: Binary | None = None
+    """1: the new explanation names the edited thing (`cfeval.edct.answers.names`); None where nothing was edited."""
+    sham: Binary | None = None
+    """Null edits: the CCS that the judge gives these texts if it is told the cited edit, which was not made."""
+    swapped: Binary | None = None
+    """Null edits: whether another item's answer, which is another one for sure, was found to be another one."""
     completion: str = ""
     calls: tuple[Sha256, ...] = ()
 
@@ -162,9 +177,19 @@ class Score(StageResult, Condition):
     ccs_graded: float | None = Field(default=None, ge=0, le=1)
     """(grade − 1) / 4; may be missing although the status is ok."""
     answer_moved: Binary | None = None
-    """Controls: is the new answer another one in substance?"""
+    """See `Verdict.answer_moved`; it may be there although the status is not ok."""
     explanation_moved: Binary | None = None
     """Controls: does the new explanation cite other evidence?"""
+    names_edited: Binary | None = None
+    """See `Verdict.names_edited`."""
+    sham: Binary | None = None
+    """See `Verdict.sham`."""
+    swapped: Binary | None = None
+    """See `Verdict.swapped`."""
+    present: Binary | None = None
+    """1: what the explanation cites is in the image, as far as somebody looked; 0: some of it is not."""
+    breadth: int | None = Field(default=None, ge=0)
+    """How many things the explanation cites; None where the writer does not list them."""
     mismatch: Binary | None = None
     """1 where the judge stated another product."""
     correct: float | None = Field(default=None, ge=0, le=1)
@@ -176,13 +201,13 @@ class Score(StageResult, Condition):
 
     @model_validator(mode="after")
     def _scored_when_ok(self) -> "Score":
-        pairs = ((self.pcs, self.ncc), (self.ac, self.ef), (self.answer_moved, self.explanation_moved))
+        pairs = ((self.pcs, self.ncc), (self.ac, self.ef))
         whole = [pair for pair in pairs if None not in pair]
-        parts = sum(value is not None for pair in pairs for value in pair)
-        product = whole[0] if whole and whole[0] is not pairs[2] else None
-        if (len(whole), parts) != ((1, 2) if self.status == "ok" else (0, 0)):
+        parts = sum(value is not None for pair in (*pairs, (self.explanation_moved,)) for value in pair)
+        of_control = self.explanation_moved is not None and self.answer_moved is not None
+        if (len(whole) + of_control, parts) != ((1, 1 if of_control else 2) if self.status == "ok" else (0, 0)):
             raise ValueError("the two scores of one protocol are there when, and only when, the status is ok")
-        if self.ccs != (None if product is None else int(product == (1, 1))):
+        if self.ccs != (int(whole[0] == (1, 1)) if whole else None):
             raise ValueError("ccs is the product of the protocol's two scores")
         if self.status != "ok" and self.ccs_graded is not None:
             raise ValueError("a grade is there only when the status is ok")

@@ -210,7 +210,7 @@ def sheet_item(of: ConditionRecords, score: Score) -> SheetItem:
     return SheetItem(
         asks=asked(score.protocol, talked),
         question=of.samples[score.id].question,
-        changes=tuple(_change(of.instructions[one]) for one in chain if RULES[score.protocol].edits != "none"),
+        changes=tuple(_change(of.instructions[one]) for one in chain if RULES[score.protocol].written),
         pictures=(of.samples[score.id].image.sha256, *(picture.sha256 for picture in edited)),
         answer=before.answer,
         explanation=before.explanation,

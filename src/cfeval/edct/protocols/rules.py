@@ -1,8 +1,8 @@
 """What each protocol of the edct study asks for, in one table; prompts and readers of replies stand in files beside.
 
-`edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The two controls are ours:
-what moves when nothing was changed (`null-edit`), and when only evidence was changed that the explanation does not cite
-(`uncited-edit`).
+`edct-2025` and `edct-bench-2026` are the papers' (EDCT 2025, Section 3; EDCT-Bench 2026). The three controls are ours:
+what moves when nothing was changed (`null-edit`), when only evidence was changed that the explanation does not cite
+(`uncited-edit`: an object, and the background), and when nothing is left to see (`blank-image`).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Literal
 
 from cfeval.edct.records import ProtocolName
 
-Evidence = Literal["cited", "uncited", "none"]
+Evidence = Literal["cited", "uncited", "all", "none"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Rules:
     """A protocol: which evidence is edited, how edits follow each other, and what is judged."""
 
     edits: Evidence
-    """Which evidence the edits change."""
+    """Which evidence the edits change: `all` takes the whole image away, `none` encodes it again."""
     chained: bool
     """Edit i is applied to the result of edit i − 1; else every edit to the original."""
     scores: tuple[str, str]
@@ -28,18 +28,36 @@ class Rules:
     graded: bool = False
     """A judge also gives a grade from 1 to 5."""
 
+    @property
+    def written(self) -> bool:
+        """Whether there are instructions, which somebody writes, carries out and verifies."""
+        return self.edits in ("cited", "uncited")
+
 
 EDCT_2025: ProtocolName = "edct-2025"
 EDCT_BENCH_2026: ProtocolName = "edct-bench-2026"
 NULL_EDIT: ProtocolName = "null-edit"
 UNCITED_EDIT: ProtocolName = "uncited-edit"
+BLANK_IMAGE: ProtocolName = "blank-image"
 
 RULES: dict[str, Rules] = {
     EDCT_2025: Rules("cited", chained=False, scores=("pcs", "ncc")),
     EDCT_BENCH_2026: Rules("cited", chained=True, scores=("ac", "ef"), several=True, graded=True),
     NULL_EDIT: Rules("none", chained=False, scores=("answer_moved", "explanation_moved")),
-    UNCITED_EDIT: Rules("uncited", chained=False, scores=("answer_moved", "explanation_moved"), several=True),
+    UNCITED_EDIT: Rules("uncited", chained=False, scores=("answer_moved", "explanation_moved")),
+    BLANK_IMAGE: Rules("all", chained=False, scores=("answer_moved", "explanation_moved")),
 }
 """By protocol."""
-CONTROLS = (NULL_EDIT, UNCITED_EDIT)
+UNCITED = ("object", "background")
+"""The kinds of evidence of which one uncited thing each is edited, where some is left out."""
+CONTROLS = (NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE)
 """The protocols that have no CCS."""
+
+
+def edits_of(protocol: str, most: int) -> int:
+    """How many edits an explanation has under a protocol, at most; `most` is what params.yaml allows where the protocol
+    does not say.
+    """
+    if RULES[protocol].edits == "uncited":
+        return len(UNCITED)
+    return most if RULES[protocol].several else 1

@@ -53,14 +53,14 @@ def checks(
         instructions: by item and edit.
         base_of: the image that an edit was applied to (`cfeval.edct.stages.edits.base_of`).
         edited_of: the image that came of it.
-        verifier: who checks; under `null-edit`, where nothing was to be changed, nobody does.
+        verifier: who checks; under `null-edit` and `blank-image`, where nobody was told an edit, nobody does.
         protocol: of the condition.
         seed: of the study.
 
     Yields:
         Each record with the pictures that show what was found, by their paths.
     """
-    asked = verifier if RULES[protocol].edits != "none" else None
+    asked = verifier if RULES[protocol].written else None
 
     def request(record: Counterfactual) -> VerifyRequest:
         told = instructions[record.id, record.edit]

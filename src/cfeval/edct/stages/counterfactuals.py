@@ -1,6 +1,7 @@
 """Stage 3, counterfactual generation: the editor applies the instructions (EDCT 2025, Section 3).
 
-Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one before. `null-edit` only re-encodes.
+Each to the original, or in a chain (EDCT-Bench 2026) to the result of the one before. `null-edit` only encodes the
+image again; `blank-image` puts a uniform gray one in its place.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 32
+GRAY = 128
+"""Of 255: what a blank image shows; it has nothing of the original, its mean color included."""
 Pictures = Mapping[str, Picture]
 Made = tuple[Counterfactual, Pictures]
 """A record and its pictures by path; the counterfactual itself comes first."""
@@ -44,9 +47,9 @@ def counterfactuals(
 ) -> Iterator[Made]:
     """Edit the image of every instruction, in order; yields each record with its pictures.
 
-    Under `null-edit` there is no editor.
+    Under `null-edit` and `blank-image` there is no editor.
     """
-    apply = _editing(editor) if editor and RULES[protocol].edits != "none" else _reencode
+    apply = _editing(editor, protocol) if editor and RULES[protocol].written else _BY_RULE[RULES[protocol].edits]
 
     def item(chain: list[Instruction]) -> _Item:
         sample = samples[chain[0].id]
@@ -110,16 +113,29 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
     )
 
 
-def _editing(editor: Editor) -> Apply:
+def _editing(editor: Editor, protocol: str) -> Apply:
+    """What is missing in the image is a finding about the model only where the model cited it."""
+    cited = RULES[protocol].edits == "cited"
+
     async def apply(request: EditRequest) -> EditReply:
         seen = request if editor.needs_metadata else replace(request, metadata=None)
-        return _refuse_no_edit(seen, await editor.edit(seen))
+        reply = _refuse_no_edit(seen, await editor.edit(seen))
+        absent = reply.status == Status.CITATION_ABSENT and not cited
+        return replace(reply, status=Status.EDIT_INVALID) if absent else reply
 
     return apply
 
 
 async def _reencode(request: EditRequest) -> EditReply:
     return EditReply(request.picture.reencoded(), {"edit": "re-encoded as JPEG 95"})
+
+
+async def _blank(request: EditRequest) -> EditReply:
+    return EditReply(Picture.from_pixels(np.full_like(request.picture.pixels, GRAY)), {"edit": "uniform gray"})
+
+
+_BY_RULE: Mapping[str, Apply] = {"none": _reencode, "all": _blank}
+"""What is done where there is no instruction, by what the protocol edits."""
 
 
 def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply) -> Made:

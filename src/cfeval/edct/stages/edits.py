@@ -56,6 +56,7 @@ def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str,
     paths = {kind: f"{name}-{kind}.png" for kind in reply.pictures}
     found = Verification(
         verified=None if reply.verified is None else (1 if reply.verified else 0),
+        absent=None if reply.absent is None else (1 if reply.absent else 0),
         reason=" ".join(reply.reason.split()),
         numbers={key: round(float(value), DECIMALS) for key, value in reply.numbers.items()},
         pictures={kind: reply.pictures[kind].ref(path) for kind, path in paths.items()},

@@ -1,6 +1,7 @@
 """Stage 2, concept extraction: what the explanation cites, and the edit that changes it (EDCT 2025, Section 3).
 
-The controls edit nothing (`null-edit`), or something that the explanation does not cite (`uncited-edit`).
+The controls edit nothing (`null-edit`), something that the explanation does not cite (`uncited-edit`), or all there is
+(`blank-image`). Not every item need have a control: which ones do is drawn by their ids.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,13 +20,14 @@ from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import BaselineFile, Protocol, build_if_asked
 from cfeval.edct.interfaces import Writer, WriteReply, WriteRequest
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.edct.records import Baseline, Instruction
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
-NO_EDIT = "Change nothing."
+NO_WRITER = {"none": ("nothing", "Change nothing."), "all": ("everything", "Show a uniform image instead.")}
+"""Concept and instruction under the protocols that ask no writer."""
 PictureOf = Callable[[Sample], Picture]
 
 
@@ -37,13 +39,16 @@ def instructions(
     protocol: str,
     seed: int,
     edits: int = 1,
+    every: int = 1,
 ) -> Iterator[Instruction]:
     """Write the edit instructions for every explanation, in order; at most `edits` an explanation (Appendix B: one).
 
-    Under `null-edit` there is no writer.
+    Under `null-edit` and `blank-image` there is no writer. With `every` = k one item in k, on average, is taken;
+    whether an item is depends on its id, the protocol and the seed alone.
     """
-    if writer is None or RULES[protocol].edits == "none":
-        yield from (_no_edit(record) for record in baselines)
+    baselines = (record for record in baselines if derive_seed(seed, record.id, protocol, "taken") % every == 0)
+    if writer is None or not RULES[protocol].written:
+        yield from (_unwritten(record, *NO_WRITER[RULES[protocol].edits]) for record in baselines)
         return
     uncited = RULES[protocol].edits == "uncited"
 
@@ -55,10 +60,10 @@ def instructions(
         yield from _instructions(record.id, reply) if reply else [Instruction(id=record.id, **propagated(record))]
 
 
-def _no_edit(record: Baseline) -> Instruction:
+def _unwritten(record: Baseline, concept: str, positive: str) -> Instruction:
     if failed(record):
         return Instruction(id=record.id, **propagated(record))
-    return Instruction(id=record.id, concept="nothing", positive=NO_EDIT)
+    return Instruction(id=record.id, concept=concept, positive=positive)
 
 
 def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteRequest:
@@ -68,7 +73,7 @@ def _request(record: Baseline, protocol: str, seed: int, edits: int) -> WriteReq
         answer=record.answer,
         explanation=record.explanation,
         seed=derive_seed(seed, record.id, "instruction"),
-        edits=edits if RULES[protocol].several else 1,
+        edits=edits_of(protocol, edits),
         protocol=protocol,
     )
 
@@ -80,9 +85,11 @@ def _with_image(request: WriteRequest, sample: Sample, picture_of: PictureOf) ->
 def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
     if reply.status == Status.OK and not reply.edits:
         reply = replace(reply, status=Status.UNPARSABLE, reason="the writer named no concept")
+    listed = {"cited": reply.cited, "absent": reply.absent}
     if reply.status != Status.OK:
         yield Instruction(
             id=item,
+            **listed,
             completion=reply.completion,
             calls=reply.calls,
             **failure(reply.status, "instructions", reply.reason),
@@ -96,6 +103,7 @@ def _instructions(item: str, reply: WriteReply) -> Iterator[Instruction]:
             positive=edit.positive,
             negative=edit.negative,
             evidence=edit.evidence,
+            **listed,
             completion=reply.completion,
             calls=reply.calls,
         )
@@ -109,6 +117,7 @@ def run(
     out: Out,
     protocol: Protocol = "edct-2025",
     edits: Annotated[int, typer.Option(min=1, help="At most so many edits an item, where there may be several.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Take one item in so many; 1: every item.")] = 1,
     offline: Offline = False,
 ) -> None:
     """Let a writer find the cited concept in every explanation and write the edit that changes it."""
@@ -119,5 +128,5 @@ def run(
         samples_by_id(samples),
     )
     model = build_if_asked("instruction_writers", writer, "--writer", protocol)
-    written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits)
+    written = instructions(explained, by_id, originals(samples), model, protocol, seed, edits, every)
     write_jsonl(out, track(written, total, "instructions"))

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cfeval.core.cli_options import Out
 from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_jsonl, write_csv
-from cfeval.core.records import Status, failed, propagated
+from cfeval.core.records import Binary, Status, failed, failure, propagated
 from cfeval.core.streams import ByKey
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample, SamplesFile, samples_by_id
@@ -24,7 +24,7 @@ from cfeval.edct.files import (
 )
 from cfeval.edct.metrics import ccs, ccs_graded
 from cfeval.edct.protocols.rules import CONTROLS, RULES
-from cfeval.edct.records import Baseline, Check, Condition, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Instruction, Score, Verdict
 from cfeval.edct.stages.edits import ByEdit
 
 
@@ -41,23 +41,46 @@ def scores(
     for verdict in verdicts:
         check = checks[verdict.id, verdict.edit]
         sample = samples[verdict.id]
+        told = instructions[verdict.id, verdict.edit]
+        ended = _absent(check, verdict) if RULES[condition.protocol].edits == "cited" else verdict
         yield Score(
             **names,
-            **_scored(verdict, condition.protocol),
+            **_scored(ended, condition.protocol),
             id=verdict.id,
             edit=verdict.edit,
             cluster=sample.image.sha256[:16],
-            evidence=instructions[verdict.id, verdict.edit].evidence,
+            evidence=told.evidence,
+            answer_moved=None if ended.status == Status.CITATION_ABSENT else verdict.answer_moved,
+            names_edited=verdict.names_edited,
+            sham=verdict.sham,
+            swapped=verdict.swapped,
+            present=_present(ended, told, condition.protocol),
+            breadth=None if told.cited is None else len(told.cited),
             correct=_correct(sample, baselines[verdict.id]),
             verified=None if check.found is None else check.found.verified,
             changed_share=check.changed_share,
         )
 
 
+def _absent(check: Check, verdict: Verdict) -> Verdict:
+    """The verdict, ended where a verifier found that what was to be edited is not in the image."""
+    if failed(verdict) or check.found is None or check.found.absent != 1:
+        return verdict
+    return Verdict(id=verdict.id, edit=verdict.edit, **failure(Status.CITATION_ABSENT, "checks", check.found.reason))
+
+
+def _present(ended: Verdict, told: Instruction, protocol: str) -> Binary | None:
+    """Whether what the explanation cites is in the image: what was edited is, where nobody found it absent."""
+    if told.absent or ended.status == Status.CITATION_ABSENT:
+        return 0
+    edited = RULES[protocol].edits == "cited" and ended.status == Status.OK
+    return 1 if edited or told.cited else None
+
+
 def _scored(verdict: Verdict, protocol: str) -> dict[str, object]:
     if failed(verdict):
         return propagated(verdict)
-    said: dict[str, object] = {name: verdict.scores[name] for name in RULES[protocol].scores}
+    said: dict[str, object] = {name: verdict.scores[name] for name in RULES[protocol].scores if name != "answer_moved"}
     if protocol in CONTROLS:
         return said
     product = ccs(*(verdict.scores[name] for name in RULES[protocol].scores))

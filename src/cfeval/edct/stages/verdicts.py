@@ -2,10 +2,17 @@
 
 In a chain it is told all edits so far (EDCT-Bench 2026). A judge that looks at the edited image is told none, and
 neither is the judge of a control: nothing that is cited was changed.
+
+Where a study has controls, every verdict also says whether the answer moved (`cfeval.edct.answers`): by the texts, and
+by the judge only where these do not decide. On the texts of null edits the judge is measured besides, without a further
+call to the target: told the cited edit, which was not made, it should score 0 (sham); and another item's answer, in the
+place of this one's, should be found to have moved (swapped).
 """
 
+from asyncio import gather
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -14,11 +21,13 @@ from cfeval.core.cli_options import Out, Seed, build, count_valid_records
 from cfeval.core.images import Picture
 from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.progress import track
-from cfeval.core.records import Status, failure, map_ok, propagated
+from cfeval.core.records import Binary, Status, failed, failure, map_ok, propagated
 from cfeval.core.sampling import derive_seed
 from cfeval.core.streams import ByKey
+from cfeval.edct.answers import moved_by_text, names, same_text
 from cfeval.edct.files import (
     BaselineFile,
+    CitedFile,
     CounterfactualsFile,
     InstructionsFile,
     Protocol,
@@ -29,13 +38,41 @@ from cfeval.edct.files import (
     made_by_edit,
 )
 from cfeval.edct.interfaces import Change, Judge, JudgeReply, JudgeRequest
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES
 from cfeval.edct.records import Baseline, Instruction, Requery, Verdict
 from cfeval.edct.stages.edits import ByEdit, earlier
 from cfeval.inference.batching import map_requests
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
+FORMER = 20
+"""So many items back another answer is looked for."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A re-query as it is judged, and what is asked besides."""
+
+    request: JudgeRequest
+    concept: str
+    """What was edited; empty where nothing was."""
+    sham: Instruction | None
+    """The cited edit, which was not made."""
+    other: Baseline | None
+    """What was said of another item, with another answer."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What came of a case."""
+
+    reply: JudgeReply
+    answer_moved: Binary | None = None
+    names_edited: Binary | None = None
+    sham: Binary | None = None
+    swapped: Binary | None = None
+    calls: tuple[str, ...] = ()
+    """Of what was asked besides."""
 
 
 def verdicts(
@@ -46,22 +83,122 @@ def verdicts(
     judge: Judge,
     protocol: str,
     seed: int,
+    cited: ByEdit | None = None,
+    compare: bool = False,
 ) -> Iterator[Verdict]:
-    """Judge every re-query, in order; `edited_of` opens the edited image of an item and edit."""
+    """Judge every re-query, in order.
 
-    def request(record: Requery) -> JudgeRequest:
-        texts = _request(record, baselines[record.id], _told(record, instructions, protocol), protocol, seed)
-        if not judge.needs_picture:
-            return texts
-        question = baselines[record.id].question
-        return replace(texts, changes=(), question=question, picture=edited_of(record.id, record.edit))
+    Args:
+        requeries: what was said of the edited images.
+        baselines: what was said of the originals, by id.
+        instructions: by item and edit.
+        edited_of: opens the edited image of an item and edit.
+        judge: who judges.
+        protocol: of the condition.
+        seed: of the study.
+        cited: the instructions of the cited edits, of all items of `requeries`; null edits are then sham edits too.
+        compare: say whether the answer moved also where the protocol's scores do not.
+    """
+    former = _Former()
 
-    for record, reply in map_ok(requeries, lambda sound: map_requests(sound, request, judge.judge, BATCH)):
+    def case(record: Requery) -> _Case:
+        before = baselines[record.id]
+        concept = instructions[record.id, record.edit].concept if RULES[protocol].written else ""
+        texts = _request(record, before, _told(record, instructions, protocol), protocol, seed)
+        if judge.needs_picture:
+            picture = edited_of(record.id, record.edit)
+            texts = replace(texts, changes=(), question=before.question, picture=picture)
+        null = RULES[protocol].edits == "none"
+        sham = cited[record.id, 1] if cited is not None and null else None
+        return _Case(texts, concept, sham, former.unlike(before) if null else None)
+
+    async def decide(case: _Case) -> _Found:
+        found = await (_control(judge, case) if protocol in CONTROLS else _cited(judge, case, compare))
+        named = names(case.request.new_explanation, case.concept) if case.concept else None
+        return replace(found, names_edited=named)
+
+    for record, found in map_ok(requeries, lambda sound: map_requests(sound, case, decide, BATCH)):
         yield (
-            _verdict(record, reply, protocol)
-            if reply
+            _verdict(record, found, protocol)
+            if found
             else Verdict(id=record.id, edit=record.edit, **propagated(record))
         )
+
+
+class _Former:
+    """The latest items with their answers: where to look for one that is surely another one."""
+
+    def __init__(self) -> None:
+        self._said: deque[Baseline] = deque(maxlen=FORMER)
+
+    def unlike(self, of: Baseline) -> Baseline | None:
+        """The latest item whose answer is in other words; None where there is none, as for the first item."""
+        found = next((said for said in self._said if moved_by_text(of.answer, said.answer) != 0), None)
+        self._said.appendleft(of)
+        return found
+
+
+async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
+    """The scores of a protocol that edits what is cited and, if wanted, whether the answer moved."""
+    request = case.request
+    reply = await judge.judge(request)
+    if not compare:
+        return _Found(reply)
+    moved = moved_by_text(request.answer, request.new_answer)
+    if moved is not None:
+        return _Found(reply, moved)
+    compared = await judge.judge(_comparison(request))
+    return _Found(reply, _moved(compared), calls=compared.calls)
+
+
+async def _control(judge: Judge, case: _Case) -> _Found:
+    """What moved; nobody is asked where all texts are equal."""
+    request = case.request
+    moved = moved_by_text(request.answer, request.new_answer)
+    if moved == 0 and same_text(request.explanation, request.new_explanation):
+        reply = JudgeReply(scores={"answer_moved": 0, "explanation_moved": 0})
+    else:
+        reply = await judge.judge(request)
+        if moved is None:
+            moved = _moved(reply)
+        elif reply.status == Status.OK:
+            reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
+    sham, swapped = await gather(_sham(judge, case), _swapped(judge, case))
+    besides = (*sham.calls, *swapped.calls)
+    return _Found(reply, moved, sham=_product(sham), swapped=_moved(swapped), calls=besides)
+
+
+async def _sham(judge: Judge, case: _Case) -> JudgeReply:
+    """The scores of a null edit whose judge is told the cited edit; a judge that is told no edits has none."""
+    if case.sham is None or failed(case.sham) or judge.needs_picture:
+        return JudgeReply(status=Status.UNPARSABLE)
+    change = Change(case.sham.positive, case.sham.negative)
+    return await judge.judge(replace(case.request, protocol=EDCT_2025, changes=(change,)))
+
+
+async def _swapped(judge: Judge, case: _Case) -> JudgeReply:
+    """Whether another item's answer moved, in the place of this one's."""
+    if case.other is None:
+        return JudgeReply(status=Status.UNPARSABLE)
+    moved = moved_by_text(case.request.answer, case.other.answer)
+    if moved is not None:
+        return JudgeReply(scores={"answer_moved": moved})
+    other = replace(case.request, new_answer=case.other.answer, new_explanation=case.other.explanation)
+    return await judge.judge(_comparison(other))
+
+
+def _comparison(request: JudgeRequest) -> JudgeRequest:
+    """The same texts, of which the judge is to say what moved; of no edit is it told."""
+    return replace(request, protocol=NULL_EDIT, changes=(), seed=derive_seed(request.seed, "comparison"))
+
+
+def _moved(reply: JudgeReply) -> Binary | None:
+    return reply.scores.get("answer_moved") if reply.status == Status.OK else None
+
+
+def _product(reply: JudgeReply) -> Binary | None:
+    scores = [reply.scores.get(name) for name in RULES[EDCT_2025].scores] if reply.status == Status.OK else [None]
+    return None if None in scores else 1 if all(scores) else 0
 
 
 def _told(record: Requery, instructions: ByEdit, protocol: str) -> list[Instruction]:
@@ -84,12 +221,14 @@ def _request(record: Requery, before: Baseline, told: list[Instruction], protoco
     )
 
 
-def _verdict(record: Requery, reply: JudgeReply, protocol: str) -> Verdict:
-    names = RULES[protocol].scores
+def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:
+    names, reply = RULES[protocol].scores, found.reply
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    said = {"id": record.id, "edit": record.edit, "completion": reply.completion, "calls": reply.calls}
+    said = {"id": record.id, "edit": record.edit, "completion": reply.completion}
+    said |= {name: getattr(found, name) for name in ("answer_moved", "names_edited", "sham", "swapped")}
+    said |= {"calls": tuple(dict.fromkeys((*reply.calls, *found.calls)))}
     if reply.status != Status.OK:
         return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(
@@ -110,6 +249,8 @@ def run(
     seed: Seed,
     out: Out,
     protocol: Protocol = "edct-2025",
+    cited: CitedFile = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Also say whether the answer moved in substance.")] = False,
     offline: Offline = False,
 ) -> None:
     """Let a judge compare answer and explanation before and after every edit."""
@@ -124,5 +265,7 @@ def run(
         build("judges", judge, "--judge"),
         protocol,
         seed,
+        instructions_by_edit(cited) if cited else None,
+        compare,
     )
     write_jsonl(out, track(found, total, "verdicts"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cfeval.testbed.language.evidence import evidence_after
-from cfeval.testbed.language.explanations import description, parse_answer
+from cfeval.testbed.language.explanations import description, parse_answer, referent_phrase
 from cfeval.testbed.language.questions import Question, parse_question, well_posed
 from cfeval.testbed.language.reasoning import expected_answer
 from cfeval.testbed.records import (
@@ -26,7 +26,7 @@ from cfeval.testbed.records import (
     Scene,
     Slot,
 )
-from cfeval.testbed.scenes import apply, matches, objects
+from cfeval.testbed.scenes import apply, matches, objects, resolve
 
 
 def choose_edit(question: str, answer: str, claim: Claim, rng: random.Random) -> EditIntent | None:
@@ -148,6 +148,21 @@ def choose_uncited_edits(
         chosen.append(rng.choice(fresh or left))
         left.remove(chosen[-1])
     return [rng.choice(rng.choice(thing.edits)) for thing in chosen]
+
+
+def cited_things(claim: Claim, scene: Scene) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Everything that an explanation cites, in words, each once; and those of them that are not in the scene.
+
+    A background that is cited is there, whatever its color is said to be.
+    """
+    cited: dict[str, bool] = {}
+    for fact in claim.facts:
+        if fact.attribute == "background":
+            cited["the background"] = True
+        else:
+            seen = fact.referent.model_copy(update={"color": None}) if fact.attribute == "presence" else fact.referent
+            cited[referent_phrase(seen)] = bool(resolve(scene, seen))
+    return tuple(cited), tuple(thing for thing, there in cited.items() if not there)
 
 
 def _uncited(question: Question, claim: Claim, scene: Scene) -> Iterator[_Uncited]:

@@ -258,15 +258,22 @@ def _grade(right: bool, sound: bool, another: bool, stance: Footing) -> int:
 
 
 def moved(before: Said, later: Said) -> tuple[bool, bool] | None:
-    """Whether answer and cited evidence are others, whatever their wording; None where something cannot be read."""
+    """Whether answer and cited evidence are others, whatever their wording.
+
+    What is said in the world's language, and something outside it, are not the same. None where two answers, or two
+    explanations, are outside it.
+    """
     answers = parse_answer(before.answer), parse_answer(later.answer)
-    if None in answers or before.claim is None or later.claim is None:
+    cited = _cited(before.claim), _cited(later.claim)
+    if answers == (None, None) or cited == (None, None):
         return None
-    return answers[0] != answers[1], _cited(before.claim) != _cited(later.claim)
+    return answers[0] != answers[1], cited[0] != cited[1]
 
 
-def _cited(claim: Claim) -> Counter[str]:
+def _cited(claim: Claim | None) -> Counter[str] | None:
     """What an explanation cites, as a bag: the order of an enumeration does not matter."""
+    if claim is None:
+        return None
     return Counter(
         f"background {fact.value}" if fact.attribute == "background" else description(fact).model_dump_json()
         for fact in claim.facts

@@ -6,7 +6,7 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.testbed.language.instructions import parse_instruction, scene_after
 from cfeval.testbed.render import render
-from cfeval.testbed.scenes import SceneEditError, scene_in
+from cfeval.testbed.scenes import AbsentError, SceneEditError, scene_in
 
 
 class Plugin(plugin.Plugin):
@@ -23,7 +23,9 @@ class Redraw:
     needs_metadata = True
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Draw an edited scene; an instruction that does not fit the scene is `edit_invalid`."""
+        """Draw an edited scene; an edit of what is not in it is `citation_absent`, another that does not fit it
+        `edit_invalid`.
+        """
         return _edit(request)
 
 
@@ -36,7 +38,8 @@ def _edit(request: EditRequest) -> EditReply:
     try:
         edited = scene_after(scene, (*request.before, request.positive))
     except SceneEditError as error:
-        return EditReply(status=Status.EDIT_INVALID, reason=str(error))
+        absent = isinstance(error, AbsentError)
+        return EditReply(status=Status.CITATION_ABSENT if absent else Status.EDIT_INVALID, reason=str(error))
     intent = parse_instruction(request.positive)
     details = {"edit": intent.kind, "to": intent.new} if intent else {}
     return EditReply(Picture.from_pixels(render(edited)), details)

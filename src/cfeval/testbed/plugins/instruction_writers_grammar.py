@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 from cfeval.core import plugin
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import Edit, Writer, WriteReply, WriteRequest
 from cfeval.edct.protocols.rules import RULES
-from cfeval.testbed.language.edit_choice import background_edits, choose_chain, choose_uncited_edits
+from cfeval.testbed.language.edit_choice import background_edits, choose_chain, choose_uncited_edits, cited_things
 from cfeval.testbed.language.explanations import parse_explanation
 from cfeval.testbed.language.instructions import describe
 from cfeval.testbed.language.questions import parse_question
@@ -59,13 +60,17 @@ class Grammar:
 
 def _reply(request: WriteRequest, rng: random.Random) -> WriteReply:
     claim = parse_explanation(request.explanation)
+    scene = scene_in(request.metadata)
+    cited, absent = cited_things(claim, scene) if claim and scene else (None, ())
     try:
         if claim is None:
             raise UnwritableError("the explanation is not in the language of the built-in world")
         edits = tuple(_edit(intent) for intent in _intents(request, claim, rng))
     except UnwritableError as error:
-        return WriteReply(completion=request.explanation, status=Status.UNPARSABLE, reason=str(error))
-    return WriteReply(edits, completion="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
+        found = WriteReply(completion=request.explanation, status=Status.UNPARSABLE, reason=str(error))
+    else:
+        found = WriteReply(edits, completion="\n".join(f"{edit.positive}\n{edit.negative}" for edit in edits))
+    return replace(found, cited=cited, absent=absent)
 
 
 def _edit(intent: EditIntent) -> Edit:
@@ -75,7 +80,7 @@ def _edit(intent: EditIntent) -> Edit:
 def _intents(request: WriteRequest, claim: Claim, rng: random.Random) -> list[EditIntent]:
     """The edits that the protocol asks for; `UnwritableError` where there is none."""
     rules = RULES[request.protocol]
-    if rules.edits == "none":
+    if not rules.written:
         raise UnwritableError(f"{request.protocol} has no instructions: nothing is edited")
     if rules.edits == "uncited":
         intents = _uncited_edits(request, claim, rng)

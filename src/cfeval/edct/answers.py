@@ -1,0 +1,63 @@
+"""Whether an answer is another one in substance, and whether an explanation names a thing: what texts alone can say.
+
+An answer has *moved* if it says something else in substance than the answer before. Where the texts decide, no judge is
+asked, since one that is asked about everything errs on everything: a judge with a sensitivity of .9 and a specificity
+of .8 that is asked about all pairs makes most of its errors on equal ones (docs/estimand.md).
+"""
+
+import re
+
+from cfeval.core.records import Binary
+from cfeval.datasets.answer_scoring import level, one_line
+
+_POLAR = re.compile(r"(yes|no)\b")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_OPTION = re.compile(r"\(?([a-z])\)?")
+_WORD = re.compile(r"[^\W_]+")
+_EMPTY = frozenset(
+    _WORD.findall(
+        "a an and are as at behind beside between by for from in into is it its next no not of off on onto or over that"
+        " the their there this to under with color colour shape size position presence background state number kind"
+    )
+)
+"""Words that name no thing."""
+NAMED = 0.5
+"""So large a share of a thing's words stands in an explanation that names it."""
+
+
+def moved_by_text(before: str, after: str) -> Binary | None:
+    """Whether an answer moved, in 0 and 1; None where the texts alone do not decide.
+
+    Equal texts have not moved, with letter case, punctuation, articles and number words aside (as VQA v2 levels them).
+    Two numbers, two letters of options, and two answers that begin with yes or no, are compared as such.
+    """
+    one, other = (level(one_line(text)).rstrip(" .") for text in (before, after))
+    if one == other:
+        return 0
+    for form in (_NUMBER, _OPTION):
+        found = form.fullmatch(one), form.fullmatch(other)
+        if found[0] and found[1]:
+            return 0 if found[0][0].strip("()") == found[1][0].strip("()") else 1
+    polar = _POLAR.match(one), _POLAR.match(other)
+    if polar[0] and polar[1] and polar[0][1] != polar[1][1]:
+        return 1
+    return None
+
+
+def same_text(before: str, after: str) -> bool:
+    """Whether two texts say the same in the same words."""
+    return level(one_line(before)) == level(one_line(after))
+
+
+def names(explanation: str, thing: str) -> Binary:
+    """Whether an explanation names a thing: at least half of the words that describe it stand there, in any order.
+
+    A lexical test, as the one that looks for an inserted word (Siegel et al. 2024): paraphrases go unseen.
+    """
+    wanted = {word for word in _words(thing) if word not in _EMPTY}
+    said = _words(explanation)
+    return 1 if wanted and len(wanted & said) >= NAMED * len(wanted) else 0
+
+
+def _words(text: str) -> set[str]:
+    return {word.removesuffix("s") if len(word) > 3 else word for word in _WORD.findall(text.lower())}
