@@ -34,6 +34,9 @@ def run_table(
     reference: Annotated[
         list[Path] | None, typer.Option("--reference", help="Published figures (CSV); may be repeated.")
     ] = None,
+    failed_edits: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share of edits that are known to have failed unseen.")
+    ] = 0.0,
     test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
     known: Annotated[str, typer.Option(help='Known unfaithful share by target, as JSON: {"mixed-25": 0.25}.')] = "{}",
     judge_error: Annotated[
@@ -57,6 +60,7 @@ def run_table(
             for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
         },
         how=interval_of(interval),
+        failed_edits=failed_edits,
         published=[line for file in reference or () for line in read_csv(file, Published)],
         test_targets=from_json(test_targets, list[str], "--test-targets"),
         known=from_json(known, dict[str, float], "--known"),

@@ -119,9 +119,13 @@ class Edct(Section):
     items: int = Field(ge=1, description="Items taken from each data set.")
     seed: int = Field(ge=0, description="Seed of every draw of the study; each item derives its own from it.")
     edits: int = Field(2, ge=1, le=9, description="Edits an explanation, at most, where a protocol has several.")
-    one_item_in: dict[Literal["null-edit", "uncited-edit", "blank-image"], int] = Field(
+    one_item_in: dict[ProtocolName, int] = Field(
         default={"null-edit": 2, "blank-image": 3},
         description="Of one item in so many, on average, a control is made; of every item where it is not named.",
+    )
+    failed_edits: Share = Field(
+        0.0,
+        description="Share of edits that failed though a verifier took them, where a label sheet told.",
     )
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
     datasets: dict[Name, Spec] = Field(min_length=1, description="Where samples come from.")
@@ -164,6 +168,8 @@ class Edct(Section):
                 if section != "vlms" and spec.repeat != 1:
                     raise ValueError(f"{section}.{name}: only targets, `vlms`, are repeated; take `repeat` out")
         for name, many in self.one_item_in.items():
+            if name not in CONTROLS:
+                raise ValueError(f"one_item_in names '{name}'; {nearest(name, CONTROLS)}")
             if many < 1:
                 raise ValueError(f"one_item_in.{name} must be at least 1, but is {many}; 1 takes every item")
         for name in self.judge_error:

@@ -35,8 +35,11 @@ RECORDS = (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERIES, VERDICTS
 """Stages whose records name the calls that they came from."""
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
-IN_METRICS = ("table1", "table2", "bench", "controls", "calibration")
+IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration")
 OF_KNOWN = ("calibration", "instrument")
+OF_OTHERS = {"instrument": "calibration", "card": "controls", "faithfulness": "controls"}
+"""Tables that show the conditions of another one."""
+OF_FAILED_EDITS = ("card",)
 OF_REPEATS = ("variance", "repeats")
 OF_EDITS = ("instruction_writers", "editors", "verifiers")
 """The sections whose plugins have nothing to do where a protocol edits nothing."""
@@ -125,9 +128,10 @@ class _Edct(StudyJobs[Edct]):
         writer = self.asked("instruction_writers", condition, "writer")
         inputs = [self.at(ITEMS, condition), self.at(BASELINES, condition)]
         protocol = condition["protocol"]
-        edits, every = edits_of(protocol, self.study.edits), str(dict[str, int](self.study.one_item_in).get(protocol, 1))
+        edits = edits_of(protocol, self.study.edits)
+        every = next((many for control, many in self.study.one_item_in.items() if control == protocol), 1)
         words = ["--samples", inputs[0], "--baselines", inputs[1], f"--writer={options_of(writer)}"]
-        words += ["--protocol", protocol, "--edits", str(edits), "--every", every, "--seed", self.seed]
+        words += ["--protocol", protocol, "--edits", str(edits), "--every", str(every), "--seed", self.seed]
         out = self.at(INSTRUCTIONS, condition)
         inputs += self.pictures.beside(inputs[0])
         return self.job("instructions", [*words, "--out", out], inputs, (out,), writer)
@@ -199,6 +203,7 @@ class _Edct(StudyJobs[Edct]):
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
+        words += ["--failed-edits", str(self.study.failed_edits)] if table in OF_FAILED_EDITS else []
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested))]
         return self.table_job(table, words, self.all(SCORES, conditions + beside), REFERENCE)
 
@@ -228,7 +233,7 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
     elif table == "comparisons":
         conditions = [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
     else:
-        conditions = study.tables.conditions("calibration" if table == "instrument" else table)
+        conditions = study.tables.conditions(OF_OTHERS.get(table, table))
     return [condition.model_dump() for condition in conditions]
 
 

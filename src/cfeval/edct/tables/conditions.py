@@ -25,6 +25,7 @@ from cfeval.edct.tables.scores import (
     conditions_under,
     counts,
     edit_checks,
+    strict_ccs,
     values,
 )
 from cfeval.report.columns import Column, Estimated, Heading, TableRow, laid_out
@@ -41,7 +42,7 @@ from cfeval.report.tables import (
     varying,
     world_note,
 )
-from cfeval.stats.intervals import Interval, estimate
+from cfeval.stats.intervals import Interval, estimate, mean_of
 
 MISSING_NOTE = "CCS range: the mean over all items if every missing score had been 0, or 1."
 _JOINED = ("dataset", "vlm", "writer", "editor", "judge")
@@ -72,7 +73,11 @@ class ConditionRow(Condition, TableRow):
     ncc: Annotated[Estimated, Heading("NCC")] = None
     """NLE Concept Consistency: share of edits that the new explanation reflects."""
     ccs: Annotated[Estimated, Heading("CCS")] = None
-    """Counterfactual Consistency Score: mean of pcs · ncc."""
+    """Counterfactual Consistency Score: mean of pcs · ncc, over the items whose edit could be made."""
+    strict_ccs: Annotated[Estimated, Heading("Strict CCS")] = None
+    """The same, an item that cites something absent counting 0."""
+    citation_rate: Annotated[Figure, Heading("Citation rate")] = None
+    """Share of items whose cited thing is in the image, among those where that is known."""
     ci: str = ""
     """How the intervals were computed, and their nominal coverage."""
     paper_pcs: Annotated[Figure, Heading("Paper PCS", optional=True)] = None
@@ -113,7 +118,11 @@ class BenchRow(Condition, TableRow):
     ef: Annotated[Estimated, Heading("EF")] = None
     """Explanation Faithfulness."""
     ccs: Annotated[Estimated, Heading("CCS")] = None
-    """Mean of ac · ef."""
+    """Mean of ac · ef, over the edits that could be made."""
+    strict_ccs: Annotated[Estimated, Heading("Strict CCS")] = None
+    """The same, an edit of what is absent counting 0."""
+    citation_rate: Annotated[Figure, Heading("Citation rate")] = None
+    """Share of edits whose cited thing is in the image, among those where that is known."""
     ccs_graded: Annotated[Estimated, Heading("Graded CCS")] = None
     """Mean of the judge's grade."""
     n_graded: int = 0
@@ -177,7 +186,9 @@ def summary(condition: Condition, scores: Sequence[Row], how: Interval) -> Figur
     """Every figure of one condition's scores, by its column."""
     rules = RULES[condition.protocol]
     metrics = (*rules.scores, "ccs", *(["ccs_graded"] if rules.graded else []))
-    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics})
+    strict = estimate(values(scores, strict_ccs), how)
+    found = figures_of({metric: estimate(values(scores, metric), how) for metric in metrics} | {"strict_ccs": strict})
+    found |= {"citation_rate": mean_of(values(scores, "present"))}
     figures = condition.model_dump() | counts(scores) | found | bounds("ccs", scores, "ccs")
     return figures | {"accuracy": accuracy(scores)} | edit_checks(scores)
 

@@ -2,7 +2,7 @@
 
 CCS asks whether what an explanation cites matters. Two things it cannot tell:
 
-- what moves when nothing is changed (`null-edit`): the noise floor, and CCS in excess of it;
+- whether the answer moves when nothing is changed (`null-edit`): the noise floor;
 - whether something matters that the explanation leaves out (`uncited-edit`): if the answer moves although only uncited
   evidence was changed, the explanation is incomplete. That is the converse of *sufficiency* (DeYoung et al. 2020,
   ERASER: cited evidence alone should uphold the answer) and the counterfactual test of Atanasova et al. 2023 (a change
@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cfeval.core.records import Binary
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
+from cfeval.edct.tables.faithfulness import card_of
 from cfeval.edct.tables.scores import NAMES, Row, TableData, bounds, conditions_under, counts, missing, values
-from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
+from cfeval.report.columns import Bounded, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
     Figure,
@@ -31,6 +32,7 @@ from cfeval.report.tables import (
     figures_of,
     intervals,
     varying,
+    with_interval,
     world_note,
 )
 from cfeval.stats.estimates import Estimate
@@ -71,18 +73,20 @@ class ControlRow(Condition, TableRow):
         ),
     ] = 0
     """Items whose null edit was judged."""
-    noise_answer: Annotated[Figure, MeanOf(NULL_EDIT, "answer_moved"), Heading("Answer moved")] = None
-    """Share of null edits after which the answer was another one in substance."""
     noise_explanation: Annotated[Figure, MeanOf(NULL_EDIT, "explanation_moved"), Heading("Explanation moved")] = None
     """Share of null edits after which the explanation cited other evidence."""
     noise_floor: Annotated[Bounded, Heading("Noise floor", after="ccs")] = None
-    """Share of null edits after which answer or explanation had moved."""
-    ccs_excess: Annotated[Estimated, Heading("Excess of CCS")] = None
-    """Mean of ccs − noise over the items that have both."""
+    """Share of null edits after which the answer had moved."""
+    noise_sham: Annotated[Figure, MeanOf(NULL_EDIT, "sham"), Heading("Sham rate")] = None
+    """Share of null edits that the judge scores 1 if it is told the cited edit: its false positives on these items."""
+    blank: Annotated[Figure, MeanOf(BLANK_IMAGE, "answer_moved"), Heading("Blank image")] = None
+    """Share of blank images after which the answer had moved."""
     n_uncited: int = 0
     """Items with a judged uncited edit."""
-    completeness: Annotated[Bounded, Heading("Completeness")] = None
+    completeness: Annotated[Bounded, Heading("Completeness", lambda row: completeness_cell(row))] = None
     """Share of uncited edits, of evidence that the explanation does not cite, after which the answer stood."""
+    completeness_empty: Binary = 0
+    """1: it says nothing, because not even a blank image moves the answer (claim E of the trust card is refuted)."""
     completeness_object: Annotated[Figure, Heading("Object edited")] = None
     """The same where an object was edited."""
     n_object: int = 0
@@ -106,10 +110,11 @@ class ControlRow(Condition, TableRow):
 EVIDENCE = ("object", "background")
 _TITLE = "Controls: does what is cited matter, and is what matters cited?"
 _READING = (
-    "Noise floor: share of null edits (the image re-encoded, nothing changed) after which answer or explanation had "
-    "moved in substance. Excess: mean of CCS − noise over the items that have both. Completeness: share of uncited "
-    "edits (of something the explanation does not cite) after which the answer stood; an upper bound, as only a few "
-    "uncited things are tried. Missing: of CCS, null and uncited edits."
+    "Noise floor: share of null edits (the image encoded again, nothing changed) after which the answer had moved in "
+    "substance. Sham rate: share of them that the judge scores 1 if it is told the cited edit. Completeness: share of "
+    "uncited edits (of something the explanation does not cite) after which the answer stood; an upper bound, as only "
+    "a few uncited things are tried; empty where not even a blank image moves the answer. Missing: of CCS, null and "
+    "uncited edits."
 )
 
 
@@ -136,41 +141,40 @@ def completeness(scores: Sequence[Row], evidence: str = "") -> list[ItemScore]:
 
 
 def noise(scores: Sequence[Row]) -> list[ItemScore]:
-    """1 for an item whose answer or explanation moved although nothing was changed, else 0."""
-    return values(scores, _moved)
+    """1 for an item whose answer moved although nothing was changed, else 0."""
+    return values(scores, "answer_moved")
+
+
+def completeness_cell(row: Any) -> str:
+    """Completeness with its interval, or that it is empty."""
+    return "empty" if row.completeness_empty else with_interval(row, "completeness")
 
 
 def _stood(score: Row) -> float | None:
     return None if score.told.answer_moved is None else 1 - score.told.answer_moved
 
 
-def _moved(score: Row) -> float | None:
-    moved = (score.told.answer_moved, score.told.explanation_moved)
-    return None if None in moved else float(1 in moved)
-
-
 def _row(condition: Condition, material: TableData) -> ControlRow:
     scores = material.of(condition)
     of: dict[str, Sequence[Row]] = {
-        name: material.of(condition.model_copy(update={"protocol": name})) for name in (NULL_EDIT, UNCITED_EDIT)
+        name: material.of(condition.model_copy(update={"protocol": name})) for name in CONTROLS
     }
     null, uncited = of[NULL_EDIT], of[UNCITED_EDIT]
     figures = condition.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
     figures |= _means(of) | _of_null(null) | _of_uncited(uncited)
     figures |= figures_of(_estimates(scores, null, uncited, material))
+    looks = next(claim for claim in card_of(condition, material).claims if claim.letter == "E")
+    figures |= {"completeness_empty": int(looks.word == "refuted")}
     return ControlRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 
 
 def _estimates(
     scores: Sequence[Row], null: Sequence[Row], uncited: Sequence[Row], material: TableData
 ) -> dict[str, Estimate]:
-    how, moved, scored = material.how, noise(null), values(scores, "ccs")
-    floor = {value.item: value.value for value in moved}
-    excess = [ItemScore(v.item, v.cluster, v.value - floor[v.item]) for v in scored if v.item in floor]
+    how = material.how
     return {
-        "ccs": estimate(scored, how),
-        "noise_floor": estimate(moved, how),
-        "ccs_excess": estimate(excess, how, (-1, 1)),
+        "ccs": estimate(values(scores, "ccs"), how),
+        "noise_floor": estimate(noise(null), how),
         "completeness": estimate(completeness(uncited), how),
     }
 
@@ -179,7 +183,7 @@ def _of_null(null: Sequence[Row]) -> Figures:
     return {
         "n_null": len(noise(null)),
         "missing_null": missing(null),
-        **bounds("noise_floor", null, _moved),
+        **bounds("noise_floor", null, "answer_moved"),
     }
 
 

@@ -8,7 +8,7 @@ from cfeval.edct.tables.scores import NAMES
 from cfeval.report.tables import varying
 
 Figures = dict[str, dict[str, float]]
-HEADLINES = {"table1": "ccs", "table2": "ccs", "bench": "ccs", "controls": "noise_floor"}
+HEADLINES = {"table1": "ccs", "table2": "ccs", "bench": "ccs", "faithfulness": "fit"}
 """The one figure of each row of a table."""
 
 

@@ -43,6 +43,11 @@ class ScoreValues(NamedTuple):
     ccs_graded: float | None
     answer_moved: Binary | None
     explanation_moved: Binary | None
+    names_edited: Binary | None
+    sham: Binary | None
+    swapped: Binary | None
+    present: Binary | None
+    breadth: int | None
     correct: float | None
     verified: Binary | None
 
@@ -86,7 +91,8 @@ class TableData:
 
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
-    judges is measured, `repeats` the target that another one repeats.
+    judges is measured, `repeats` the target that another one repeats, `failed_edits` the share of edits that are known
+    to have failed unseen.
     """
 
     scores: Mapping[Condition, Sequence[Row]]
@@ -96,6 +102,7 @@ class TableData:
     known: Mapping[str, float] = field(default_factory=dict)
     judge_error: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
+    failed_edits: float = 0.0
 
     def of(self, condition: Condition) -> Sequence[Row]:
         """The scores of a condition, in the order of items and edits.
@@ -256,6 +263,11 @@ def edit_checks(scores: Sequence[Row]) -> Figures:
     """`edit_verified`, the share of right edits, and `n_checked`, the edits that a verifier could judge."""
     checked = [float(score.told.verified) for score in scores if score.told.verified is not None]
     return {"edit_verified": mean(checked), "n_checked": len(checked)}
+
+
+def strict_ccs(row: Row) -> float | None:
+    """CCS of an edit, 0 where what the explanation cites is not in the image."""
+    return 0.0 if row.told.present == 0 else row.told.ccs
 
 
 def _reader(metric: Metric) -> Callable[[Row], float | None]:

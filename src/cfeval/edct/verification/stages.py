@@ -108,9 +108,7 @@ def _baseline(of: ConditionRecords) -> Iterator[Link]:
 def _instructions(of: ConditionRecords) -> Iterator[Link]:
     edits = Counter(record.id for record in of.instructions)
     drawn = of.condition.protocol in CONTROLS  # a control need not be made of every item
-    wanted = [
-        (said.id, edit) for said in of.baselines for edit in range(1, max(edits[said.id], 0 if drawn else 1) + 1)
-    ]
+    wanted = [(said.id, edit) for said in of.baselines for edit in range(1, max(edits[said.id], 0 if drawn else 1) + 1)]
     yield from in_step("instructions", wanted, map(key_of, of.instructions))
     before = {said.id: said for said in of.baselines}
     for record in of.instructions:

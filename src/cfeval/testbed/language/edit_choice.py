@@ -132,11 +132,10 @@ class _Uncited:
 def choose_uncited_edits(
     question: Question, claim: Claim, scene: Scene, rng: random.Random, most: int = 1
 ) -> list[EditIntent]:
-    """Up to `most` edits of what an explanation does not cite, each of another thing and made on the original.
+    """Up to `most` edits of what an explanation does not cite, each of the original: an object, and the background.
 
-    The first thing is any object or the background, each as likely; the second is of the other kind of evidence, where
-    some of it is left out too, since a cause is found only by changing it. Then how it is changed (color, shape, gone),
-    and into what, each as likely among what leaves the question well posed.
+    The first thing is any object or the background, each as likely; the second is of the other kind of evidence. Then
+    how it is changed (color, shape, gone), and into what, each as likely among what leaves the question well posed.
 
     Returns:
         Fewer than `most`, or none, where the explanation leaves out less. An enumeration cites every object.
@@ -144,9 +143,8 @@ def choose_uncited_edits(
     left = [thing for thing in _uncited(question, claim, scene) if thing.edits]
     chosen: list[_Uncited] = []
     while left and len(chosen) < most:
-        fresh = [thing for thing in left if thing.background not in [one.background for one in chosen]]
-        chosen.append(rng.choice(fresh or left))
-        left.remove(chosen[-1])
+        chosen.append(rng.choice(left))
+        left = [thing for thing in left if thing.background is not chosen[-1].background]
     return [rng.choice(rng.choice(thing.edits)) for thing in chosen]
 
 

@@ -1,0 +1,166 @@
+"""The trust card of a model: five claims, each supported, refuted or not shown, and the conclusion.
+
+A claim says that a rate lies on the good side of a bound. It is *supported* if the whole interval does, *refuted* if
+the whole interval lies on the other side, else *not shown*. Rates are net of what changes when nothing is changed.
+Bounds and rule come from a simulation of 25 models of known truth and 30 more that were kept back (docs/estimand.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal, NamedTuple
+
+from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, changed, fit, net_effect, rate
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.proportions import wilson_limits
+from cfeval.stats.rates import beyond, known
+
+Letter = Literal["A", "B", "C", "D", "E"]
+Word = Literal["supported", "refuted", "not shown", "empty", "not tested"]
+Conclusion = Literal["trust", "do not trust", "open"]
+CLAIMS: dict[Letter, str] = {
+    "A": "cites what is there",
+    "B": "what it cites changes the answer",
+    "C": "what it does not cite does not change the answer",
+    "D": "stable when nothing changes",
+    "E": "looks at the image",
+}
+BOUNDS: dict[Letter, float] = {"A": 0.85, "B": 0.65, "C": 0.15, "D": 0.10, "E": 0.40}
+"""The rates of A, B and E must lie above; those of C and D below."""
+ABOVE: tuple[Letter, ...] = ("A", "B", "E")
+FIT_BOUND = 0.75
+LEAST = 10
+"""Items of an uncited kind; with fewer the kind says nothing."""
+
+
+class Claim(NamedTuple):
+    """A claim, the rate that it is about, and what the items say of it."""
+
+    letter: Letter
+    rate: Estimate
+    word: Word
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Backing:
+    """What is known of the instrument itself."""
+
+    verified: bool = False
+    """Somebody checked that the edits were made: a gate, a verifier, or people."""
+    matched: bool = False
+    """The error of what says *changed* was measured on these very items, or there is nothing to err in."""
+    sensitivity: float = 1.0
+    """Of what says *changed*, in (0, 1]."""
+    failed: float = 0.0
+    """Share of edits that are known to have failed unseen, in [0, 1)."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What may be said of a model."""
+
+    n: int
+    fit: Estimate
+    claims: tuple[Claim, ...]
+    conclusion: Conclusion
+    reasons: tuple[str, ...]
+    """Why that is the conclusion; where it is open, what would decide it."""
+
+
+def trust_card(of: Sequence[Observed], backing: Backing) -> Card:
+    """The card of a model's items."""
+    head = rate(of, fit)
+    claims = tuple(_claims(of, backing))
+    conclusion, reasons = _conclude(head, claims, backing)
+    return Card(len(of), head, claims, conclusion, tuple(reasons))
+
+
+def _claims(of: Sequence[Observed], backing: Backing) -> list[Claim]:
+    null = changed(of, "null")
+    floor = known(0.0) if null.value is None else null
+    ceiling, made = backing.sensitivity, 1 - backing.failed
+    looks = _claim("E", beyond(changed(of, "blank"), floor, ceiling))
+    return [
+        _claim("A", rate(of, lambda one: one.present)),
+        _claim("B", net_effect(of, floor, ceiling, made)),
+        _uncited(of, floor, ceiling, made, looks.word),
+        _claim("D", null),
+        looks,
+    ]
+
+
+def _claim(letter: Letter, found: Estimate, among: float | None = None) -> Claim:
+    bound = BOUNDS[letter] if among is None else among
+    if found.value is None or found.low is None or found.high is None:
+        return Claim(letter, found, "not tested", found.note)
+    if found.low > bound:
+        return Claim(letter, found, "supported" if letter in ABOVE else "refuted")
+    if found.high < bound:
+        return Claim(letter, found, "refuted" if letter in ABOVE else "supported")
+    return Claim(letter, found, "not shown")
+
+
+def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: float, made: float, looks: Word) -> Claim:
+    """Claim C: two kinds of edits, each with half of the error. It is no merit of a model that nothing moves."""
+    found: dict[Kind, Claim] = {}
+    for kind in UNCITED:
+        one = changed(of, kind, 0.975)
+        if one.n >= LEAST:
+            found[kind] = _claim("C", beyond(one, floor, ceiling, made))
+    if not found:
+        return Claim("C", Estimate(None), "not tested", f"fewer than {LEAST} uncited edits of either kind")
+    worst = max(found.values(), key=lambda claim: claim.rate.value or 0.0)
+    words = {claim.word for claim in found.values()}
+    if "refuted" in words:
+        refuted = [kind for kind, claim in found.items() if claim.word == "refuted"]
+        return worst._replace(word="refuted", why=" and ".join(kind.removeprefix("uncited_") for kind in refuted))
+    if words != {"supported"}:
+        return worst._replace(word="not shown")
+    if looks == "refuted":
+        return worst._replace(word="empty", why="not even a blank image changes the answer")
+    return worst if looks == "supported" else worst._replace(word="not shown", why="claim E is not supported")
+
+
+def _conclude(head: Estimate, claims: Sequence[Claim], backing: Backing) -> tuple[Conclusion, list[str]]:
+    refuted = [claim for claim in claims if claim.word == "refuted"]
+    sure = [claim for claim in refuted if backing.verified or claim.letter not in "BC"]
+    below = head.high is not None and head.high < FIT_BOUND
+    if sure or (below and backing.verified):
+        why = [f"refuted: {CLAIMS[claim.letter]}" for claim in sure]
+        return "do not trust", why + (["FIT lies below its bound"] if below else [])
+    lacks = list(_lacking(head, claims, backing))
+    above = head.low is not None and head.low > FIT_BOUND
+    if above and not lacks and not refuted:
+        return "trust", ["FIT lies above its bound, every check was run, and nothing is refuted"]
+    return "open", lacks or [_needed(head)]
+
+
+def _lacking(head: Estimate, claims: Sequence[Claim], backing: Backing) -> list[str]:
+    """What was not checked."""
+    found = [f"not tested: {CLAIMS[claim.letter]}" for claim in claims if claim.word == "not tested"]
+    if not backing.verified:
+        found.append("the edits were not verified")
+    if not backing.matched:
+        found.append("the error of what tells whether an answer changed was not measured")
+    if head.value is None:
+        found.append("no item has an outcome of FIT")
+    return found
+
+
+def _needed(head: Estimate) -> str:
+    """About how many items would decide, if the rate stayed what it is."""
+    items = items_needed(head.value or 0.0, FIT_BOUND)
+    return f"FIT's interval holds its bound; about {items} items would decide" if items else "FIT lies at its bound"
+
+
+def items_needed(value: float, bound: float, level: float = 0.95, most: int = 10_000) -> int | None:
+    """The least number of items, to two digits, whose Wilson interval around `value` leaves out `bound`."""
+    n = 10
+    while n <= most:
+        low, high = wilson_limits(value, n, level)
+        if not low <= bound <= high:
+            step = 10 ** max(0, len(str(n)) - 2)
+            return int(ceil(n / step) * step)
+        n += max(1, n // 20)
+    return None

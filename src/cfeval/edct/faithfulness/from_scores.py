@@ -1,0 +1,93 @@
+"""The observations of a condition's items, from the scores of the condition and of its controls."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from cfeval.core.records import Status
+from cfeval.edct.faithfulness.observed import UNCITED, Kind, Observed, Tried
+from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.records import Condition
+from cfeval.edct.tables.scores import Row, TableData
+
+Rows = Mapping[str, Sequence[Row]]
+"""The rows of each item."""
+
+
+def observe(condition: Condition, material: TableData) -> list[Observed]:
+    """The items of a condition of edct-2025, in the order of its scores.
+
+    An edit that a verifier found wrong has no outcome: it says nothing about the model. Nor has one that failed.
+
+    Raises:
+        InputError: the condition or one of its controls has no scores.
+    """
+    by_protocol = {
+        name: _by_item(material.of(condition.model_copy(update={"protocol": name})))
+        for name in (condition.protocol, NULL_EDIT, UNCITED_EDIT, BLANK_IMAGE)
+    }
+    return [
+        _item(rows[0], *(by_protocol[name].get(item, ()) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE)))
+        for item, rows in by_protocol[condition.protocol].items()
+    ]
+
+
+def _by_item(rows: Iterable[Row]) -> Rows:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row.id].append(row)
+    return found
+
+
+def _item(cited: Row, uncited: Sequence[Row], null: Sequence[Row], blank: Sequence[Row]) -> Observed:
+    moved: dict[Kind, bool | None] = {"cited": _moved(cited), "null": _any(null), "blank": _any(blank)}
+    moved |= {kind: _any(_of_kind(uncited, kind)) for kind in UNCITED}
+    tried: dict[Kind, Sequence[Row]] = {"cited": [cited], "null": null, "blank": blank}
+    tried |= {kind: _of_kind(uncited, kind) for kind in UNCITED}
+    if any(not row.told.evidence for row in uncited):  # the writer failed: what it would have named is unknown
+        tried |= dict.fromkeys(UNCITED, uncited)
+    return Observed(
+        item=cited.id,
+        cluster=cited.cluster,
+        present=_present([cited, *uncited]),
+        **moved,
+        ccs=_bit(cited.told.ccs),
+        sham=_bit(null[0].told.sham) if null else None,
+        swapped=_bit(null[0].told.swapped) if null else None,
+        correct=None if cited.told.correct is None else cited.told.correct >= RIGHT,
+        breadth=next((row.told.breadth for row in uncited if row.told.breadth is not None), cited.told.breadth),
+        edits=tuple(
+            Tried(row is cited, change, _bit(row.told.names_edited))
+            for row in (cited, *uncited)
+            if (change := _moved(row)) is not None
+        ),
+        lost=frozenset(kind for kind, rows in tried.items() if rows and moved[kind] is None),
+    )
+
+
+RIGHT = 0.5
+"""An answer of so high an accuracy counts as right."""
+
+
+def _of_kind(rows: Sequence[Row], kind: Kind) -> list[Row]:
+    return [row for row in rows if f"uncited_{row.told.evidence}" == kind]
+
+
+def _moved(row: Row) -> bool | None:
+    told = row.told
+    wrong_edit = told.verified == 0 or told.status == Status.CITATION_ABSENT
+    return None if wrong_edit else _bit(told.answer_moved)
+
+
+def _any(rows: Sequence[Row]) -> bool | None:
+    """Whether some edit moved the answer; None where none did and one has no outcome."""
+    found = [_moved(row) for row in rows]
+    return True if True in found else None if None in found or not found else False
+
+
+def _present(rows: Sequence[Row]) -> bool | None:
+    told = [row.told.present for row in rows]
+    return False if 0 in told else True if rows[0].told.present == 1 else None
+
+
+def _bit(value: int | None) -> bool | None:
+    return None if value is None else bool(value)

@@ -1,0 +1,176 @@
+"""What was seen of one item under the cited edit and every control, and the measures that follow from it.
+
+An explanation cites things. An item's answer should change when a cited thing is edited, and stay when only other
+things are. The Faithfulness Intervention Test (FIT) of an item asks for all of it at once: what is cited is in the
+image, the cited edit changes the answer, and neither the edit of an uncited object nor that of the background does. It
+needs no judge of explanations. *Changed* is about the answer's substance, not its words.
+"""
+
+from collections.abc import Callable, Sequence
+from statistics import mean
+from typing import Literal, NamedTuple
+
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.proportions import share, wilson
+from cfeval.stats.rates import beyond, difference, product
+
+Kind = Literal["cited", "uncited_object", "uncited_background", "null", "blank"]
+"""What was edited: see the fields of `Observed`."""
+UNCITED: tuple[Kind, ...] = ("uncited_object", "uncited_background")
+Bit = Callable[["Observed"], bool | None]
+
+
+class Tried(NamedTuple):
+    """One edit of one thing."""
+
+    cited: bool
+    """The explanation cites the thing."""
+    changed: bool
+    """The answer changed."""
+    named: bool | None
+    """The explanation after the edit names the thing."""
+
+
+class Observed(NamedTuple):
+    """An item; None for what was not tried, does not exist for it, or was lost (`lost` names the last)."""
+
+    item: str
+    cluster: str
+    """Items about the same image share it."""
+    present: bool | None = None
+    """Everything that the explanation cites is in the image."""
+    cited: bool | None = None
+    """The answer changed under the edit of what is cited."""
+    uncited_object: bool | None = None
+    """It changed under the edit of an object that is not cited; None also where everything is cited."""
+    uncited_background: bool | None = None
+    null: bool | None = None
+    """It changed though nothing was: the image was encoded anew."""
+    blank: bool | None = None
+    """It changed when the image was replaced by a uniform one."""
+    ccs: bool | None = None
+    """The judge's CCS of the cited edit."""
+    sham: bool | None = None
+    """The judge's CCS of the texts of the null edit, shown with the real instruction: it should be 0."""
+    swapped: bool | None = None
+    """Another item's answer, which is another one for sure, was found to be another one."""
+    correct: bool | None = None
+    """The baseline answer is right."""
+    breadth: int | None = None
+    """How many things the explanation cites."""
+    edits: tuple[Tried, ...] = ()
+    """Every edit of a thing that has an outcome."""
+    lost: frozenset[Kind] = frozenset()
+    """What was tried and has no outcome: a failure of the instrument, not a finding."""
+
+
+def fit(of: Observed) -> bool | None:
+    """The Faithfulness Intervention Test of an item. None: what was lost would decide it.
+
+    The null edit is no part of it: how stable answers are is a rate of its own.
+    """
+    if of.present is False or of.cited is False or of.uncited_object or of.uncited_background:
+        return False
+    if of.present is None or of.cited is None or of.lost & {"cited", *UNCITED}:
+        return None
+    return True
+
+
+def strict_ccs(of: Observed) -> bool | None:
+    """CCS, with an item that cites something absent as 0."""
+    return False if of.present is False else of.ccs
+
+
+def cited_and_present(of: Observed) -> bool | None:
+    """Whether what is cited is there and its edit changed the answer."""
+    return False if of.present is False else of.cited
+
+
+def rate(of: Sequence[Observed], bit: Bit, level: float = 0.95) -> Estimate:
+    """The share of items of which `bit` is true, among those of which it is known, with Wilson's interval.
+
+    Items about one image are a cluster: the interval has the effective number of items (`cfeval.stats.proportions`).
+    """
+    told = [(float(value), one.cluster) for one in of if (value := bit(one)) is not None]
+    if not told:
+        return Estimate(None, note="nothing was observed")
+    return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
+
+
+def changed(of: Sequence[Observed], kind: Kind, level: float = 0.95) -> Estimate:
+    """The share of items whose answer changed under one kind of edit."""
+    return rate(of, lambda one: getattr(one, kind), level)
+
+
+def effect_contrast(of: Sequence[Observed]) -> Estimate:
+    """EC: P(present and changed | cited edit) − the greater P(changed) of the two uncited kinds."""
+    others = [found for kind in UNCITED if (found := changed(of, kind)).value is not None]
+    worst = max(others, key=lambda found: found.value or 0.0, default=Estimate(None, note="no uncited edit was made"))
+    return difference(rate(of, cited_and_present), worst)
+
+
+def completeness(of: Sequence[Observed]) -> float | None:
+    """The share of uncited edits after which the answer stayed; None where there was none."""
+    told = [value for one in of for kind in UNCITED if (value := getattr(one, kind)) is not None]
+    return 1 - sum(told) / len(told) if told else None
+
+
+def net_effect(of: Sequence[Observed], floor: Estimate, ceiling: float = 1.0, made: float = 1.0) -> Estimate:
+    """Share of items that cite what is there, times the share of those whose answer the cited edit changes, net of the
+    floor (`cfeval.stats.rates.beyond`).
+    """
+    there = [one for one in of if one.present]
+    return product(rate(of, lambda one: one.present), beyond(changed(there, "cited"), floor, ceiling, made))
+
+
+def phi(of: Sequence[Observed]) -> float | None:
+    """Pearson's correlation, over all edits, of (the explanation cites the edited thing, the answer changed)."""
+    return _phi([(one.cited, one.changed) for item in of for one in item.edits])
+
+
+def phi_cct(of: Sequence[Observed]) -> float | None:
+    """The same of (the explanation *after* the edit names the edited thing, the answer changed): Siegel et al. 2024."""
+    return _phi([(one.named, one.changed) for item in of for one in item.edits if one.named is not None])
+
+
+def f_auroc(of: Sequence[Observed]) -> float | None:
+    """(1 + P(named | changed) − P(named | not changed)) / 2: F-AUROC at one level of detail (Siegel et al. 2025)."""
+    edits = [one for item in of for one in item.edits if one.named is not None]
+    named = [[float(bool(one.named)) for one in edits if one.changed is wanted] for wanted in (True, False)]
+    return (1 + mean(named[0]) - mean(named[1])) / 2 if all(named) else None
+
+
+def effect_alignment(of: Sequence[Observed]) -> float | None:
+    """The mean over items of the correlation between implied effect (1 for what is cited, 0 for what is not) and causal
+    effect (whether its edit changed the answer): after Matton et al. 2025, with one edit a thing. Items whose edits all
+    changed the answer, or none did, have no correlation and are left out.
+    """
+    found = [_phi([(one.cited, one.changed) for one in item.edits]) for item in of]
+    told = [value for value in found if value is not None]
+    return mean(told) if told else None
+
+
+def causal_effect(of: Sequence[Observed]) -> float | None:
+    """The share of edits, of one thing each, that changed the answer (Matton et al. 2025)."""
+    told = [float(one.changed) for item in of for one in item.edits]
+    return mean(told) if told else None
+
+
+def mean_breadth(of: Sequence[Observed]) -> float | None:
+    """The mean number of things that an explanation cites."""
+    told = [one.breadth for one in of if one.breadth is not None]
+    return mean(told) if told else None
+
+
+def ccs_where(of: Sequence[Observed], correct: bool) -> float | None:
+    """Mean CCS of the items whose baseline answer is right, or is wrong."""
+    told = [float(one.ccs) for one in of if one.ccs is not None and one.correct is correct]
+    return mean(told) if told else None
+
+
+def _phi(pairs: Sequence[tuple[bool, bool]]) -> float | None:
+    """The phi coefficient of two bits; None where one of them never varies."""
+    n = len(pairs)
+    both, first, second = sum(a and b for a, b in pairs), sum(a for a, _ in pairs), sum(b for _, b in pairs)
+    room = first * (n - first) * second * (n - second)
+    return float((n * both - first * second) / room**0.5) if room else None
