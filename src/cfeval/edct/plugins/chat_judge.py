@@ -20,7 +20,7 @@ from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
 from cfeval.edct.metrics import majority, median_grade
 from cfeval.edct.protocols import controls, edct_2025
 from cfeval.edct.protocols import edct_bench_2026 as bench
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, RULES, UNCITED_EDIT
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, RULES
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.prompts import ParsedReply, Prompt, PromptTemplate, generate_parsed, named_texts
@@ -50,8 +50,7 @@ FORMS: Mapping[str, Forms] = {
             EDCT_BENCH_2026, "grade", TOLD, bench.GRADE_SCHEMA, bench.read_grade, bench.MAX_TOKENS_OF_A_GRADE
         ),
     ),
-    NULL_EDIT: (_COMPARE,),
-    UNCITED_EDIT: (_COMPARE,),
+    **dict.fromkeys(CONTROLS, (_COMPARE,)),
 }
 """By protocol, for a judge that reads texts."""
 
