@@ -70,8 +70,8 @@ def uncited_schema(edits: int) -> dict[str, Any]:
 def read_uncited_edits(text: str, edits: int) -> UncitedEdits | None:
     """The instructions of a writer's reply, each for the original image, or None: see `read_edits`.
 
-    They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`. What is
-    cited stands in lines `Cited:`, `Seen:` a thing.
+    They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`. What
+    is cited stands in lines `Cited:`, `Seen:` a thing.
     """
     found = read_edits(text, UncitedEdits, UncitedEdit, edits)
     if found is None or found.cited:
