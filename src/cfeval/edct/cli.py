@@ -39,6 +39,9 @@ def run_table(
     ] = 0.0,
     test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
     known: Annotated[str, typer.Option(help='Known unfaithful share by target, as JSON: {"mixed-25": 0.25}.')] = "{}",
+    expected: Annotated[
+        str, typer.Option(help='What is known of test models, as JSON: {"decoy": {"faithful": 0, "fit": 0}}.')
+    ] = "{}",
     judge_error: Annotated[
         str, typer.Option(help="Targets of known share 0 or 1 on which the error of judges is measured: a JSON list.")
     ] = "[]",
@@ -64,6 +67,7 @@ def run_table(
         published=[line for file in reference or () for line in read_csv(file, Published)],
         test_targets=from_json(test_targets, list[str], "--test-targets"),
         known=from_json(known, dict[str, float], "--known"),
+        expected=from_json(expected, dict[str, dict[str, float | None]], "--expected"),
         judge_error=from_json(judge_error, list[str], "--judge-error"),
         repeats=from_json(repeats, dict[str, str], "--repeats"),
     )

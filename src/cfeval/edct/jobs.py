@@ -203,6 +203,8 @@ class _Edct(StudyJobs[Edct]):
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
+        expected = {name: told.model_dump(exclude_none=True) for name, told in self.study.expected.items()}
+        words += ["--expected", as_json(expected)] if table == "test_models" else []
         words += ["--failed-edits", str(self.study.failed_edits)] if table in OF_FAILED_EDITS else []
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested))]
         return self.table_job(table, words, self.all(SCORES, conditions + beside), REFERENCE)
@@ -232,6 +234,8 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
         conditions = [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
     elif table == "comparisons":
         conditions = [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
+    elif table == "test_models":
+        conditions = [condition for condition in study.tables.conditions("controls") if condition.vlm in study.expected]
     else:
         conditions = study.tables.conditions(OF_OTHERS.get(table, table))
     return [condition.model_dump() for condition in conditions]

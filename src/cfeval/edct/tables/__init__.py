@@ -12,6 +12,7 @@ TABLES: Mapping[str, Listed] = {
     "faithfulness": Listed("cfeval.edct.tables.faithfulness:TABLE", "cfeval.edct.tables.faithfulness:FaithfulnessRow"),
     "controls": Listed("cfeval.edct.tables.controls:TABLE", "cfeval.edct.tables.controls:ControlRow"),
     "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),
+    "test_models": Listed("cfeval.edct.tables.test_models:TABLE", "cfeval.edct.tables.test_models:TestModelRow"),
     "instrument": Listed("cfeval.edct.tables.instrument:TABLE", "cfeval.edct.tables.instrument:InstrumentRow"),
     "agreement": Listed("cfeval.edct.tables.agreement:TABLE", "cfeval.edct.tables.agreement:AgreementRow"),
     "comparisons": Listed("cfeval.edct.tables.comparisons:TABLE", "cfeval.edct.tables.comparisons:ComparisonRow"),

@@ -92,7 +92,7 @@ class TableData:
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
     judges is measured, `repeats` the target that another one repeats, `failed_edits` the share of edits that are known
-    to have failed unseen.
+    to have failed unseen, `expected` what is known of the figures of test models.
     """
 
     scores: Mapping[Condition, Sequence[Row]]
@@ -103,6 +103,7 @@ class TableData:
     judge_error: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
     failed_edits: float = 0.0
+    expected: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     def of(self, condition: Condition) -> Sequence[Row]:
         """The scores of a condition, in the order of items and edits.
