@@ -18,6 +18,7 @@ Wilson's interval with n clusters.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,6 +67,7 @@ def wilson(of: Share, level: float) -> Estimate:
     return Estimate(of.value, low, high, described("Wilson", level, of.clustered), of.n)
 
 
+@lru_cache(maxsize=1 << 16)
 def wilson_limits(value: float, size: float, level: float) -> tuple[float, float]:
     """Lower and upper limit, in [0, 1], of a share among `size` items; that need not be a whole number."""
     from statsmodels.stats.proportion import proportion_confint  # slow to load, and most commands need none of it
