@@ -1,7 +1,11 @@
 """The census finds what is known of test models by construction; the table holds its figures for those of the study."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+import yaml
+
+from cfeval.core import registry
 from cfeval.inference.chat import ChatReply, ChatRequest
 from cfeval.testbed.census import Finding, KnownTruth, census, edits_of_things, known_truth, things_cited
 from cfeval.testbed.items import Item, generate_items
@@ -108,3 +112,34 @@ def test_exact_graded_and_there_are_of_the_sets() -> None:
 def test_a_census_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one item"):
         known_truth([])
+
+
+KNOWN = {
+    "grounded": KnownTruth(exact=0.973, graded=0.982, there=0.993),
+    "misperceiving-10": KnownTruth(exact=0.940, graded=0.959, there=0.940),
+    "misperceiving-20": KnownTruth(exact=0.893, graded=0.929, there=0.860),
+    "misperceiving-30": KnownTruth(exact=0.853, graded=0.904, there=0.780),
+    "mixed-50-prior": KnownTruth(exact=0.547, graded=0.552, there=0.593),
+    "mixed-50-confabulating": KnownTruth(exact=0.547, graded=0.555, there=1.000),
+    "over-citing": KnownTruth(exact=0.473, graded=0.673, there=0.980),
+    "under-citing": KnownTruth(exact=0.000, graded=0.532, there=0.993),
+    "blind-listing": KnownTruth(exact=0.000, graded=0.000, there=0.980),
+    "unstable-10": KnownTruth(exact=0.900, graded=0.907, there=0.940),
+    "unstable-30": KnownTruth(exact=0.687, graded=0.693, there=0.800),
+    "memorising": KnownTruth(exact=0.000, graded=0.000, there=1.000),
+    "decoy": KnownTruth(exact=0.000, graded=0.007, there=1.000),
+    "late": KnownTruth(exact=0.000, graded=0.000, there=0.993),
+}
+"""What the census of the first 150 items finds about test models of the study."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_census_of_a_few_items_finds_what_the_table_says(name: str) -> None:
+    study = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))["edct"]
+    assert study["seed"] == SEED
+    found = known_truth(census(registry.build("chat", study["vlms"][name]), items(36), 1))
+    wanted = KNOWN[name]
+    assert found.exact == pytest.approx(wanted.exact, abs=0.18)
+    assert found.graded == pytest.approx(wanted.graded, abs=0.18)
+    assert found.there == pytest.approx(wanted.there, abs=0.18)
