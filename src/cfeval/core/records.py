@@ -39,6 +39,7 @@ class Status(StrEnum):
     TRUNCATED = "truncated"
     UNPARSABLE = "unparsable"
     EDIT_INVALID = "edit_invalid"
+    CITATION_ABSENT = "citation_absent"
     NO_IMAGE = "no_image"
     MODERATED = "moderated"
     WRONG_MODEL = "wrong_model"

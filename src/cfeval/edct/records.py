@@ -76,6 +76,8 @@ class Verification(Record):
     completion: str = ""
     """A model's reply as it came."""
     calls: tuple[Sha256, ...] = ()
+    absent: Binary | None = None
+    """1: what was to be edited is not in the original image. None: the verifier does not know."""
 
 
 class EditAttempt(Record):
@@ -84,6 +86,8 @@ class EditAttempt(Record):
     seed: int
     image: ImageRef
     found: Verification
+    details: dict[str, str] = Field(default_factory=dict)
+    """What the editor says about how it made the image."""
 
 
 class Counterfactual(StageResult):

@@ -32,6 +32,10 @@ class SceneEditError(ValueError):
     """An edit whose target is not in the scene, is ambiguous, or whose values do not fit."""
 
 
+class TargetAbsentError(SceneEditError):
+    """An edit whose target is not in the scene."""
+
+
 def as_metadata(scene: Scene) -> Metadata:
     """A scene as the metadata of a sample."""
     return scene.model_dump(mode="json")

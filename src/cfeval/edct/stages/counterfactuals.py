@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, count_valid_records
@@ -21,6 +20,7 @@ from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import InstructionsFile, Protocol, build_if_asked
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.edct.metrics import is_unedited
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Counterfactual, Instruction
 from cfeval.edct.stages.edits import attempts, by_item, positives
@@ -46,7 +46,8 @@ def counterfactuals(
 
     Under `null-edit` there is no editor.
     """
-    apply = _editing(editor) if editor and RULES[protocol].edits != "none" else _reencode
+    edits = RULES[protocol].edits
+    apply = _editing(editor, cited=edits == "cited") if editor and edits != "none" else _reencode
 
     def item(chain: list[Instruction]) -> _Item:
         sample = samples[chain[0].id]
@@ -110,10 +111,14 @@ def _request(item: _Item, step: int, protocol: str, seed: int) -> EditRequest:
     )
 
 
-def _editing(editor: Editor) -> Apply:
+def _editing(editor: Editor, cited: bool) -> Apply:
+    """What the editor makes of a request. That a thing is not there tells of the explanation only where it cites it."""
+
     async def apply(request: EditRequest) -> EditReply:
         seen = request if editor.needs_metadata else replace(request, metadata=None)
-        return _refuse_no_edit(seen, await editor.edit(seen))
+        reply = _refuse_no_edit(seen, await editor.edit(seen))
+        uncited = reply.status == Status.CITATION_ABSENT and not cited
+        return replace(reply, status=Status.EDIT_INVALID) if uncited else reply
 
     return apply
 
@@ -140,12 +145,13 @@ def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply)
 
 
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
-    """No picture, or the same picture, is no counterfactual; and a failed edit has no picture."""
+    """No picture, or the same picture but for noise, is no counterfactual; and a failed edit has no picture."""
     if reply.status != Status.OK:
         return replace(reply, picture=None)
     if reply.picture is None:
         return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
-    if np.array_equal(reply.picture.pixels, request.picture.pixels):
+    height, width = request.picture.pixels.shape[:2]
+    if is_unedited(request.picture.pixels, reply.picture.resized(width, height).pixels):
         return replace(reply, picture=None, status=Status.EDIT_INVALID, reason="the image did not change")
     return reply
 
