@@ -173,7 +173,6 @@ def test_a_thing_is_absent_only_where_no_box_has_the_least_score(kind: str) -> N
     assert (nothing.original, nothing.absent) == (None, True)
     assert (weak.original, weak.absent) == (None, None), "some box has a score, and none enough"
     assert weak.numbers["mask_score"] > 0
-    assert found(segmenter(kind, threshold=ANY, absent=ANY), pixels(5)).absent is False
 
 
 def test_each_kind_has_the_librarys_own_threshold_where_none_is_given() -> None:

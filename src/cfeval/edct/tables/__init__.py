@@ -11,6 +11,7 @@ TABLES: Mapping[str, Listed] = {
     "controls": Listed("cfeval.edct.tables.controls:TABLE", "cfeval.edct.tables.controls:ControlRow"),
     "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),
     "instrument": Listed("cfeval.edct.tables.instrument:TABLE", "cfeval.edct.tables.instrument:InstrumentRow"),
+    "gate": Listed("cfeval.edct.tables.gate:TABLE", "cfeval.edct.tables.gate:GateRow", "counterfactuals"),
     "agreement": Listed("cfeval.edct.tables.agreement:TABLE", "cfeval.edct.tables.agreement:AgreementRow"),
     "comparisons": Listed("cfeval.edct.tables.comparisons:TABLE", "cfeval.edct.tables.comparisons:ComparisonRow"),
     "variance": Listed("cfeval.edct.tables.variance:VARIANCE", "cfeval.edct.tables.variance:VarianceRow"),
