@@ -85,7 +85,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
     "verifiers": {
         "reader": {},
         "localised": {"mask": {"plugin": "scene"}},
-        "semantic": {"model": {"plugin": "mock", "replies": ["MADE: 0\nKEPT: 1"]}},
+        "semantic": {"model": {"plugin": "mock", "replies": ["PRESENT: 1\nAS_ASKED: 0\nOTHERS: 0"]}},
         "all_of": {"verifiers": {"gate": {"plugin": "localised", "mask": {"plugin": "difference"}}}},
     },
     "segmenters": {

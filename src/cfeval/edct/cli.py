@@ -49,18 +49,23 @@ def run_table(
         str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
     ] = "{}",
 ) -> None:
-    """Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
+    """Make one of the study's tables: CSV with every column, Markdown and LaTeX for readers.
 
-    Without a condition it is an empty table.
+    It is made of scores; `gate` of counterfactuals. Without a condition it is an empty table.
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
     table = TABLES[name].load()
     shown = conditions_of(conditions, may_be_none=True)
+    of_edits = TABLES[name].made_of == "counterfactuals"
+    files = {
+        condition: ConditionFiles(results, condition, shards)
+        for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
+    }
     made_from = material(
-        {
-            condition: ConditionFiles(results, condition, shards).scores()
-            for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
+        {} if of_edits else {condition: some.scores() for condition, some in files.items()},
+        counterfactuals={
+            condition: (record for record, _ in some.counterfactuals()) for condition, some in files.items() if of_edits
         },
         how=interval_of(interval),
         failed_edits=failed_edits,

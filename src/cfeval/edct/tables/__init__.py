@@ -14,6 +14,7 @@ TABLES: Mapping[str, Listed] = {
     "calibration": Listed("cfeval.edct.tables.calibration:TABLE", "cfeval.edct.tables.calibration:CalibrationRow"),
     "test_models": Listed("cfeval.edct.tables.test_models:TABLE", "cfeval.edct.tables.test_models:TestModelRow"),
     "instrument": Listed("cfeval.edct.tables.instrument:TABLE", "cfeval.edct.tables.instrument:InstrumentRow"),
+    "gate": Listed("cfeval.edct.tables.gate:TABLE", "cfeval.edct.tables.gate:GateRow", "counterfactuals"),
     "agreement": Listed("cfeval.edct.tables.agreement:TABLE", "cfeval.edct.tables.agreement:AgreementRow"),
     "comparisons": Listed("cfeval.edct.tables.comparisons:TABLE", "cfeval.edct.tables.comparisons:ComparisonRow"),
     "variance": Listed("cfeval.edct.tables.variance:VARIANCE", "cfeval.edct.tables.variance:VarianceRow"),
