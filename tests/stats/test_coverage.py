@@ -55,6 +55,17 @@ def test_wilson_of_clusters(mean: float, count: int) -> None:
     covers(clustered(mean, count, lambda values, _, groups: wilson(share(values, groups), 0.95)), mean)
 
 
+@pytest.mark.parametrize("correlation", [0.3, 0.6])
+@pytest.mark.parametrize("mean", [0.02, 0.05, 0.2, 0.98])
+@pytest.mark.parametrize("count", [12, 45, 150])
+def test_wilson_of_rare_outcomes_in_clusters(mean: float, count: int, correlation: float) -> None:
+    def study(rng: Rng) -> Estimate:
+        image = images(rng, count)
+        return wilson(share(ones(rng, alike(rng, image, mean, correlation)), names(image)), 0.95)
+
+    assert 0.93 <= coverage(study, mean, 1000) <= 0.99
+
+
 @pytest.mark.parametrize("kind", ["percentile", "BCa"])
 def test_bootstrap(kind: Kind) -> None:
     study = singles(0.3, 120, lambda values, seed: bootstrap(values, 0.95, RESAMPLES, seed, kind=kind))

@@ -4,9 +4,11 @@ Wilson 1927; EDCT-Bench 2026 uses it for agreement rates. With clusters the numb
 one, n / design effect, corrected for the few clusters that the design effect is estimated from (Korn and Graubard 1998;
 compared with its rivals by Franco, Little, Louis and Slud 2019). Without clusters it is the textbook interval.
 
-Coverage of 95 % intervals in 2,000 simulated studies: 94 to 96 % with 30 to 400 single items at .05 and .5; with images
-of 1 to 8 items and an intraclass correlation of .3: 94 % with 30 to 120 images at .2 and .5, 93 % with 120 at .05; but
-89 % with 120 at .05 if the correlation is .7.
+The design effect rests on fewer clusters than there are where few hold the rarer outcome, or a few are far larger than
+the others. Its degrees of freedom are therefore the least of K − 1, twice the clusters that hold the rarer outcome and
+one, and (Σ n²)² / Σ n⁴ of the clusters' sizes (Satterthwaite's approximation). With K − 1 alone 95 % intervals held the
+truth in 90 to 92 % of simulated studies of 120 and 400 items at .02, .05 and .98 (images of 1 to 8 items, intraclass
+correlation .3); with all three in 93 to 99 %, at .02 to .98 and with a correlation of .6 as well.
 
 Where nothing varies, resampling equal values gives a width of 0, which claims too much. If all n clusters show the same
 mean, then at most a share u of clusters can be of another kind, u being Wilson's upper limit for 0 of n (close to the
@@ -16,6 +18,8 @@ Wilson's interval with n clusters.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from cfeval.stats.estimates import Estimate, Floats, Groups, described, has_clusters, ratio_variance, sums_and_counts
 
@@ -84,7 +88,9 @@ def effective_size(totals: Floats) -> float:
     if clusters == items or clusters == 1 or ones in (0, items):
         return float(clusters)
     independent = ones / items * (1 - ones / items) / (items - 1)
-    few = stdtrit(items - 1, 0.975) / stdtrit(clusters - 1, 0.975)
+    rarer = min(np.count_nonzero(totals[:, 0]), np.count_nonzero(totals[:, 0] < totals[:, 1]))
+    alike = (totals[:, 1] ** 2).sum() ** 2 / (totals[:, 1] ** 4).sum()  # clusters of equal size that would tell as much
+    few = stdtrit(items - 1, 0.975) / stdtrit(max(1.0, min(clusters - 1, alike, 2 * rarer + 1)), 0.975)
     return float(items * independent / max(independent, ratio_variance(totals)) * few**2)
 
 
