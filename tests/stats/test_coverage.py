@@ -56,7 +56,7 @@ def test_wilson_of_clusters(mean: float, count: int) -> None:
 
 
 @pytest.mark.parametrize("correlation", [0.3, 0.6])
-@pytest.mark.parametrize("mean", [0.02, 0.05, 0.2, 0.98])
+@pytest.mark.parametrize("mean", [0.02, 0.05, 0.2, 0.5, 0.9, 0.98])
 @pytest.mark.parametrize("count", [12, 45, 150])
 def test_wilson_of_rare_outcomes_in_clusters(mean: float, count: int, correlation: float) -> None:
     def study(rng: Rng) -> Estimate:

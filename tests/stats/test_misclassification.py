@@ -20,12 +20,12 @@ def test_sensitivity_and_specificity_by_hand() -> None:
 
 
 def test_items_of_one_image_count_as_little_as_they_should_on_each_side() -> None:
-    error = judge_error(JUDGED * 2, TRUTH * 2, [str(index) for index in range(80)] * 2)
+    error = judge_error(JUDGED * 20, TRUTH * 20, [str(index) for index in range(800)] * 2)
     assert error.sensitivity is not None
     assert error.specificity is not None
-    assert (error.sensitivity.n, error.specificity.n) == (100, 60)
-    assert error.sensitivity.size == pytest.approx(50, rel=0.05)
-    assert error.specificity.size == pytest.approx(30, rel=0.07)
+    assert (error.sensitivity.n, error.specificity.n) == (1000, 600)
+    assert error.sensitivity.size == pytest.approx(500, rel=0.05)
+    assert error.specificity.size == pytest.approx(300, rel=0.05)
 
 
 def test_a_side_without_items_is_unknown_and_so_is_the_corrected_share() -> None:
