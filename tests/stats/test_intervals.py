@@ -102,7 +102,7 @@ def test_wilson_agrees_with_scipy_where_every_image_has_one_item() -> None:
 def test_items_that_only_repeat_their_image_add_nothing_to_wilson() -> None:
     values, groups = [1.0] * 120 + [0.0] * 80, [str(index) for index in range(200)]
     once, thrice = wilson(share(values), 0.95), wilson(share(values * 3, groups * 3), 0.95)
-    assert limits(thrice) == pytest.approx(limits(once), abs=0.001)
+    assert limits(thrice) == pytest.approx(limits(once), abs=0.0015)
     assert thrice.n == 600
 
 
