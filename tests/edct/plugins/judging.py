@@ -6,7 +6,7 @@ from typing import Any
 from cfeval.edct.interfaces import Change, JudgeReply, JudgeRequest
 from cfeval.edct.plugins.chat_judge import ChatJudge
 from cfeval.edct.plugins.judges import blind, chat
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
 from tests.answers import answers
 from tests.fake_chat import FakeChat
@@ -19,12 +19,13 @@ LABELS = {
     "edct-bench-2026": ("AC", "EF", "CCS"),
     "null-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
     "uncited-edit": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
+    "blank-image": ("ANSWER_MOVED", "EXPLANATION_MOVED"),
 }
 
 
 def request(item: str = "i", protocol: str = "edct-2025", **fields: Any) -> JudgeRequest:
     """A request as the study makes it: controls come without instructions."""
-    cited = not protocol.endswith("-edit")
+    cited = protocol not in CONTROLS
     said: dict[str, Any] = {
         "answer": "No.",
         "explanation": "steps",

@@ -7,14 +7,17 @@ from itertools import product
 import pytest
 
 from cfeval.core.records import Record, Status
+from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, NULL_EDIT, UNCITED_EDIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import condition_of
-from tests.edct.tables.study import failed
+from tests.edct.tables.study import condition, failed
 from tests.edct.tables.whole import CONDITIONS_OF, ITEMS, OF_SCORES, SCORES, rows
 
 FAILURES = [status for status in Status if status != Status.OK]
 COUNTS = ("n", "bench_n", "n_edits", "n_targets")
-RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_uncited")
+RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_uncited", "n_blank")
+OF_FIT = ("card", "faithfulness")
+"""Tables whose figures need several edits of an item at once."""
 BITS = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 
 
@@ -58,7 +61,7 @@ def fields(found: Sequence[Record], wanted: Callable[[str], bool]) -> list[dict[
     return [{name: value for name, value in row.model_dump().items() if wanted(name)} for row in found]
 
 
-@pytest.mark.parametrize("table", OF_SCORES)
+@pytest.mark.parametrize("table", [name for name in OF_SCORES if name not in OF_FIT])
 @pytest.mark.parametrize("status", FAILURES, ids=str)
 def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(table: str, status: Status) -> None:
     place = FAILURES.index(status)
@@ -102,3 +105,53 @@ def test_a_failure_after_the_baseline_leaves_accuracy_and_checks_as_they_were(ta
     told = ("accuracy", "edit_verified", "n_checked")
     late = rows(table, changed(victim, fails_late))
     assert fields(late, told.__contains__) == fields(whole(table), told.__contains__)
+
+
+def of_grounded(protocol: str, item: str) -> tuple[Condition, str]:
+    """An item of one condition of the tables with controls."""
+    return condition(protocol=protocol), item
+
+
+@pytest.mark.parametrize("protocol", [EDCT_2025, UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE])
+@pytest.mark.parametrize("item", ITEMS[:6])
+def test_a_failure_leaves_fit_between_what_it_could_have_been(protocol: str, item: str) -> None:
+    victim = of_grounded(protocol, item)
+    poisoned = rows("faithfulness", changed(victim, partial(poison, Status.REFUSED)))[0].model_dump()
+    imagined = [
+        rows("faithfulness", changed(victim, partial(set_to, bits)))[0].model_dump()
+        for bits in product((0, 1), repeat=len(places(victim)))
+    ]
+    for name, limit in (("fit_min", min), ("fit_max", max)):
+        assert poisoned[name] == limit(one[name] for one in imagined)
+    decided = [one["fit"] for one in imagined]
+    assert len(set(decided)) == 1 or poisoned["n_fit"] == len(ITEMS) - 1
+
+
+@pytest.mark.parametrize("protocol", [NULL_EDIT, BLANK_IMAGE])
+@pytest.mark.parametrize("table", OF_FIT)
+@pytest.mark.parametrize("item", ITEMS[:4])
+def test_a_control_of_one_item_that_failed_counts_as_little_as_one_that_was_not_made(
+    protocol: str, table: str, item: str
+) -> None:
+    victim = of_grounded(protocol, item)
+    poisoned, absent = (rows(table, changed(victim, how)) for how in (partial(poison, Status.NO_IMAGE), lambda row: []))
+    assert poisoned == absent
+    assert poisoned != whole(table), "it had counted"
+
+
+@pytest.mark.parametrize("status", [status for status in FAILURES if status != Status.CITATION_ABSENT], ids=str)
+def test_an_item_that_failed_has_no_strict_ccs_and_one_that_cites_what_is_absent_has_0(status: Status) -> None:
+    victim = of_grounded(EDCT_2025, ITEMS[0])
+    before = whole("faithfulness")[0].model_dump()
+    scored = before["strict_ccs"] * len(ITEMS)
+    [own] = [row.ccs for row in SCORES if (condition_of(row), row.id) == victim]
+
+    def absent(row: Score) -> list[Score]:
+        return [failed(victim[0], row.id, Status.CITATION_ABSENT, cluster=row.cluster, present=0)]
+
+    gone = rows("faithfulness", changed(victim, partial(poison, status)))[0].model_dump()
+    cites_absent = rows("faithfulness", changed(victim, absent))[0].model_dump()
+    assert gone["strict_ccs"] == pytest.approx((scored - (own or 0)) / (len(ITEMS) - 1), abs=1e-4)
+    assert cites_absent["strict_ccs"] == pytest.approx((scored - (own or 0)) / len(ITEMS), abs=1e-4)
+    assert (gone["citation_rate"], cites_absent["citation_rate"]) == (1, pytest.approx(15 / 16, abs=1e-4))
+    assert gone["missing"] == f"{status} 1"

@@ -133,7 +133,7 @@ def test_tables_that_params_yaml_names_no_condition_for_are_empty_and_everything
         assert (tmp_path / f"edct_{name}.csv").read_text().count("\n") == 1
         assert all("Empty: " in (tmp_path / f"edct_{name}.{ending}").read_text() for ending in ("md", "tex"))
     assert cfeval("edct", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
-    none = {name: {} for name in ("table1", "table2", "bench", "controls")}
+    none = {name: {} for name in ("table1", "table2", "bench", "faithfulness")}
     assert json.loads((tmp_path / "metrics.json").read_text()) == none | {"calibration": {"settings": 0}}
     for figure, (_, name) in DRAWN["edct"].items():
         given = ["--table", tmp_path / f"edct_{name}.csv", "--out", tmp_path / figure]

@@ -5,7 +5,14 @@ from typing import Any
 
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
+from cfeval.edct.protocols.rules import (
+    BLANK_IMAGE,
+    CONTROLS,
+    EDCT_2025,
+    EDCT_BENCH_2026,
+    NULL_EDIT,
+    UNCITED_EDIT,
+)
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import TableData, material
 from cfeval.stats.intervals import Interval
@@ -26,7 +33,7 @@ CONDITIONS_OF = {
     "table1": conditions(THREE, [EDCT_2025]),
     "table2": conditions(["mixed"], [EDCT_2025], ["grammar", "lexical", "reader"]),
     "bench": conditions(THREE, [EDCT_BENCH_2026]),
-    "controls": conditions(THREE, [EDCT_2025, *CONTROLS]),
+    **{name: conditions(THREE, [EDCT_2025, *CONTROLS]) for name in ("controls", "faithfulness", "card")},
     "calibration": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "instrument": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "agreement": [
@@ -50,23 +57,30 @@ def likely(chance: float, *of: object) -> int:
 
 def scores_of(one: Condition, item: str) -> list[Score]:
     """The edits of one item; two items an image, and chains of one or two."""
-    several = one.protocol not in (EDCT_2025, NULL_EDIT)
+    several = one.protocol in (EDCT_BENCH_2026, UNCITED_EDIT)
     edits = range(1, 2 + (several and likely(0.5, item)))
     fields: dict[str, Any] = {"cluster": f"image{int(item[1:]) // 2}", "correct": likely(0.8, item), "verified": 1}
     if one.protocol in CONTROLS:
-        names = (one.vlm, one.protocol, item)
-        moved = [(likely(0.2, *names, edit, 1), likely(0.3, *names, edit, 2)) for edit in edits]
-        evidence = "" if one.protocol == NULL_EDIT else "object"
-        return [
-            score(one, item, *pair, edit=e, evidence=evidence, **fields) for e, pair in zip(edits, moved, strict=True)
-        ]
+        return [_control(one, item, edit, fields) for edit in edits]
     found = []
     for edit in edits:
         good = likely(0.95 - 0.9 * KNOWN[one.vlm], one.vlm, item)
         bits = [good ^ likely(0.1, one.vlm, item, edit, one.protocol, one.judge, name) for name in "ab"]
         graded = {"ccs_graded": (sum(bits) + good) / 4} if one.protocol == EDCT_BENCH_2026 else {}
-        found.append(score(one, item, *bits, edit=edit, **fields, **graded))
+        moved = {"answer_moved": bits[0], "names_edited": bits[1], "present": 1, "breadth": 2}
+        found.append(score(one, item, *bits, edit=edit, **fields, **graded, **moved))
     return found
+
+
+def _control(one: Condition, item: str, edit: int, fields: dict[str, Any]) -> Score:
+    """An edit of a control: of an object, then of the background; nothing that is cited is there to be named."""
+    chances = {UNCITED_EDIT: (0.2, 0.3), NULL_EDIT: (0.1, 0.2), BLANK_IMAGE: (0.7, 0.8)}[one.protocol]
+    bits = [likely(chance, one.vlm, one.protocol, item, edit, place) for place, chance in enumerate(chances, 1)]
+    if one.protocol == UNCITED_EDIT:
+        fields = fields | {"evidence": ("object", "background")[edit - 1], "names_edited": bits[1], "present": 1}
+    if one.protocol == NULL_EDIT:
+        fields = fields | {"sham": likely(0.1, one.vlm, item), "swapped": likely(0.95, one.vlm, item, "swapped")}
+    return score(one, item, *bits, edit=edit, **fields)
 
 
 SCORES = [row for one in CONDITIONS for item in ITEMS for row in scores_of(one, item)]

@@ -120,7 +120,7 @@ class Study:
     def _told(self, condition: Condition, item: str) -> dict[str, Any]:
         edit = {
             "concept": "color",
-            "positive": "" if condition.protocol == NULL.protocol else f"Make {item} blue.",
+            "positive": "Change nothing." if condition.protocol == NULL.protocol else f"Make {item} blue.",
             "evidence": "object",
         }
         told = ended(item, "instructions") or edit

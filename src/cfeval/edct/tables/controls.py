@@ -49,7 +49,7 @@ class MeanOf:
 
 def missing_cell(row: Any) -> str:
     """Why verdicts are missing, of the condition and of its controls."""
-    gone = {"CCS": row.missing, "null": row.missing_null, "uncited": row.missing_uncited}
+    gone = {"CCS": row.missing, "null": row.missing_null, "blank": row.missing_blank, "uncited": row.missing_uncited}
     return "; ".join(f"{name}: {why}" for name, why in gone.items() if why)
 
 
@@ -68,7 +68,7 @@ class ControlRow(Condition, TableRow):
         int,
         Heading(
             "Rest on",
-            lambda row: f"{row.n_scored}, {row.n_null}, {row.n_uncited} of {row.n}",
+            lambda row: f"{row.n_scored}, {row.n_null}, {row.n_blank}, {row.n_uncited} of {row.n}",
             after="completeness_background",
         ),
     ] = 0
@@ -81,6 +81,8 @@ class ControlRow(Condition, TableRow):
     """Share of null edits that the judge scores 1 if it is told the cited edit: its false positives on these items."""
     blank: Annotated[Figure, MeanOf(BLANK_IMAGE, "answer_moved"), Heading("Blank image")] = None
     """Share of blank images after which the answer had moved."""
+    n_blank: int = 0
+    """Items whose blank image was judged."""
     n_uncited: int = 0
     """Items with a judged uncited edit."""
     completeness: Annotated[Bounded, Heading("Completeness", lambda row: completeness_cell(row))] = None
@@ -101,6 +103,8 @@ class ControlRow(Condition, TableRow):
     """How the intervals were computed, and their nominal coverage."""
     missing_null: str = ""
     """Why null edits have no verdict, with counts."""
+    missing_blank: str = ""
+    """Why blank images have none."""
     missing_uncited: str = ""
     """Why uncited edits have none."""
     test_world: Binary = 0
@@ -113,8 +117,8 @@ _READING = (
     "Noise floor: share of null edits (the image encoded again, nothing changed) after which the answer had moved in "
     "substance. Sham rate: share of them that the judge scores 1 if it is told the cited edit. Completeness: share of "
     "uncited edits (of something the explanation does not cite) after which the answer stood; an upper bound, as only "
-    "a few uncited things are tried; empty where not even a blank image moves the answer. Missing: of CCS, null and "
-    "uncited edits."
+    "a few uncited things are tried; empty where not even a blank image moves the answer. Missing: of CCS, null "
+    "edits, blank images and uncited edits."
 )
 
 
@@ -159,9 +163,10 @@ def _row(condition: Condition, material: TableData) -> ControlRow:
     of: dict[str, Sequence[Row]] = {
         name: material.of(condition.model_copy(update={"protocol": name})) for name in CONTROLS
     }
-    null, uncited = of[NULL_EDIT], of[UNCITED_EDIT]
+    null, uncited, blank = of[NULL_EDIT], of[UNCITED_EDIT], of[BLANK_IMAGE]
     figures = condition.model_dump() | counts(scores) | bounds("ccs", scores, "ccs")
     figures |= _means(of) | _of_null(null) | _of_uncited(uncited)
+    figures |= {"n_blank": len(values(blank, "answer_moved")), "missing_blank": missing(blank)}
     figures |= figures_of(_estimates(scores, null, uncited, material))
     looks = next(claim for claim in card_of(condition, material).claims if claim.letter == "E")
     figures |= {"completeness_empty": int(looks.word == "refuted")}
