@@ -53,6 +53,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
     "chat": {
         "mock": {},
         "world": {"persona": "grounded", "temperature": 0.5},
+        "world_behavior": {"behavior": "under-citing", "seed": 5},
         "easy_vqa": {"temperature": 0.5},
         "puzzles": {},
         "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
@@ -84,7 +85,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
     "verifiers": {
         "reader": {},
         "localised": {"mask": {"plugin": "scene"}},
-        "semantic": {"model": {"plugin": "mock", "replies": ["MADE: 0\nKEPT: 1"]}},
+        "semantic": {"model": {"plugin": "mock", "replies": ["PRESENT: 1\nAS_ASKED: 0\nOTHERS: 0"]}},
         "all_of": {"verifiers": {"gate": {"plugin": "localised", "mask": {"plugin": "difference"}}}},
     },
     "segmenters": {
@@ -236,7 +237,7 @@ def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., 
     assert explanation.text != answer
 
 
-@pytest.mark.parametrize("name", ["world", "easy_vqa"])
+@pytest.mark.parametrize("name", ["world", "world_behavior", "easy_vqa"])
 def test_an_image_of_another_size_is_a_status_not_a_crash(name: str) -> None:
     sample = RawSample("big", picture(size=(100, 80)), "what color is the circle ?")
     reply = answers(built("chat", name).generate, [conversation(sample)])[0]

@@ -5,8 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from cfeval.core.images import Picture
 from cfeval.datasets.answer_scoring import answer_matches
-from cfeval.edct.metrics import ccs, changed_share, majority, median_grade
+from cfeval.edct.metrics import ccs, changed_share, is_unedited, majority, median_grade
+from tests.edct.plugins.photographs import ellipse, photograph, tinted
 
 
 def test_ccs_is_the_product() -> None:
@@ -37,6 +39,26 @@ def test_changed_share_counts_pixels_that_moved_in_some_channel() -> None:
     assert changed_share(before, after) == 1 / 20
     assert changed_share(before, before) == 0
     assert changed_share(before, after[:2]) == 1
+
+
+def test_changed_share_of_local_means_is_that_of_the_difference_averaged_over_each_window() -> None:
+    rng = np.random.default_rng(2)
+    before, after = (rng.integers(0, 255, (9, 11, 3), dtype=np.uint8) for _ in "ab")
+    wide = np.pad(before.astype(int) - after, ((1, 1), (1, 1), (0, 0)), mode="edge")
+    means = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(0, 1)).mean(axis=(3, 4))
+    assert changed_share(before, after, 40, 3) == (np.abs(means).max(axis=2) > 40).mean()
+
+
+@pytest.mark.parametrize("name", ["astronaut", "coffee"])
+@pytest.mark.parametrize("side", [64, 256])
+def test_storing_an_image_anew_edits_nothing_and_a_small_spot_of_colour_does(name: str, side: int) -> None:
+    pixels = photograph(name, side)
+    stored = Picture.from_pixels(pixels).reencoded(75).pixels
+    noisy = (pixels + np.random.default_rng(0).normal(0, 4, pixels.shape)).clip(0, 255).astype(np.uint8)
+    assert changed_share(pixels, stored) > 0.1, "pixel by pixel it looks like an edit"
+    assert is_unedited(pixels, stored)
+    assert is_unedited(pixels, noisy)
+    assert not is_unedited(pixels, tinted(pixels, ellipse(pixels.shape, radius=0.025)))
 
 
 def test_a_majority_is_more_than_half_of_the_full_panel() -> None:

@@ -38,7 +38,7 @@ def test_the_docs_show_what_it_prints(cfeval: Run) -> None:
 
 def test_every_command_of_the_docs_runs(cfeval: Run) -> None:
     commands = re.findall(r"`cfeval ([^`]+ --[^`]+)`", DOCS)
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert all(cfeval(*shlex.split(command))[0] == 0 for command in commands)
 
 
@@ -71,6 +71,17 @@ def test_three_items_an_image_that_are_all_alike_need_as_many_images_as_single_o
     )
 
 
+def test_more_comparisons_need_more_items_and_items_at_hand_show_less(plan: Run) -> None:
+    given = ("--from", 0.55, "--to", 0.65, "--correlation", 0.4)
+    one, six = (rows(str(plan(*given, "--comparisons", count))) for count in (1, 6))
+    name = "the same for both, correlation 0.4"
+    items = six[name][-1].replace(",", "")
+    assert int(items) > 1.4 * int(one[name][-1].replace(",", ""))
+    shown = rows(str(plan("--from", 0.55, "--items", items, "--correlation", 0.4, "--comparisons", 6)))
+    assert shown[name][-2:] == ["0.650 or more", "0.100"]
+    assert "6 comparisons (Holm: each found where p ≤ 0.0083)" in str(plan(*given, "--comparisons", 6))
+
+
 def test_too_few_items_show_nothing(plan: Run) -> None:
     assert rows(str(plan("--from", 0.9, "--items", 4)))["others for each"] == ["none"]
 
@@ -94,6 +105,7 @@ def test_correlations_that_the_shares_rule_out_are_not_shown(plan: Run) -> None:
         ("--from .5 --items 60 --power .02", "--power: must be from 0.5"),
         ("--from .5 --to .6 --level 95", "--level: must be more than 0 and less than 1, but got 95"),
         ("--from .5", "give --to"),
+        ("--from .5 --to .6 --comparisons 0", "--comparisons: must be at least 1, but got 0"),
         ("--from .5 --to .6 --items 10", "give --to"),
         ("--from .5 --to .5", "must differ from --from"),
         ("--from .5 --items 1", "--items: must be at least 2"),

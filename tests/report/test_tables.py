@@ -15,8 +15,7 @@ from cfeval.edct.tables import conditions as edct_table2
 from cfeval.edct.tables.conditions import ConditionRow
 from cfeval.report.tables import RenderedTable, csv_text, latex, markdown
 from tests.edct.tables.study import GROUNDED, condition, made_of, scores
-from tests.edct.tables.whole import CONDITIONS_OF, SCORES, rows, table
-from tests.listed import TABLES as LISTED
+from tests.edct.tables.whole import CONDITIONS_OF, OF_SCORES, SCORES, rows, table
 
 ODD = RenderedTable("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "two"))
 
@@ -34,7 +33,7 @@ def test_the_csv_has_four_decimals_empty_cells_and_lf() -> None:
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_path: Path) -> None:
     path, of = tmp_path / "t.csv", table(name)
     found = rows(name)
@@ -43,7 +42,7 @@ def test_every_table_reads_back_from_its_csv_as_the_same_rows(name: str, tmp_pat
     assert read_csv(path, of.row) == found
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that_a_reader_needs(name: str) -> None:
     sheet = table(name).sheet(rows(name))
     assert sheet.name == f"edct_{name}"
@@ -54,13 +53,13 @@ def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that
     assert "Missing" in sheet.headings
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> None:
     mixed: list[Score] = Random(3).sample(SCORES, len(SCORES))
     assert rows(name, mixed) == rows(name)
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 @pytest.mark.parametrize("text", [markdown, latex])
 def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[RenderedTable], str], name: str) -> None:
     of = table(name)
@@ -69,7 +68,7 @@ def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[RenderedTa
     assert "edct.tables" in text(of.sheet([]))
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 def test_scores_of_conditions_that_a_table_does_not_show_change_nothing(name: str) -> None:
     wanted = {
         one.model_copy(update={"protocol": p}) for one in CONDITIONS_OF[name] for p in (one.protocol, "uncited-edit")
@@ -106,7 +105,7 @@ def test_latex_escapes_what_tex_would_read() -> None:
     assert text.count("{") == text.count("}")
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 def test_no_table_has_a_sign_that_latex_without_further_packages_cannot_set(name: str) -> None:
     text = latex(table(name).sheet(rows(name)))
     assert text.isascii(), sorted({char for char in text if not char.isascii()})

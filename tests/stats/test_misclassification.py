@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen
+from cfeval.stats.misclassification import JudgeError, judge_error, rogan_gladen, youden
 from cfeval.stats.proportions import Share, share, wilson
 
 JUDGED = [1.0] * 45 + [0.0] * 5 + [1.0] * 6 + [0.0] * 24
@@ -20,12 +20,12 @@ def test_sensitivity_and_specificity_by_hand() -> None:
 
 
 def test_items_of_one_image_count_as_little_as_they_should_on_each_side() -> None:
-    error = judge_error(JUDGED * 2, TRUTH * 2, [str(index) for index in range(80)] * 2)
+    error = judge_error(JUDGED * 20, TRUTH * 20, [str(index) for index in range(800)] * 2)
     assert error.sensitivity is not None
     assert error.specificity is not None
-    assert (error.sensitivity.n, error.specificity.n) == (100, 60)
-    assert error.sensitivity.size == pytest.approx(50, rel=0.05)
-    assert error.specificity.size == pytest.approx(30, rel=0.07)
+    assert (error.sensitivity.n, error.specificity.n) == (1000, 600)
+    assert error.sensitivity.size == pytest.approx(500, rel=0.05)
+    assert error.specificity.size == pytest.approx(300, rel=0.05)
 
 
 def test_a_side_without_items_is_unknown_and_so_is_the_corrected_share() -> None:
@@ -83,12 +83,23 @@ def test_less_knowledge_of_the_judge_makes_the_interval_wider() -> None:
 def test_a_judge_no_better_than_chance_corrects_nothing(specificity: float) -> None:
     found = rogan_gladen(share([1, 0]), known(0.7, specificity), 0.95)
     assert (found.value, found.low, found.high) == (None, None, None)
-    assert "no better than chance" in found.note
+    assert "not shown to be better than chance" in found.note
 
 
-def test_a_judge_who_is_hardly_better_than_chance_leaves_everything_open() -> None:
-    found = rogan_gladen(share([1, 0] * 50), known(0.55, 0.5, 20), 0.95)
-    assert (found.low, found.high) == (0, 1)
+def test_a_judge_who_may_be_no_better_than_chance_corrects_nothing_and_the_note_says_how_bad_it_may_be() -> None:
+    found = rogan_gladen(share([1, 0] * 50), known(0.7, 0.5, 20), 0.95)
+    assert (found.value, found.low, found.high) == (None, None, None)
+    low = youden(Share(0.7, 20, 20), Share(0.5, 20, 20), 0.95).low
+    assert found.note.endswith(f"sensitivity + specificity − 1 is 0.20, its lower limit −{-(low or 0):.2f}")
+    assert rogan_gladen(share([1, 0] * 50), known(0.7, 0.5, 400), 0.95).value is not None
+
+
+@pytest.mark.parametrize(("hits", "passes"), [(45, 24), (50, 30), (10, 0), (0, 30)])
+def test_youdens_interval_is_newcombes_of_a_difference(hits: int, passes: int) -> None:
+    found = youden(share([1] * hits + [0] * (50 - hits)), share([1] * passes + [0] * (30 - passes)), 0.95)
+    low, high = confint_proportions_2indep(hits, 50, 30 - passes, 30, method="newcomb", compare="diff")
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert (found.low or 0) < (found.high or 0)
 
 
 def test_a_share_that_the_judges_errors_cannot_explain_is_cut_off_with_a_note() -> None:

@@ -10,9 +10,13 @@ import re
 from cfeval.core.records import Binary
 from cfeval.datasets.answer_scoring import level, one_line
 
+_OPENING = re.compile(
+    r"^(?:(?:i (?:think|believe|guess|would say)(?: that)?|(?:my |the )?(?:final )?answer(?: is|:)|it is|it's|this is"
+    r"|that is|there (?:is|are)|probably) )+"
+)
 _POLAR = re.compile(r"(yes|no)\b")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_OPTION = re.compile(r"\(?([a-z])\)?")
+_OPTION = re.compile(r"\(?([a-z])[.)]?")
 _WORD = re.compile(r"[^\W_]+")
 _EMPTY = frozenset(
     _WORD.findall(
@@ -28,20 +32,27 @@ NAMED = 0.5
 def moved_by_text(before: str, after: str) -> Binary | None:
     """Whether an answer moved, in 0 and 1; None where the texts alone do not decide.
 
-    Equal texts have not moved, with letter case, punctuation, articles and number words aside (as VQA v2 levels them).
+    Equal texts have not moved, with letter case, punctuation, articles and number words aside (as VQA v2 levels them),
+    and with what merely opens an answer, such as `I think` or `The answer is`.
     Two numbers, two letters of options, and two answers that begin with yes or no, are compared as such.
     """
-    one, other = (level(one_line(text)).rstrip(" .") for text in (before, after))
+    options = [_OPTION.fullmatch(text.strip().lower()) for text in (before, after)]
+    if options[0] and options[1]:
+        return 0 if options[0][1] == options[1][1] else 1
+    one, other = (_bare(text) for text in (before, after))
     if one == other:
         return 0
-    for form in (_NUMBER, _OPTION):
-        found = form.fullmatch(one), form.fullmatch(other)
-        if found[0] and found[1]:
-            return 0 if found[0][0].strip("()") == found[1][0].strip("()") else 1
+    if _NUMBER.fullmatch(one) and _NUMBER.fullmatch(other):
+        return 0 if float(one) == float(other) else 1
     polar = _POLAR.match(one), _POLAR.match(other)
     if polar[0] and polar[1] and polar[0][1] != polar[1][1]:
         return 1
     return None
+
+
+def _bare(text: str) -> str:
+    """The answer alone, levelled."""
+    return _OPENING.sub("", level(one_line(text)).rstrip(" .")).strip()
 
 
 def same_text(before: str, after: str) -> bool:

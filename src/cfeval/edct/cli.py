@@ -39,6 +39,9 @@ def run_table(
     ] = 0.0,
     test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
     known: Annotated[str, typer.Option(help='Known unfaithful share by target, as JSON: {"mixed-25": 0.25}.')] = "{}",
+    expected: Annotated[
+        str, typer.Option(help='What is known of test models, as JSON: {"decoy": {"faithful": 0, "fit": 0}}.')
+    ] = "{}",
     judge_error: Annotated[
         str, typer.Option(help="Targets of known share 0 or 1 on which the error of judges is measured: a JSON list.")
     ] = "[]",
@@ -46,24 +49,30 @@ def run_table(
         str, typer.Option(help='The target that another one repeats, as JSON: {"m-again": "m"}.')
     ] = "{}",
 ) -> None:
-    """Make one of the study's tables from scores: CSV with every column, Markdown and LaTeX for readers.
+    """Make one of the study's tables: CSV with every column, Markdown and LaTeX for readers.
 
-    Without a condition it is an empty table.
+    It is made of scores; `gate` of counterfactuals. Without a condition it is an empty table.
     """
     if name not in TABLES:
         raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
     table = TABLES[name].load()
     shown = conditions_of(conditions, may_be_none=True)
+    of_edits = TABLES[name].made_of == "counterfactuals"
+    files = {
+        condition: ConditionFiles(results, condition, shards)
+        for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
+    }
     made_from = material(
-        {
-            condition: ConditionFiles(results, condition, shards).scores()
-            for condition in (*shown, *from_json(beside, list[Condition], "--beside"))
+        {} if of_edits else {condition: some.scores() for condition, some in files.items()},
+        counterfactuals={
+            condition: (record for record, _ in some.counterfactuals()) for condition, some in files.items() if of_edits
         },
         how=interval_of(interval),
         failed_edits=failed_edits,
         published=[line for file in reference or () for line in read_csv(file, Published)],
         test_targets=from_json(test_targets, list[str], "--test-targets"),
         known=from_json(known, dict[str, float], "--known"),
+        expected=from_json(expected, dict[str, dict[str, float | None]], "--expected"),
         judge_error=from_json(judge_error, list[str], "--judge-error"),
         repeats=from_json(repeats, dict[str, str], "--repeats"),
     )

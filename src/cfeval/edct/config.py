@@ -113,6 +113,15 @@ SECTIONS = {
 """Where each plugin that a condition names is defined."""
 
 
+class Expected(Section):
+    """What is known of a test model's figures (docs/estimand.md)."""
+
+    faithful: Share = Field(description="Mean over items of |cited ∩ used| / |cited ∪ used|, by trying every edit.")
+    ccs: Share | None = Field(None, description="What CCS should be; empty where nothing is derived.")
+    strict_ccs: Share | None = Field(None, description="The same of strict CCS.")
+    fit: Share | None = Field(None, description="The same of FIT.")
+
+
 class Edct(Section):
     """The edct study."""
 
@@ -139,6 +148,10 @@ class Edct(Section):
         default_factory=dict,
         description="Share of items that a target answers unfaithfully, known by construction.",
     )
+    expected: dict[Name, Expected] = Field(
+        default_factory=dict,
+        description="What is known of the figures of test models: `faithful`, their truth; `ccs`, `strict_ccs`, `fit`.",
+    )
     judge_error: tuple[Name, ...] = Field(
         (), description="Targets of known share 0 or 1 on which the error of the judges is measured."
     )
@@ -158,6 +171,7 @@ class Edct(Section):
         for section, keys, among in (
             ("verifiers", self.verifiers, self.datasets),
             ("known", self.known, self.vlms),
+            ("expected", self.expected, self.vlms),
             ("judge_error", self.judge_error, self.known),
         ):
             for name in keys:

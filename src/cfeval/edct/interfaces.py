@@ -95,8 +95,8 @@ class VerifyRequest:
 class VerifyReply:
     """Whether the edit is right; None where this verifier cannot tell. `reason` says what is wrong.
 
-    `absent` says whether what was to be edited is missing in the image before the edit; None where nobody looked.
-
+    `absent`: True where what was to be edited is not in the original image, False where it is, None where this verifier
+    does not know. That says something about whoever cited it, not about the editor.
     `numbers` are what was measured, by name (shares in [0, 1]); `pictures` what shows it, by name: `mask`, where the
     edit belongs, white, and `heat`, where pixels changed. `completion` is a model's reply as it came, `calls` names the
     stored calls.
@@ -141,11 +141,15 @@ class EditRequest:
 
 @dataclass(frozen=True)
 class EditAttempt:
-    """One attempt of an editor that checks its own work: what came of it, and what the verifier found."""
+    """One attempt of an editor that checks its own work: what came of it, and what the verifier found.
+
+    `details` tells how it was made.
+    """
 
     seed: int
     picture: Picture
     found: VerifyReply
+    details: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ OF_EDITS = ("instruction_writers", "editors", "verifiers")
 """The sections whose plugins have nothing to do where a protocol edits nothing."""
 BY_PROTOCOL = ("instruction_writers", "judges")
 """The sections whose jobs are of one protocol each; what others ask may serve every protocol."""
+FLAWED = "flawed"
+"""The editor whose faults are known."""
 TEST_MODELS = ("world", "easy_vqa", "mock")
 """Chat plugins that stand for no real model."""
 
@@ -203,9 +205,12 @@ class _Edct(StudyJobs[Edct]):
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
         words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
+        expected = {name: told.model_dump(exclude_none=True) for name, told in self.study.expected.items()}
+        words += ["--expected", as_json(expected)] if table == "test_models" else []
         words += ["--failed-edits", str(self.study.failed_edits)] if table in OF_FAILED_EDITS else []
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested))]
-        return self.table_job(table, words, self.all(SCORES, conditions + beside), REFERENCE)
+        records = COUNTERFACTUALS if TABLES[table].made_of == "counterfactuals" else SCORES
+        return self.table_job(table, words, self.all(records, conditions + beside), REFERENCE)
 
     def _report(self) -> Job:
         tables = [self.at(TABLE, {"table": table}) for table in self.tables]
@@ -230,8 +235,13 @@ def conditions_of_table(study: Edct, table: str) -> list[Condition]:
     elif table == "repeats":
         repeats = study.repeats()
         conditions = [condition for condition in study.conditions() if condition.vlm in {*repeats, *repeats.values()}]
+    elif table == "gate":
+        calibrated = study.tables.conditions("calibration")
+        conditions = [condition for condition in calibrated if _has_known_faults(study, condition.editor)]
     elif table == "comparisons":
         conditions = [condition for name in ("table1", "bench") for condition in study.tables.conditions(name)]
+    elif table == "test_models":
+        conditions = [condition for condition in study.tables.conditions("controls") if condition.vlm in study.expected]
     else:
         conditions = study.tables.conditions(OF_OTHERS.get(table, table))
     return [condition.model_dump() for condition in conditions]
@@ -244,6 +254,12 @@ def conditions_beside_table(study: Edct, table: str) -> list[Condition]:
     known = [condition.model_dump() for condition in study.conditions()]
     uncited_edits = [{**condition, "protocol": "uncited-edit"} for condition in conditions_of_table(study, table)]
     return [condition for condition in uncited_edits if condition in known] if table == "calibration" else []
+
+
+def _has_known_faults(study: Edct, editor: str) -> bool:
+    """Whether an editor, or the one behind its gate, says of each edit what went wrong."""
+    options = study.editors[editor].plugin_options()
+    return FLAWED in (options["plugin"], options.get("editor", {}).get("plugin"))
 
 
 def _folder(name: str) -> Path | None:

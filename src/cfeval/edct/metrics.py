@@ -11,6 +11,14 @@ import numpy.typing as npt
 
 from cfeval.core.records import Binary
 
+UNEDITED_WINDOW = 5
+"""Pixels. Pixel by pixel, JPEG of quality 75 moves up to half of a small photograph by more than 8 of 255; it errs to
+both sides, and averaged over 5 × 5 pixels hardly anything is left of it."""
+UNEDITED_SHARE = 0.0005
+"""Largest share of changed pixels, so averaged, at which an image counts as unedited. JPEG of quality 75 stays under
+it on photographs, Gaussian noise of standard deviation 6 of 255 too; a spot of a fortieth of the image's side is over
+it, a smaller one may not be."""
+
 
 def ccs(answer: Binary, explanation: Binary) -> Binary:
     """CCS_i = PCS_i · NCC_i (2025) or AC_i · EF_i (2026), in {0, 1}.
@@ -57,14 +65,34 @@ def median_grade(grades: Sequence[float | None]) -> float | None:
     return float(median(given)) if 2 * len(given) > len(grades) else None
 
 
-def changed_share(before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8], threshold: int = 8) -> float:
+def changed_share(
+    before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8], threshold: int = 8, window: int = 1
+) -> float:
     """Share of pixels, in [0, 1], that moved by more than `threshold` of 255 in some channel.
 
     Args:
         before, after: (H, W, 3), uint8 RGB. An image of another size counts as changed everywhere.
         threshold: largest difference that counts as unchanged.
+        window: side, in pixels, of the square around each pixel over which its difference is averaged first.
     """
     if before.shape != after.shape:
         return 1.0
-    difference = np.abs(before.astype(np.int16) - after.astype(np.int16)).max(axis=-1)
-    return float((difference > threshold).mean())
+    difference = before.astype(np.int16) - after.astype(np.int16)
+    moved = difference if window == 1 else _local_means(difference, window)
+    return float((np.abs(moved).max(axis=-1) > threshold).mean())
+
+
+def _local_means(difference: npt.NDArray[np.int16], window: int) -> npt.NDArray[np.float32]:
+    from scipy import ndimage
+
+    means = ndimage.uniform_filter(difference.astype(np.float32), (window, window, 1), mode="nearest")
+    return np.asarray(means, dtype=np.float32)
+
+
+def is_unedited(before: npt.NDArray[np.uint8], after: npt.NDArray[np.uint8]) -> bool:
+    """Whether nothing was edited: the image is the same, but for what storing it anew or other noise does.
+
+    Args:
+        before, after: (H, W, 3), uint8 RGB.
+    """
+    return changed_share(before, after, window=UNEDITED_WINDOW) <= UNEDITED_SHARE

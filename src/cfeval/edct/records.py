@@ -90,6 +90,8 @@ class EditAttempt(Record):
     seed: int
     image: ImageRef
     found: Verification
+    details: dict[str, str] = Field(default_factory=dict)
+    """What the editor says about how it made the image."""
 
 
 class Counterfactual(StageResult):

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cfeval.core.errors import InputError
-from cfeval.stats.power import Design, design_effect, unpaired, with_correlation, with_discordance
+from cfeval.stats.power import Design, design_effect, first_step, unpaired, with_correlation, with_discordance
 
 WIDTH = 120
 """Columns of the table where there is no terminal."""
@@ -24,6 +24,9 @@ def run(
     items: Annotated[int | None, typer.Option(help="Instead of --to: how many items there are.")] = None,
     power: Annotated[float, typer.Option(help="Chance to find the difference where there is one.")] = 0.8,
     level: Annotated[float, typer.Option(help="1 − chance to find a difference where there is none.")] = 0.95,
+    comparisons: Annotated[
+        int, typer.Option(help="Comparisons of the table, adjusted together by Holm: k targets make k·(k − 1)/2.")
+    ] = 1,
     discordance: Annotated[
         float | None, typer.Option(help="Share of items on which just one of the targets scores 1.")
     ] = None,
@@ -37,16 +40,20 @@ def run(
 
     Shares are of items scored 1, as CCS is. If both targets get the same items, fewer are enough, the more so the more
     alike they score; where you do not say how alike, several correlations are shown. Two-sided test (McNemar's where
-    the items are the same), normal approximation.
+    the items are the same), normal approximation. With several --comparisons each needs more items: the plan is made
+    for the one that Holm's method asks most of.
     """
     _check_shares({"--from": first, "--to": to, "--level": level})
     if not 0.5 <= power < 1:
         raise InputError(f"--power: must be from 0.5 to less than 1, but got {power:g}")
     _check_items(first, to, items, items_per_image, icc)
     _check_likeness(first, first if to is None else to, discordance, correlation)
-    designs = _designs(min(first, first if to is None else to), level, power, discordance, correlation)
+    if comparisons < 1:
+        raise InputError(f"--comparisons: must be at least 1, but got {comparisons}")
+    lower, strict = min(first, first if to is None else to), first_step(level, comparisons)
+    designs = _designs(lower, strict, power, discordance, correlation)
     effect = design_effect(items_per_image, icc)
-    print(f"two-sided test, level {level:g}, power {power:g}\n")
+    print(f"two-sided test, level {level:g}, power {power:g}, {_adjusted(comparisons, strict)}\n")
     if to is not None:
         _show(_needed(designs, max(first, to), effect, items_per_image))
     elif items is not None:
@@ -54,6 +61,12 @@ def run(
     print("\nItems are those that end with a score; items without one come on top.")
     if effect > 1:
         print(f"Clustered items count less: {effect:.3g} of them are worth one that stands alone.")
+
+
+def _adjusted(comparisons: int, level: float) -> str:
+    if comparisons == 1:
+        return "one comparison"
+    return f"{comparisons} comparisons (Holm: each found where p ≤ {1 - level:.2g})"
 
 
 def _designs(

@@ -102,7 +102,10 @@ def _one_value_a_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return whole
 
 
-def read_edits(text: str, kind: type[Edits[E]], one: type[E], most: int) -> Edits[E] | None:
+L = TypeVar("L", bound=Edits[Any])
+
+
+def read_edits(text: str, kind: type[L], one: type[Concept], most: int) -> L | None:
     """The instructions of a writer's reply, or None.
 
     None where there are none, where there are too many, where two name the same concept, or where several lists differ.

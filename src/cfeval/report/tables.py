@@ -67,6 +67,8 @@ class Listed(NamedTuple):
     """Its `Table`."""
     record: str
     """The record of its rows: all that a reader of its CSV needs, so that no figure rests on how rows are made."""
+    made_of: str = "scores"
+    """The stage whose records it is made of."""
 
     def load(self) -> Table[..., Any]:
         """The table."""

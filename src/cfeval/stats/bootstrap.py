@@ -10,7 +10,8 @@ Coverage of 95 % intervals of a share in 2,000 simulated studies, percentile / B
   93 % with 30, 94 / 94 % with 120; at .05 91 / 92 % with 120, 93 / 94 % with 400; and 87 / 90 % with 120 if the
   correlation is .7.
 
-So they are too short where images or ones are few. There `cfeval.stats.proportions` does as well or better.
+So they are too short where images or ones are few. There `cfeval.stats.proportions` does as well or better. The limits
+of BCa, which need not hold the mean, are widened to it.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +61,8 @@ def bootstrap(
         return Estimate(mean, *limits, method, n, "no variation: the bootstrap would have no width")
     drawn = resampled(totals, ratio, level, resamples, seed)
     low, high = _bca(totals, drawn.bootstrap_distribution, level) if kind == "BCa" else drawn.confidence_interval
-    return Estimate(mean, float(low), float(high), described(f"{kind} bootstrap", level, clustered), n)
+    limits = min(float(low), mean), max(float(high), mean)
+    return Estimate(mean, *limits, described(f"{kind} bootstrap", level, clustered), n)
 
 
 def no_variation(totals: Floats) -> bool:

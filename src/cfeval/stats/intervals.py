@@ -18,13 +18,16 @@ from cfeval.stats.estimates import DECIMALS, Estimate, Groups, described
 from cfeval.stats.proportions import share, wilson
 
 Method = Literal["bootstrap", "bca", "wilson"]
-_KINDS: dict[Method, Kind] = {"bootstrap": "percentile", "bca": "BCa", "wilson": "percentile"}
+_KINDS: dict[Method, Kind] = {"bootstrap": "percentile", "bca": "BCa", "wilson": "BCa"}
 
 
 class Interval(Section):
     """How confidence intervals are computed."""
 
-    method: Method = Field("bootstrap", description="Bootstrap over images, percentile or BCa, or Wilson.")
+    method: Method = Field(
+        "wilson",
+        description="Wilson for zeros and ones, BCa bootstrap for other values; or a bootstrap over images for all.",
+    )
     level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
     resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
     seed: int = Field(0, ge=0, description="Seed of the resampling.")
@@ -60,8 +63,8 @@ def interval(
 
     Args:
         values: at least one, in [0, 1].
-        method: `bootstrap` (percentile, EDCT-Bench 2026), `bca` or `wilson`. Wilson's interval is for zeros and ones;
-            other values get the percentile bootstrap, and the estimate says so.
+        method: `wilson`, `bca` or `bootstrap` (percentile, EDCT-Bench 2026). Wilson's interval is for zeros and ones;
+            other values, such as grades and means over several edits, get the BCa bootstrap, and the estimate says so.
         level: nominal coverage, in (0, 1).
         resamples, seed: of the bootstrap.
         groups: the cluster (image) of each value.
@@ -91,9 +94,10 @@ def t_interval(values: Sequence[float], level: float, bounds: tuple[float, float
     mean = float(data.mean())
     if runs == 1:
         return Estimate(mean, n=1, note="a single run: how far runs differ is unknown")
+    if np.ptp(data) < 1e-12:
+        return Estimate(mean, n=runs, note=f"all {runs} runs gave the same figure: an interval would have no width")
     half = float(t.ppf((1 + level) / 2, runs - 1) * data.std(ddof=1) / np.sqrt(runs))
-    note = f"all {runs} runs gave the same figure" if data[0] == data[-1] else ""
-    return Estimate(mean, max(bounds[0], mean - half), min(bounds[1], mean + half), method, runs, note)
+    return Estimate(mean, max(bounds[0], mean - half), min(bounds[1], mean + half), method, runs)
 
 
 def mean(numbers: Iterable[float]) -> float | None:

@@ -1,7 +1,10 @@
 """How often a judge errs on items of known truth, and a share of its ones corrected for that.
 
 Rogan and Gladen 1978; the interval is that of Lang and Reiczigel 2014, which carries the uncertainty of sensitivity and
-specificity as well as that of the share. Samples that are clustered enter with their effective sizes.
+specificity as well as that of the share. Samples that are clustered enter with their effective sizes. There is a
+correction only where the lower limit of Youden's index lies above 0. Where that is rarely so, for a judge right 6 times
+of 10 on 20 to 50 items of either truth, those that are let through have shown too good a judge, and their intervals
+hold the truth in 70 to 90 % of studies; with 100 items, or a judge right 7 times of 10, in 93 % or more.
 
 It was chosen by simulation, 1,000 studies for each of 144 cases (60 to 400 items, 20 to 400 of either truth,
 sensitivity and specificity .55 to 1). For shares of .05 to .95, with 100 items of either truth or more and a judge
@@ -11,12 +14,13 @@ judge made no error on the items of known truth.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cfeval.stats.estimates import Estimate, Groups, described
-from cfeval.stats.proportions import Share, share
+from cfeval.stats.proportions import Share, share, wilson
+from cfeval.stats.rates import difference
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ def judge_error(judged: Sequence[float], truth: Sequence[float], groups: Groups 
 def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
     """The share of items that deserve a one: (observed + specificity − 1) / (sensitivity + specificity − 1).
 
-    Both the estimate and its limits are cut off at 0 and 1. There is no estimate where the judge is no better than
-    chance, sensitivity + specificity ≤ 1.
+    Both the estimate and its limits are cut off at 0 and 1. There is no estimate where the judge may be no better than
+    chance: where the interval of `youden` reaches 0. Dividing by what may be 0 says nothing.
 
     Args:
         observed: the share of ones that the judge gave to items of unknown truth.
@@ -69,10 +73,10 @@ def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
     if sensitivity is None or specificity is None:
         kind = "a one" if sensitivity is None else "a zero"
         return Estimate(None, n=observed.n, note=f"the judge was tried on no item that deserves {kind}")
-    youden = sensitivity.value + specificity.value - 1
-    if youden <= 0:
-        return Estimate(None, n=observed.n, note="the judge is no better than chance: sensitivity + specificity ≤ 1")
-    whole = (observed.value + specificity.value - 1) / youden
+    index = youden(sensitivity, specificity, level)
+    if not (index.value and index.low and index.low > 0):
+        return Estimate(None, n=observed.n, note=_chance(index))
+    whole = (observed.value + specificity.value - 1) / index.value
     value = _cut(whole)
     low, high = _limits(observed, sensitivity, specificity, level)
     method = described("Lang-Reiczigel", level, observed.clustered)
@@ -84,6 +88,25 @@ def rogan_gladen(observed: Share, error: JudgeError, level: float) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), method, observed.n, note)
 
 
+def youden(sensitivity: Share, specificity: Share, level: float) -> Estimate:
+    """Youden's index, sensitivity + specificity − 1 (Youden 1950): 0 is chance, 1 is never wrong.
+
+    The interval is that of a difference of two shares (Newcombe 1998, method 10), of the ones among the items that
+    deserve a one and among the items that deserve a zero; it never has zero width.
+    """
+    false_alarms = replace(specificity, value=1 - specificity.value)
+    return replace(difference(wilson(sensitivity, level), wilson(false_alarms, level)), method="")
+
+
+def _chance(index: Estimate) -> str:
+    """Why a judge of this index corrects nothing."""
+    shown, low = (f"{x:.2f}".replace("-", "−") for x in (index.value or 0.0, index.low or 0.0))
+    return (
+        "the judge is not shown to be better than chance: sensitivity + specificity − 1 is "
+        f"{shown}, its lower limit {low}"
+    )
+
+
 def _limits(observed: Share, sensitivity: Share, specificity: Share, level: float) -> tuple[float, float]:
     """Lang and Reiczigel 2014, Section 2: ones and zeros are added to each sample, then a shifted Wald interval."""
     from scipy.stats import norm
@@ -92,13 +115,13 @@ def _limits(observed: Share, sensitivity: Share, specificity: Share, level: floa
     (p, n), (se, n_se), (sp, n_sp) = (
         _with_more(which, extra) for which, extra in ((observed, z**2), (sensitivity, 2), (specificity, 2))
     )
-    youden = se + sp - 1
-    if youden <= 0:
+    index = se + sp - 1
+    if index <= 0:
         return 0.0, 1.0
-    value = (p + sp - 1) / youden
+    value = (p + sp - 1) / index
     of_se, of_sp = value * se * (1 - se) / n_se, (1 - value) * sp * (1 - sp) / n_sp
     middle = value + 2 * z**2 * (of_se - of_sp)
-    half = z * np.sqrt(p * (1 - p) / n + value * of_se + (1 - value) * of_sp) / youden
+    half = z * np.sqrt(p * (1 - p) / n + value * of_se + (1 - value) * of_sp) / index
     return _cut(middle - half), _cut(middle + half)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from cfeval.stats.bootstrap import bootstrap, no_variation, resampled
 from cfeval.stats.estimates import Estimate, Floats, Groups, ratio, ratio_variance, sums_and_counts
-from cfeval.stats.power import paired_size, smallest_difference
+from cfeval.stats.power import first_step, paired_size, smallest_difference
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Comparison:
     """Mean squared difference; of zeros and ones the share of items on which the targets differ."""
     detectable: float | None
     """The smallest difference that a sample of this size shows with the power asked for, if the targets differ on as
-    many items as here. None: it would show none, or nothing can be said."""
+    many items as here, and after Holm's adjustment. None: it would show none, or nothing can be said."""
 
 
 def compare(
@@ -60,6 +60,7 @@ def compare(
     seed: int,
     groups: Groups = None,
     power: float = 0.8,
+    comparisons: int = 1,
 ) -> Comparison:
     """Compare the scores, in [0, 1], of two targets on the same items, item by item.
 
@@ -69,6 +70,7 @@ def compare(
         resamples, seed: of the bootstrap.
         groups: the cluster (image) of each item.
         power: of the smallest detectable difference, in [.5, 1).
+        comparisons: that are adjusted together by Holm's method, this one among them.
 
     Raises:
         ValueError: there are no items, or not as many scores of one as of the other.
@@ -82,7 +84,7 @@ def compare(
         _p_value(totals, resamples, seed),
         mcnemar(differences, groups) if binary else None,
         differing,
-        _detectable(totals, differing, level, power),
+        _detectable(totals, differing, first_step(level, comparisons), power),
     )
 
 

@@ -2,7 +2,11 @@
 
 Two targets are compared on items of their own, or on the same items. Normal approximation, two-sided. Two samples:
 Fleiss, Levin and Paik 2003, Section 4.2, without continuity correction. The same items for both (McNemar's test):
-Miettinen 1968; Connor 1987. `level` is in (0, 1), `power` in [.5, 1).
+Miettinen 1968; Connor 1987; plus 1 / |difference| items, the continuity correction that makes up for the exact test's
+caution. `level` is in (0, 1), `power` in [.5, 1).
+
+Where several comparisons are adjusted by Holm's method, plan each at `first_step`. Planned for one alone, a difference
+that was to be found in 80 % of studies is found in 55 % where it is one of 6, in 39 % where it is one of 21.
 """
 
 from collections.abc import Callable
@@ -52,6 +56,17 @@ def design_effect(items_per_image: float, correlation: float) -> float:
     return 1 + (items_per_image - 1) * correlation
 
 
+def first_step(level: float, comparisons: int) -> float:
+    """The level at which one of several comparisons is found whatever the others show: 1 − (1 − level) / comparisons.
+
+    The first step of Holm's method (Holm 1979). Later ones ask for less, so a plan made at it is safe.
+
+    Args:
+        comparisons: that will be adjusted together, at least 1.
+    """
+    return 1 - (1 - level) / comparisons
+
+
 def unpaired_size(first: float, second: float, level: float, power: float) -> float:
     """Items that each of two targets needs if each has items of its own."""
     middle = (first + second) / 2
@@ -67,7 +82,7 @@ def paired_size(difference: float, differing: float, level: float, power: float)
         differing: the share of items on which they differ, at least |difference|.
     """
     alternative = sqrt(max(0.0, differing - difference**2))
-    return _size(abs(difference), sqrt(differing), alternative, level, power)
+    return _size(abs(difference), sqrt(differing), alternative, level, power) + 1 / abs(difference)
 
 
 def smallest_difference(size: Callable[[float], float], items: float, greatest: float) -> float | None:

@@ -32,7 +32,7 @@ class SceneEditError(ValueError):
     """An edit whose target is not in the scene, is ambiguous, or whose values do not fit."""
 
 
-class AbsentError(SceneEditError):
+class TargetAbsentError(SceneEditError):
     """An edit whose target is not in the scene."""
 
 

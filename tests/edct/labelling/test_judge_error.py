@@ -66,14 +66,14 @@ def test_sensitivity_and_specificity_have_wilsons_interval() -> None:
 
 
 def test_edits_of_an_image_are_a_cluster_in_every_interval() -> None:
-    labels, scores = study(DRAWN, REST)
+    labels, scores = study(sorted(DRAWN * 2, reverse=True), REST)
     labels = [one.model_copy(update={"cluster": f"g{(one.item - 1) // 2}"}) for one in labels]
     scores = [one.model_copy(update={"cluster": f"g{n // 2}"}) for n, one in enumerate(scores)]
     row = of_judge(labels, scores)
-    pairs = [f"g{n // 2}" for n in range(70)]
-    sensitivity, specificity = share([1] * 8 + [0] * 2, pairs[:10]), share([1] * 9 + [0], pairs[10:20])
-    observed = share(REST, pairs[20:])
-    assert sensitivity.size < 10
+    pairs = [f"g{n // 2}" for n in range(90)]
+    sensitivity, specificity = share([1] * 16 + [0] * 4, pairs[:20]), share([0] * 2 + [1] * 18, pairs[20:40])
+    observed = share(REST, pairs[40:])
+    assert sensitivity.size < 20
     assert observed.size < 50
     assert row.sensitivity_lo == wilson(sensitivity, HOW.level).rounded().low
     beside = rogan_gladen(observed, JudgeError(sensitivity, specificity), HOW.level).rounded()
@@ -122,7 +122,7 @@ def test_several_conditions_are_not_corrected_as_one() -> None:
     [
         ([(1, 1)] * 5, REST, "no item that deserves a zero"),
         ([(0, 0)] * 5, REST, "no item that deserves a one"),
-        ([(1, 1), (1, 0), (0, 1), (0, 0)], REST, "no better than chance"),
+        ([(1, 1), (1, 0), (0, 1), (0, 0)], REST, "not shown to be better than chance"),
         (DRAWN, [], "no item that nobody labelled"),
     ],
 )

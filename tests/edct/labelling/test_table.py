@@ -76,7 +76,7 @@ def test_the_three_comparisons_of_the_paper_by_hand(labels: list[Label], scores:
     assert people.missing == "not answered 1, not assessable 2"
     tool = found(table, "pcs", "tool_consensus")
     assert (tool.n, tool.n_assessable, tool.agreement) == (13, 8, 0.75)
-    assert tool.missing == "no majority 2, not answered 1, not assessable 2"
+    assert tool.missing == "not adjudicated 2, not answered 1, not assessable 2"
     assert (tool.both_1, tool.human_1_tool_0, tool.human_0_tool_1, tool.both_0) == (4, 1, 1, 2)
     assert (tool.sensitivity, tool.specificity) == (0.8, round(2 / 3, 4))
     together = found(table, "pcs", "three_way")
@@ -149,7 +149,7 @@ def test_failed_items_have_no_verdict(labels: list[Label], scores: list[Score]) 
     tool = found(rows(labels, broken, HOW), "ccs", "tool_consensus")
     assert (tool.n, tool.n_assessable, tool.agreement, tool.sensitivity) == (13, 0, None, None)
     assert (tool.agreement_min, tool.agreement_max) == (0, 1)
-    assert tool.missing == "no majority 2, no verdict 8, not answered 1, not assessable 2"
+    assert tool.missing == "no verdict 8, not adjudicated 2, not answered 1, not assessable 2"
 
 
 def test_labels_count_for_every_judge_of_the_same_edits(labels: list[Label], scores: list[Score]) -> None:

@@ -166,6 +166,15 @@ def test_what_is_not_found_has_no_mask(kind: str) -> None:
     assert answer.reason == "no 'the red bus' is found in the original"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_thing_is_absent_only_where_no_box_has_the_least_score(kind: str) -> None:
+    nothing = found(segmenter(kind, threshold=0.9999999, absent=0.999999), pixels(5))
+    weak = found(segmenter(kind, threshold=0.9999999, absent=ANY), pixels(5))
+    assert (nothing.original, nothing.absent) == (None, True)
+    assert (weak.original, weak.absent) == (None, None), "some box has a score, and none enough"
+    assert weak.numbers["mask_score"] > 0
+
+
 def test_each_kind_has_the_librarys_own_threshold_where_none_is_given() -> None:
     assert segmenter("grounding-dino").detector.threshold == 0.25
     assert segmenter("owlv2").detector.threshold == 0.1

@@ -85,7 +85,10 @@ def test_without_a_detector_only_spill_and_idleness_are_found() -> None:
 
 @pytest.mark.slow
 def test_known_limits_with_exact_masks() -> None:
-    """Another object beside the right one is under the paper's 30 %, and any change of the right one is one."""
+    """Another object beside the right one is under the paper's 30 %, and any change of the right one is one.
+
+    A second verifier that reads what is there sees both: `test_gated`.
+    """
     objects = [n for n, r in enumerate(wanted(COUNT)[:FEWER]) if "background" not in r.concept]
     for fault in ("extra_object", "wrong_value"):
         requests = tuple(drawn(COUNT, fault)[n] for n in objects)

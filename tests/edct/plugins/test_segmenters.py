@@ -185,11 +185,14 @@ class Eyes:
     def __init__(self, *seeing: Picture) -> None:
         self.seeing = [picture.pixels.tobytes() for picture in seeing]
         self.asked: list[str] = []
+        self.sure = False
+        """Whether it says of what it does not see that it is not there."""
 
     def __call__(self, pixels: npt.NDArray[np.uint8], text: str) -> Seen:
         self.asked.append(text)
         there = pixels.tobytes() in self.seeing
-        return Seen(np.ones(pixels.shape[:2], dtype=bool) if there else None, 0.75 if there else 0.125)
+        mask = np.ones(pixels.shape[:2], dtype=bool) if there else None
+        return Seen(mask, 0.75 if there else 0.125, self.sure and not there)
 
 
 def pair(positive: str, concept: str = "the red bus") -> VerifyRequest:
@@ -228,6 +231,18 @@ def test_what_is_not_found_refutes_an_addition_only() -> None:
     missing = look(asked, Eyes(asked.edited), both=True)
     assert (missing.original, missing.refuted) == (None, False)
     assert missing.reason == "no 'the red bus' is found in the original"
+    assert missing.absent is None, "it may have looked badly"
+
+
+@pytest.mark.parametrize("positive", ["Remove the red bus.", "Make the bus blue."])
+def test_a_thing_is_absent_only_where_the_segmenter_is_sure_of_it(positive: str) -> None:
+    asked = pair(positive)
+    eyes = Eyes(asked.edited)
+    eyes.sure = True
+    assert look(asked, eyes, both=True).absent is True
+    assert look(asked, Eyes(asked.original), both=True).absent is False
+    added = replace(asked, positive="Add a red bus.")
+    assert look(added, eyes, both=True).absent is None, "it need not be in the original"
     asked = pair("Make the bus blue.")
     assert look(asked, Eyes(asked.original), both=True).edited is None, "it may be another thing now"
     assert "names no concept" in look(pair("Make it blue.", " "), Eyes(), both=False).reason

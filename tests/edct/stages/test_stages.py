@@ -114,7 +114,9 @@ def test_a_failure_at_any_stage_ends_as_its_status_and_never_as_a_score(
     scored = {**dict.fromkeys(Score.model_fields, None), **failed[0].model_dump()}
     figures = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "answer_moved", "explanation_moved")
     if asked:
-        assert {(row.status, row.stage) for row in failed} == {(status, stage)}
+        uncited = (protocol, stage, status) == ("uncited-edit", "counterfactuals", Status.CITATION_ABSENT)
+        ended = Status.EDIT_INVALID if uncited else status  # nothing was cited there that could be absent
+        assert {(row.status, row.stage) for row in failed} == {(ended, stage)}
         assert failed[0].reason == "mock"
         assert all(scored[name] is None for name in figures)
     else:
@@ -169,6 +171,25 @@ def test_an_empty_reply_is_not_an_answer(reply: str) -> None:
 def test_an_image_that_did_not_change_is_no_counterfactual() -> None:
     rows, _ = study(counterfactuals={"strength": 0.0})
     assert {(row.status, row.reason) for row in rows} == {(Status.EDIT_INVALID, "the image did not change")}
+
+
+@pytest.mark.parametrize("protocol", ["edct-2025", "uncited-edit"])
+@pytest.mark.parametrize("quality", [95, 75])
+def test_an_image_that_was_only_stored_anew_is_no_counterfactual(protocol: str, quality: int) -> None:
+    class Idle:
+        needs_metadata = False
+
+        async def edit(self, request: EditRequest) -> EditReply:
+            return EditReply(request.picture.reencoded(quality))
+
+    pixels = np.random.default_rng(1).normal(128, 12, (256, 256, 3)).clip(0, 255).astype(np.uint8)
+    photograph = Picture.from_pixels(pixels)
+    given = samples()
+    asked = list(baselines(given.values(), lambda _: photograph, scripted("chat"), PROMPTS, 1))
+    written = instructions(asked, given, lambda _: photograph, scripted("instruction_writers"), protocol, 1, 1)
+    made = [record for record, _ in counterfactuals(written, given, lambda _: photograph, Idle(), protocol, 1)]
+    assert photograph.reencoded(quality) != photograph
+    assert {(one.status, one.reason) for one in made} == {(Status.EDIT_INVALID, "the image did not change")}
 
 
 def test_an_editor_is_told_which_edit_of_the_item_it_makes() -> None:

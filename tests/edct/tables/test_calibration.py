@@ -77,7 +77,7 @@ def test_a_condition_of_the_2026_protocol_alone_leaves_the_columns_of_2025_empty
     bench = condition(vlm="mixed-50", protocol="edct-bench-2026")
     (row,) = rows([bench], scores(bench, 3, 1))
     assert (row.bench_ccs, row.ccs, row.n, row.expected, row.corrected) == (0.75, None, 0, None, None)
-    assert row.ci == "percentile bootstrap 95 %"
+    assert row.ci == "Wilson 95 %"
 
 
 def test_completeness_comes_from_the_uncited_condition_where_there_is_one() -> None:
@@ -100,7 +100,7 @@ def test_the_correction_is_rogan_and_gladens_on_the_other_half_of_the_images() -
     assert grounded.corrected == pytest.approx((0.8 + 0.8 - 1) / 0.7, abs=1e-4)
     assert shortcut.corrected == pytest.approx((0.3 + 0.8 - 1) / 0.7, abs=1e-4)
     assert mixed.corrected_lo < 0.5 < mixed.corrected_hi  # type: ignore[operator]
-    assert (mixed.covered, mixed.ci) == (1, "percentile bootstrap 95 %; Lang-Reiczigel 95 %")
+    assert (mixed.covered, mixed.ci) == (1, "Wilson 95 %; Lang-Reiczigel 95 %")
 
 
 @given(st.lists(st.integers(0, 1), min_size=20, max_size=20), st.lists(st.integers(0, 1), min_size=10, max_size=10))

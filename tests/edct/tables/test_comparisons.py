@@ -35,6 +35,16 @@ def test_mcnemars_p_is_that_of_the_binomial_and_holm_adjusts_it_over_the_table()
     assert [row.p_holm for row in found] == [0.125, 0.0469, 0.5]  # · 2, · 3, · 1
 
 
+def test_the_detectable_difference_grows_with_the_comparisons_that_have_items_in_common() -> None:
+    given = [*said(A, "1110" * 60), *said(B, "1010" * 60)]
+    (alone,) = rows(given, A, B)
+    among = rows([*given, *said(C, "1011" * 60)], A, B, C)[0]
+    assert alone.detectable is not None
+    assert among.detectable is not None
+    assert among.detectable > alone.detectable
+    assert rows([*given, score(C, "elsewhere")], A, B, C)[0].detectable == alone.detectable
+
+
 def test_two_targets_without_an_item_in_common_have_a_row_without_figures() -> None:
     (row,) = rows([score(A, "x"), score(B, "y")], A, B)
     assert (row.n, row.n_scored, row.images, row.difference, row.p_holm) == (0, 0, 0, None, None)

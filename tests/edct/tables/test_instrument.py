@@ -35,6 +35,12 @@ def test_the_auc_counts_pairs_of_a_faithful_and_an_unfaithful_item_and_half_of_t
     assert row.auc_graded is None
 
 
+def test_where_the_judge_corrects_nothing_the_row_says_why() -> None:
+    (row,) = rows([*scores(GROUNDED, 2, 1), *scores(SHORTCUT, 1, 2)], (GROUNDED, SHORTCUT))
+    assert row.error_corrected is None
+    assert "the judge " in (row.note or "")
+
+
 def test_the_auc_rests_on_every_target_that_is_always_unfaithful() -> None:
     (row,) = rows([*GIVEN, *scores(PRIOR, 10, 0)], (GROUNDED, SHORTCUT, PRIOR))
     assert row.auc == 0.65  # .85 with one half of the unfaithful items, .45 with the other

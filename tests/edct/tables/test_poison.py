@@ -11,8 +11,7 @@ from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, NULL_EDIT, UNCIT
 from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import condition_of
 from tests.edct.tables.study import condition, failed
-from tests.edct.tables.whole import CONDITIONS_OF, ITEMS, SCORES, rows
-from tests.listed import TABLES as LISTED
+from tests.edct.tables.whole import CONDITIONS_OF, ITEMS, OF_SCORES, SCORES, rows
 
 FAILURES = [status for status in Status if status != Status.OK]
 COUNTS = ("n", "bench_n", "n_edits", "n_targets")
@@ -62,7 +61,7 @@ def fields(found: Sequence[Record], wanted: Callable[[str], bool]) -> list[dict[
     return [{name: value for name, value in row.model_dump().items() if wanted(name)} for row in found]
 
 
-@pytest.mark.parametrize("table", [name for name in LISTED["edct"] if name not in OF_FIT])
+@pytest.mark.parametrize("table", [name for name in OF_SCORES if name not in OF_FIT])
 @pytest.mark.parametrize("status", FAILURES, ids=str)
 def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(table: str, status: Status) -> None:
     place = FAILURES.index(status)

@@ -12,7 +12,7 @@ from cfeval.edct.files import stage_files
 from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.edct.tables.study import GROUNDED, condition, scores, write_scores
-from tests.edct.tables.whole import CONDITIONS, CONDITIONS_OF, KNOWN, SCORES
+from tests.edct.tables.whole import CONDITIONS, CONDITIONS_OF, KNOWN, OF_SCORES, SCORES
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
 
@@ -52,7 +52,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", LISTED["edct"])
+@pytest.mark.parametrize("name", OF_SCORES)
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     shown = as_json(CONDITIONS_OF[name])
     beside = as_json([one for one in CONDITIONS if one.protocol == "uncited-edit" and one not in CONDITIONS_OF[name]])

@@ -44,6 +44,8 @@ CONDITIONS_OF = {
     "variance": conditions(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
     "repeats": conditions(["mixed", "again"], [EDCT_2025], ["grammar", "lexical"]),
 }
+OF_SCORES = [name for name, listed in LISTED["edct"].items() if listed.made_of == "scores"]
+"""The tables that are made of scores."""
 CONDITIONS = list(dict.fromkeys(one for of in CONDITIONS_OF.values() for one in of))
 ITEMS = [f"i{number:02d}" for number in range(16)]
 

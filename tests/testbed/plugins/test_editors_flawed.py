@@ -10,9 +10,10 @@ from cfeval.core import registry
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
+from cfeval.edct.metrics import is_unedited
 from cfeval.testbed.agents.scene_reader import Observer, Reading, expected_readings, reading_of
 from cfeval.testbed.language.instructions import parse_instruction
-from cfeval.testbed.plugins.editors_flawed import Fault
+from cfeval.testbed.plugins.editors_flawed import ANY, Fault
 from cfeval.testbed.records import POSITIONS
 from tests.answers import answers
 from tests.testbed.drawn_edits import wanted
@@ -43,7 +44,7 @@ def test_without_a_fault_it_draws_what_the_perfect_editor_draws() -> None:
     assert [reply.picture for reply in made("none")] == [reply.picture for reply in perfect]
 
 
-@pytest.mark.parametrize("fault", ["wrong_object", "extra_object", "wrong_value", "spill", "none_made"])
+@pytest.mark.parametrize("fault", ANY)
 def test_a_faulty_edit_shows_another_scene_than_the_right_one(fault: Fault) -> None:
     readings = read(made(fault))
     as_told = [reading == right(request) for reading, request in zip(readings, wanted(COUNT), strict=True)]
@@ -85,6 +86,13 @@ def test_where_no_edit_was_made_only_the_noise_is_another() -> None:
         assert difference.max() < 24
 
 
+def test_a_no_op_is_the_original_with_other_bytes() -> None:
+    for request, reply in zip(wanted(COUNT), made("no_op"), strict=True):
+        assert reply.picture is not None
+        assert reply.picture != request.picture
+        assert is_unedited(request.picture.pixels, reply.picture.pixels)
+
+
 def targets() -> list[int | None]:
     """The quadrant that each instruction names; None for the background."""
     intents = [parse_instruction(request.positive) for request in wanted(COUNT)]
@@ -115,7 +123,7 @@ def test_the_share_is_kept_and_chosen_by_item_edit_and_seed() -> None:
     assert [reply.details["fault"] == "spill" for reply in made("spill", 0.3, many[::-1])[::-1]] == faulty
     another = made("spill", 0.3, tuple(replace(request, seed=request.seed + 1) for request in many))
     assert [reply.details["fault"] == "spill" for reply in another] != faulty, "another try may be right"
-    assert {reply.details["fault"] for reply in made("any", 1.0, many)} == {"wrong_object", "spill", "none_made"}
+    assert {reply.details["fault"] for reply in made("any", 1.0, many)} == set(ANY)
     more = [reply.details["fault"] == "spill" for reply in made("spill", 0.6, many)]
     assert all(new for old, new in zip(faulty, more, strict=True) if old)
     other_edit = made("spill", 0.3, tuple(replace(request, edit=2) for request in many))

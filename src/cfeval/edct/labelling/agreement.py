@@ -2,11 +2,15 @@
 
 What somebody did not answer or could not assess is missing, never 0; so are the scores of an edit that was called
 invalid.
+
+Where people disagree the edit is hard, and a judge errs there more often. Left out, its error would be that on easy
+edits. So a further person decides: by an adjudication of the labels, or as a rater who makes a majority. Until then the
+edit is open, and missing.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cfeval.core.errors import InputError
@@ -32,6 +36,10 @@ class Rated:
     cluster: str
     """Edits of the same image share it."""
     weight: float
+    decision: float | None = None
+    """What an adjudication says; None: there is none, or it has no answer."""
+    undecidable: str = ""
+    """Why an adjudication has no answer, where it calls the edit invalid or not assessable."""
 
     @property
     def given(self) -> list[float]:
@@ -39,12 +47,29 @@ class Rated:
         return [value for value in self.said if value is not None]
 
     @property
+    def agreed(self) -> bool:
+        """Whether all say the same who assessed it, at least two of them where there are two people or more."""
+        return len(self.given) >= min(2, len(self.said)) and len(set(self.given)) == 1
+
+    @property
     def consensus(self) -> float | None:
-        """What more than half of those say who assessed it, at least two of them where there are two people or more."""
-        if len(self.given) < min(2, len(self.said)):
-            return None
+        """What people agree about; or else what was decided, by an adjudication before a majority of three or more."""
+        if self.agreed or not self.given:
+            return self.given[0] if self.given else self.decision
+        if self.decision is not None or self.undecidable:
+            return self.decision
         value, votes = Counter(self.given).most_common(1)[0]
-        return value if 2 * votes > len(self.given) else None
+        return value if 2 * votes > len(self.given) > 1 else None
+
+    @property
+    def hard(self) -> bool:
+        """Whether there is a consensus although people did not agree."""
+        return self.consensus is not None and not self.agreed
+
+    @property
+    def open(self) -> bool:
+        """Whether people disagree and nobody has decided."""
+        return len(set(self.given)) > 1 and self.consensus is None and not self.undecidable
 
 
 class Known(NamedTuple):
@@ -62,25 +87,45 @@ def questions(protocol: str) -> tuple[str, ...]:
 
 
 def people(labels: Iterable[Label]) -> list[str]:
-    """Those who labelled, each once."""
-    return sorted({label.rater for label in labels})
+    """Those who labelled, each once; those who only adjudicated are not among them."""
+    return sorted({label.rater for label in labels if not label.adjudication})
 
 
 def rated(labels: Sequence[Label], about: str) -> list[Rated]:
-    """Every edit with what all people said about one of `questions`.
+    """Every edit with what all people said about one of `questions`, and what was decided.
 
     Raises:
-        InputError: somebody labelled an edit twice, as on two sheets.
+        InputError: somebody labelled an edit twice, as on two sheets; or it is adjudicated twice.
     """
     found: dict[Edited, dict[str, Label]] = defaultdict(dict)
+    rulings: dict[Edited, Label] = {}
     for label in labels:
         edited = edited_of(label)
+        if label.adjudication:
+            if rulings.setdefault(edited, label) is not label:
+                raise InputError(
+                    f"two adjudications of item '{edited.id}', edit {edited.edit} of {edited.vlm}; keep one"
+                )
+            continue
         if label.rater in found[edited]:
             where = f"item '{edited.id}', edit {edited.edit} of {edited.vlm}"
             raise InputError(f"two labels of '{label.rater}' for {where}; give each person's labels once")
         found[edited][label.rater] = label
     names = people(labels)
-    return [_rated(edited, [by.get(name) for name in names], about) for edited, by in found.items()]
+    return [
+        _rated(edited, [by.get(name) for name in names], about, rulings.get(edited)) for edited, by in found.items()
+    ]
+
+
+def open_items(labels: Sequence[Label]) -> list[int]:
+    """The numbers of the sheet's items that wait for an adjudication; of grades none does, as they correct nothing."""
+    numbers = {edited_of(label): label.item for label in labels}
+    found: set[int] = set()
+    for protocol in {label.protocol for label in labels}:
+        mine = [label for label in labels if label.protocol == protocol]
+        for about in (name for name in questions(protocol) if name != GRADE):
+            found.update(numbers[one.edited] for one in rated(mine, about) if one.open)
+    return sorted(found)
 
 
 def judged(scores: Iterable[Score], about: str) -> dict[str, dict[Edited, float | None]]:
@@ -129,11 +174,19 @@ def _refuse_drawn_by_verdict(labels: Iterable[Label]) -> None:
         )
 
 
-def _rated(edited: Edited, by: Sequence[Label | None], about: str) -> Rated:
+def _rated(edited: Edited, by: Sequence[Label | None], about: str, ruling: Label | None = None) -> Rated:
     first = next(label for label in by if label)
     said = tuple(_said(label, about) if label else None for label in by)
     why = tuple("" if value is not None else _why(label, about) for label, value in zip(by, said, strict=True))
-    return Rated(edited, said, why, first.cluster or f"{edited.dataset}/{edited.id}", first.weight)
+    found = Rated(edited, said, why, first.cluster or f"{edited.dataset}/{edited.id}", first.weight)
+    if ruling is None:
+        return found
+    decision = _said(ruling, about)
+    if about == CCS:  # an adjudication may answer no more than what was open
+        parts = [_rated(edited, by, name, ruling).consensus for name in RULES[ruling.protocol].scores]
+        decision = None if None in parts else float(all(parts))
+    undecidable = _why(ruling, about) if decision is None else ""
+    return replace(found, decision=decision, undecidable="" if undecidable == "not answered" else undecidable)
 
 
 def _why(label: Label | None, about: str) -> str:

@@ -16,6 +16,7 @@ from cfeval.core.images import load
 from cfeval.core.jsonl import read_csv, stream_csv, write_csv
 from cfeval.core.records import ImageRef
 from cfeval.edct.files import ConditionFiles
+from cfeval.edct.labelling.agreement import open_items
 from cfeval.edct.labelling.draw import Candidate, Drawn, draw
 from cfeval.edct.labelling.files import read_key, read_labels
 from cfeval.edct.labelling.records import KeyRow, Label, edited_of
@@ -125,16 +126,23 @@ def run_labels(
     ],
     key: Annotated[Path, typer.Option(help="The key of the sheet: NAME.key.csv.")],
     out: Out,
+    adjudication: Annotated[
+        list[Path] | None,
+        typer.Option(help="The same, of somebody who decides where people disagree; may be repeated."),
+    ] = None,
 ) -> None:
     """Bring the labels of several people together: a row per edit and person.
 
-    What somebody did not answer, or could not assess, is an empty cell or says so: missing, never a 0.
+    What somebody did not answer, or could not assess, is an empty cell or says so: missing, never a 0. Items about
+    which people disagree are named: let a further person decide, on the same sheet; give that file as --adjudication.
     """
     items = read_key(key)
-    labels = read_labels(files, items)
+    labels = read_labels(files, items, adjudication or ())
     write_csv(out, Label, labels)
-    for rater, count in sorted(Counter(label.rater for label in labels).items()):
-        print(f"{rater}: {count} of {len(items)} edits")
+    for (decides, rater), count in sorted(Counter((label.adjudication, label.rater) for label in labels).items()):
+        print(f"{rater}: " + (f"decides about {count}" if decides else f"{count} of {len(items)} edits"))
+    if waiting := open_items(labels):
+        print(f"people disagree about {len(waiting)} edits, not adjudicated yet: items {', '.join(map(str, waiting))}")
 
 
 def run_agreement(

@@ -29,17 +29,34 @@ def read_key(path: Path) -> dict[int, KeyRow]:
     return {row.item: row for row in rows}
 
 
-def read_labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
+def read_labels(files: Sequence[Path], key: Mapping[int, KeyRow], adjudications: Sequence[Path] = ()) -> list[Label]:
     """What everybody said, by item, then by rater; an item about which somebody said nothing has no such row.
 
     Args:
         files: what the page of the sheet saved (.json), or its CSV filled in (.csv).
         key: of that sheet, see `read_key`.
+        adjudications: files of the same kinds, with decisions where people disagree. They follow the labels.
 
     Raises:
-        InputError: one line: no such file, another sheet, an item or answer that the sheet does not have, or the same
-            person twice.
+        InputError: one line: no such file, another sheet, an item or answer that the sheet does not have, the same
+            person twice, one who labelled as adjudicator, or two decisions about an item.
     """
+    labels = _labels(files, key)
+    raters, decided = {label.rater.casefold() for label in labels}, dict[int, str]()
+    rulings = [label.model_copy(update={"adjudication": 1}) for label in _labels(adjudications, key)]
+    for ruling in rulings:
+        if ruling.rater.casefold() in raters:
+            raise InputError(
+                f"'{ruling.rater}' labelled the sheet and cannot adjudicate alone; let a further person decide, or all "
+                "together under a name of their own"
+            )
+        if other := decided.get(ruling.item):
+            raise InputError(f"item {ruling.item} is adjudicated by '{other}' and '{ruling.rater}'; keep one decision")
+        decided[ruling.item] = ruling.rater
+    return [*labels, *rulings]
+
+
+def _labels(files: Sequence[Path], key: Mapping[int, KeyRow]) -> list[Label]:
     labels: dict[tuple[int, str], Label] = {}
     owners: dict[str, int] = {}
     for number, file in enumerate(files):

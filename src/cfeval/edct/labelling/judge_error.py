@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cfeval.core.errors import InputError
-from cfeval.edct.labelling.agreement import Rated, Verdicts, known_truth
+from cfeval.edct.labelling.agreement import CCS, Rated, Verdicts, known_truth, rated
 from cfeval.edct.labelling.records import Edited, Label, edited_of
 from cfeval.edct.records import Score
 from cfeval.report.tables import Figures, figures_of
@@ -16,7 +16,7 @@ Cells = Mapping[tuple[float, float], Sequence[Rated]]
 
 
 def error_figures(met: Sequence[Rated], verdicts: Verdicts, level: float) -> Figures:
-    """How often a tool errs where people agree: counts, and shares with the weights of the draw."""
+    """How often a tool errs by the consensus: counts, and shares with the weights of the draw."""
     cells: dict[tuple[float, float], list[Rated]] = {(truth, said): [] for truth in (0, 1) for said in (0, 1)}
     for one in met:
         truth, said = one.consensus, verdicts[one.edited]
@@ -28,6 +28,8 @@ def error_figures(met: Sequence[Rated], verdicts: Verdicts, level: float) -> Fig
         "human_1_tool_0": len(cells[1, 0]),
         "human_0_tool_1": len(cells[0, 1]),
         "both_0": len(cells[0, 0]),
+        "n_hard": sum(one.hard for of in cells.values() for one in of),
+        "hard_wrong": sum(one.hard for of in (cells[1, 0], cells[0, 1]) for one in of),
         **figures_of({"sensitivity": _right(1, cells, alike, level), "specificity": _right(0, cells, alike, level)}),
     }
 
@@ -59,8 +61,11 @@ def corrected_figures(labels: Sequence[Label], scores: Sequence[Score], level: f
     observed = share([value for value, _ in rest], [group for _, group in rest])
     error = judge_error([one.verdict for one in known], [one.truth for one in known], [one.cluster for one in known])
     found = rogan_gladen(observed, error, level)
-    told: Figures = {"ccs": rounded(observed.value), "n_corrected": observed.n, "corrected_note": found.note}
-    return told | figures_of({"corrected": found})
+    waiting = sum(one.open for one in rated(mine, CCS))
+    easier = f"{waiting} labelled edits wait for an adjudication, and the judge's error is that on easier ones"
+    notes = [found.note, easier if waiting else ""]
+    told: Figures = {"ccs": rounded(observed.value), "n_corrected": observed.n}
+    return told | figures_of({"corrected": found}) | {"corrected_note": "; ".join(filter(None, notes))}
 
 
 def _right(truth: int, cells: Cells, alike: bool, level: float) -> Estimate:

@@ -94,6 +94,8 @@ class Label(Marks, KeyRow):
     """What one person said about one edit (labels.csv)."""
 
     rater: Rater
+    adjudication: Binary = 0
+    """1: a decision where people disagree, made by a further person or by all together; no label of its own."""
 
 
 def edited_of(row: Any) -> Edited:

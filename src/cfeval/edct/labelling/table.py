@@ -76,6 +76,12 @@ class LabelAgreementRow(Record):
     human_1_tool_0: int | None = None
     human_0_tool_1: int | None = None
     both_0: int | None = None
+    n_open: int | None = None
+    """human_human, tool_consensus: edits about which people disagree and nobody has decided; they are missing."""
+    n_hard: int | None = None
+    """tool_consensus: edits of those four counts about which people did not agree, and that were decided."""
+    hard_wrong: int | None = None
+    """Those of them that the tool got wrong."""
     sensitivity: float | None = None
     """Share of the tool's 1 among edits whose consensus is 1, each counted by its weight."""
     sensitivity_lo: float | None = None
@@ -153,7 +159,8 @@ def _comparisons(
     """All comparisons in one question: what is compared, the edits, and the tool's errors."""
     edits, names = rated(labels, about), people(labels)
     if len(names) > 1:
-        yield {"comparison": "human_human"}, [_Case(one.said, one.cluster, _too_few(one)) for one in edits], []
+        cases = [_Case(one.said, one.cluster, _too_few(one)) for one in edits]
+        yield {"comparison": "human_human"}, cases, [_open(edits)]
     for tool, verdicts in sorted(tools.items()):
         met = [one for one in edits if one.edited in verdicts]
         if not met:
@@ -162,7 +169,7 @@ def _comparisons(
             cases = [_beside_tool(one, one.said[place : place + 1], one.why[place], verdicts) for one in met]
             yield {"comparison": "tool_human", "tool": tool, "rater": name}, cases, []
         cases = [_beside_tool(one, (one.consensus,), _undecided(one), verdicts) for one in met]
-        error = [] if about == GRADE else [error_figures(met, verdicts, level)]
+        error = [_open(met)] if about == GRADE else [_open(met), error_figures(met, verdicts, level)]
         yield {"comparison": "tool_consensus", "tool": tool}, cases, error
         if len(names) > 1:
             cases = [_beside_tool(one, one.said, _too_few(one), verdicts) for one in met]
@@ -185,11 +192,15 @@ def _too_few(one: Rated) -> str:
     return "" if len(one.given) > 1 else next(filter(None, one.why))
 
 
+def _open(edits: Iterable[Rated]) -> Figures:
+    return {"n_open": sum(one.open for one in edits)}
+
+
 def _undecided(one: Rated) -> str:
     """Why there is no consensus; empty where there is one."""
     if one.consensus is not None:
         return ""
-    return "no majority" if len(one.given) > 1 else next(filter(None, one.why))
+    return "not adjudicated" if one.open else one.undecidable or next(filter(None, one.why))
 
 
 def _figures(about: str, cases: Sequence[_Case], how: Interval) -> Figures:
@@ -226,7 +237,7 @@ def sheet(of: Sequence[LabelAgreementRow], published: Iterable[Published] = ()) 
     """The table for readers."""
     paper, right = any(row.paper_agreement is not None for row in of), any(row.ccs is not None for row in of)
     headings = ["Protocol", "About", "Compared", "Assessable", "Agreement", *(["Paper"] if paper else [])]
-    headings += ["Kappa", "Alpha", "Sensitivity", "Specificity"]
+    headings += ["Kappa", "Alpha", "Sensitivity", "Specificity", "Hard"]
     headings += [*(["CCS of the rest", "Corrected CCS"] if right else []), "Missing"]
     body = tuple(tuple(_cells(row, paper, right)) for row in of)
     title = "Human labels: agreement of people, and of the tool with people"
@@ -246,6 +257,7 @@ def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
         with_interval(row, "alpha"),
         _counted(with_interval(row, "sensitivity"), row.both_1, row.human_1_tool_0),
         _counted(with_interval(row, "specificity"), row.both_0, row.human_0_tool_1),
+        _hard(row),
         *([_counted_of(row), with_interval(row, "corrected")] if right else []),
         row.missing,
     ]
@@ -253,6 +265,12 @@ def _cells(row: LabelAgreementRow, paper: bool, right: bool) -> list[str]:
 
 def _counted(part: str, right: int | None, wrong: int | None) -> str:
     return "" if not part or right is None or wrong is None else f"{part} ({right} of {right + wrong})"
+
+
+def _hard(row: LabelAgreementRow) -> str:
+    """`3 (1 wrong), 2 open`: edits about which people did not agree."""
+    decided = f"{row.n_hard} ({row.hard_wrong} wrong)" if row.n_hard else ""
+    return ", ".join(filter(None, [decided, f"{row.n_open} open" if row.n_open else ""]))
 
 
 def _counted_of(row: LabelAgreementRow) -> str:
@@ -266,11 +284,14 @@ def _notes(of: Sequence[LabelAgreementRow], published: Iterable[Published]) -> t
     gate = [cell(line.value) for line in published if chained and line.metric == "agreement_gate_human"]
     return (
         "Assessable: edits for which there is all that is compared; what people call invalid or not assessable is "
-        "missing, never a 0. Consensus: what more than half of those say who assessed it.",
+        "missing, never a 0. Consensus: what people agree about, or what was decided where they do not: by an "
+        "adjudication, or by more than half of three or more.",
         "Kappa: Cohen's of two sides. Alpha: Krippendorff's, of grades the ordinal one. Intervals: "
         f"{interval_methods(*(row.ci for row in of))}.",
         "Sensitivity and specificity: of the tool where the consensus is 1 and 0, the draw undone by weights; "
         "where edits differ in weight there is no interval. Agreement is that on the labelled edits.",
+        "Hard: edits about which people did not agree, since decided, and how many of them the tool got wrong; open: "
+        "not decided yet, and missing. While some are open, sensitivity and specificity are those on easier edits.",
         *_correction_notes(of),
         *([f"EDCT-Bench 2026: its gate agreed with two people on {' and '.join(gate)} of 128 edits."] if gate else []),
     )

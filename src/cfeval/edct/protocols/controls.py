@@ -1,14 +1,16 @@
-"""The two controls: did anything move when nothing was changed, or only what the explanation does not cite?
+"""The controls: did anything move when nothing was changed, or only what the explanation does not cite, or all?
 
-Neither paper has them. Both are judged alike, by a comparison that is told of no edit: what moves under `null-edit` is
-the noise floor, what moves under `uncited-edit` beyond it has a cause that the explanation left out.
+Neither paper has them. They are judged alike, by a comparison that is told of no edit: what moves under `null-edit` is
+the noise floor, what moves under `uncited-edit` beyond it has a cause that the explanation left out, and what does not
+even move under `blank-image` does not rest on the image. The writer of uncited edits is shown the image, so it also
+says which of the cited things it sees there.
 """
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits
+from cfeval.inference.parsing import BIT, TEXT, Bit, Concept, Edits, Text, object_schema, read_edits, text_groups
 from cfeval.inference.verdicts import clear_verdict
 
 
@@ -39,23 +41,42 @@ class UncitedEdit(Concept):
     negative: Text
 
 
-UncitedEdits = Edits[UncitedEdit]
-"""Instructions, each for the original image."""
+class CitedThing(BaseModel):
+    """Something that the explanation cites, and whether it is seen in the image."""
+
+    model_config = ConfigDict(frozen=True)
+
+    cited: Text
+    seen: Annotated[Literal["yes", "no"], BeforeValidator(_word)]
+
+
+class UncitedEdits(Edits[UncitedEdit]):
+    """Instructions, each for the original image, and what the explanation cites; nothing where it is not listed."""
+
+    cited: tuple[CitedThing, ...] = ()
 
 
 def uncited_schema(edits: int) -> dict[str, Any]:
     """A writer's reply: at most `edits` instructions."""
     evidence = {"type": "string", "enum": ["object", "background"]}
     edit = object_schema(concept=TEXT, evidence=evidence, positive=TEXT, negative=TEXT)
-    return object_schema(edits={"type": "array", "items": edit, "minItems": 1, "maxItems": edits})
+    cited = object_schema(cited=TEXT, seen={"type": "string", "enum": ["yes", "no"]})
+    return object_schema(
+        cited={"type": "array", "items": cited, "minItems": 1},
+        edits={"type": "array", "items": edit, "minItems": 1, "maxItems": edits},
+    )
 
 
-def read_uncited_edits(text: str, edits: int) -> Edits[UncitedEdit] | None:
+def read_uncited_edits(text: str, edits: int) -> UncitedEdits | None:
     """The instructions of a writer's reply, each for the original image, or None: see `read_edits`.
 
-    They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`.
+    They are JSON, or lines `Concept:`, `Evidence:`, `Positive:`, `Negative:` an edit; there are at most `edits`. What
+    is cited stands in lines `Cited:`, `Seen:` a thing.
     """
-    return read_edits(text, UncitedEdits, UncitedEdit, edits)
+    found = read_edits(text, UncitedEdits, UncitedEdit, edits)
+    if found is None or found.cited:
+        return found
+    return found.model_copy(update={"cited": tuple(text_groups(text, CitedThing))})
 
 
 def read_comparison(text: str) -> Comparison | None:

@@ -22,6 +22,7 @@ from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample, SamplesFile, originals, samples_by_id
 from cfeval.edct.files import InstructionsFile, Protocol, build_if_asked
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.edct.metrics import is_unedited
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Counterfactual, Instruction
 from cfeval.edct.stages.edits import attempts, by_item, positives
@@ -156,12 +157,13 @@ def _counterfactual(record: Instruction, request: EditRequest, reply: EditReply)
 
 
 def _refuse_no_edit(request: EditRequest, reply: EditReply) -> EditReply:
-    """No picture, or the same picture, is no counterfactual; and a failed edit has no picture."""
+    """No picture, or the same picture but for noise, is no counterfactual; and a failed edit has no picture."""
     if reply.status != Status.OK:
         return replace(reply, picture=None)
     if reply.picture is None:
         return replace(reply, status=Status.NO_IMAGE, reason="the editor returned no image")
-    if np.array_equal(reply.picture.pixels, request.picture.pixels):
+    height, width = request.picture.pixels.shape[:2]
+    if is_unedited(request.picture.pixels, reply.picture.resized(width, height).pixels):
         return replace(reply, picture=None, status=Status.EDIT_INVALID, reason="the image did not change")
     return reply
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from cfeval.core.images import Picture
+from cfeval.core.records import Binary
 from cfeval.core.streams import ByKey
 from cfeval.datasets.sample import Sample
 from cfeval.edct.interfaces import EditReply, VerifyReply
@@ -55,15 +56,19 @@ def verification(name: str, reply: VerifyReply) -> tuple[Verification, dict[str,
     """A verifier's reply as a record; its pictures are filed as `NAME-mask.png` and the like."""
     paths = {kind: f"{name}-{kind}.png" for kind in reply.pictures}
     found = Verification(
-        verified=None if reply.verified is None else (1 if reply.verified else 0),
-        absent=None if reply.absent is None else (1 if reply.absent else 0),
+        verified=_bit(reply.verified),
         reason=" ".join(reply.reason.split()),
         numbers={key: round(float(value), DECIMALS) for key, value in reply.numbers.items()},
         pictures={kind: reply.pictures[kind].ref(path) for kind, path in paths.items()},
         completion=reply.completion,
         calls=reply.calls,
+        absent=_bit(reply.absent),
     )
     return found, {path: reply.pictures[kind] for kind, path in paths.items()}
+
+
+def _bit(value: bool | None) -> Binary | None:
+    return None if value is None else (1 if value else 0)
 
 
 def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict[str, Picture]]:
@@ -77,6 +82,7 @@ def attempts(name: str, reply: EditReply) -> tuple[tuple[EditAttempt, ...], dict
         this = f"{name}-try{number}"
         found, evidence = verification(this, attempt.found)
         path = f"{name}.png" if attempt.picture is reply.picture else f"{this}.png"
-        records.append(EditAttempt(seed=attempt.seed, image=attempt.picture.ref(path), found=found))
+        image = attempt.picture.ref(path)
+        records.append(EditAttempt(seed=attempt.seed, image=image, found=found, details=attempt.details))
         pictures |= {path: attempt.picture, **evidence}
     return tuple(records), pictures

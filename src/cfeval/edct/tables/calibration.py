@@ -62,6 +62,8 @@ class CalibrationRow(Setting, TableRow):
     """1 where the difference is at most .05 either way."""
     corrected: Annotated[Estimated, Heading("Corrected CCS")] = None
     """ccs corrected for the judge's error, which was measured on the other half of the images (Rogan–Gladen)."""
+    corrected_note: Annotated[str | None, Heading("Correction", optional=True)] = None
+    """Why there is no corrected ccs, or that it was cut off."""
     covered: Annotated[Binary | None, Heading("1 − p covered", lambda row: _YES[row.covered])] = None
     """1 where 1 − share lies in the interval of the corrected ccs."""
     pcs: Figure = None
@@ -166,7 +168,7 @@ def _of_2025(known: Known, vlm: str) -> Figures:
     scores, truth = known.scores(vlm), 1 - known.share(vlm)
     right = corrected_ccs(known, vlm).rounded()
     figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
-    figures |= counts(scores) | bounds("ccs", scores, "ccs")
+    figures |= counts(scores) | bounds("ccs", scores, "ccs") | {"corrected_note": right.note or None}
     figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}

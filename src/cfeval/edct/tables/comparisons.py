@@ -70,7 +70,7 @@ class ComparisonRow(TableRow):
     p_holm: Annotated[Figure, Heading("p, Holm", lambda row: p_cell(row.p_holm))] = None
     """p_mcnemar, or else p_bootstrap, adjusted by Holm over the table."""
     detectable: Annotated[Figure, Heading("Detectable")] = None
-    """Smallest difference that these items would show with 80 % power."""
+    """Smallest difference that these items would show with 80 % power after Holm's adjustment over the table."""
     ci: str = ""
     """How the interval was computed, and its nominal coverage."""
     missing: Annotated[str, Heading("Missing")] = ""
@@ -89,7 +89,7 @@ _READING = (
     "On the items that both have a score for, resampled by image. McNemar: the exact test, where every item has one "
     "score (with several items an image, the randomization test over images). Holm: McNemar's p, or else the "
     "bootstrap's, adjusted over this whole table. Detectable: the smallest difference that as many items would show "
-    f"with {POWER * 100:g} % power, were the targets to differ on as many as here."
+    f"with {POWER * 100:g} % power after this adjustment, were the targets to differ on as many as here."
 )
 
 
@@ -97,7 +97,9 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[Compariso
     """A row for each two targets of one setting, in the order of `conditions`; InputError where a condition has no
     scores.
     """
-    found = [_compared(one, other, material) for one, other in _pairs(conditions)]
+    pairs = _pairs(conditions)
+    tests = sum(bool(_both(*_common(material.of(one), material.of(other)))) for one, other in pairs)
+    found = [_compared(one, other, material, tests) for one, other in pairs]
     adjusted = holm([p for _, p in found])
     return [
         ComparisonRow.model_validate(figures | {"p_holm": rounded(p)})
@@ -123,19 +125,18 @@ def _pairs(conditions: Sequence[Condition]) -> list[tuple[Condition, Condition]]
     return [pair for some in beside.values() for pair in combinations(some, 2)]
 
 
-def _compared(one: Condition, other: Condition, material: TableData) -> tuple[Figures, float | None]:
-    """The figures of two conditions, and the p-value that is adjusted over the table."""
+def _compared(one: Condition, other: Condition, material: TableData, tests: int) -> tuple[Figures, float | None]:
+    """The figures of two conditions, one of so many tests, and the p-value that is adjusted over the table."""
     mine, theirs = _common(material.of(one), material.of(other))
-    first, second = values(mine, "ccs"), {value.item: value for value in values(theirs, "ccs")}
-    both = [value for value in first if value.item in second]
+    both = _both(mine, theirs)
     figures: Figures = {name: getattr(one, name) for name in _SETTING}
     figures |= {"vlm": one.vlm, "other": other.vlm, "n": n_items(mine), "n_scored": len(both)}
-    figures |= {"images": len({value.cluster for value in both}), "missing": missing([*mine, *theirs])}
+    figures |= {"images": len({value.cluster for value, _ in both}), "missing": missing([*mine, *theirs])}
     figures |= {"test_world": material.is_test(one.vlm), "other_test_world": material.is_test(other.vlm)}
     figures |= _bounds(mine, theirs)
     if not both:
         return figures, None
-    more, p = _paired(one.protocol, both, [second[value.item] for value in both], material.how)
+    more, p = _paired(one.protocol, both, material.how, tests)
     return figures | more, p
 
 
@@ -143,6 +144,12 @@ def _common(first: Sequence[Row], second: Sequence[Row]) -> tuple[list[Row], lis
     """The scores of the items that both were asked about."""
     ids = {score.id for score in first} & {score.id for score in second}
     return [score for score in first if score.id in ids], [score for score in second if score.id in ids]
+
+
+def _both(mine: Sequence[Row], theirs: Sequence[Row]) -> list[tuple[ItemScore, ItemScore]]:
+    """The items that both have a score for."""
+    second = {value.item: value for value in values(theirs, "ccs")}
+    return [(value, second[value.item]) for value in values(mine, "ccs") if value.item in second]
 
 
 def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
@@ -154,11 +161,13 @@ def _bounds(mine: Sequence[Row], theirs: Sequence[Row]) -> Figures:
 
 
 def _paired(
-    protocol: str, first: Sequence[ItemScore], second: Sequence[ItemScore], how: Interval
+    protocol: str, both: Sequence[tuple[ItemScore, ItemScore]], how: Interval, tests: int
 ) -> tuple[Figures, float | None]:
     """Two targets on the same items."""
-    scores, groups = [value.value for value in first], [value.cluster for value in first]
-    found = compare(scores, [v.value for v in second], how.level, how.resamples, how.seed, groups, POWER)
+    first, second = zip(*both, strict=True)
+    scores, others = [value.value for value in first], [value.value for value in second]
+    groups = [value.cluster for value in first]
+    found = compare(scores, others, how.level, how.resamples, how.seed, groups, POWER, tests)
     exact = found.mcnemar.exact if found.mcnemar else None
     of = "bench_" if protocol == EDCT_BENCH_2026 else ""
     figures = figures_of({"difference": found.difference}) | {

@@ -66,6 +66,8 @@ class InstrumentRow(Setting, TableRow):
     """The same as error, on the half of the images on which the judge's error is not measured."""
     error_corrected: Annotated[Figure, Heading("the same, corrected")] = None
     """The mean after correction for the judge's error, as measured on the other half."""
+    note: Annotated[str | None, Heading("Correction", optional=True)] = None
+    """Why there is no correction for the judge's error."""
     n_targets: int = 0
     """Targets of known share."""
     ci: str = ""
@@ -148,7 +150,8 @@ def _errors(known: Known) -> Figures:
     """How far the figures are from 1 − p, before and after correction."""
     before = _off(known, {vlm: mean_of(values(known.scores(vlm), "ccs")) for vlm in known.conditions})
     half = _off(known, {vlm: mean_of(for_correcting(known, vlm)) for vlm in known.conditions})
-    after = _off(known, {vlm: corrected_ccs(known, vlm).value for vlm in known.conditions})
+    right = {vlm: corrected_ccs(known, vlm) for vlm in known.conditions}
+    after = _off(known, {vlm: found.value for vlm, found in right.items()})
     if not before:
         return {}
     worst = max(before, key=lambda vlm: before[vlm])
@@ -158,6 +161,7 @@ def _errors(known: Known) -> Figures:
         "worst_target": worst,
         "error_half": mean(half.values()),
         "error_corrected": mean(after.values()),
+        "note": "; ".join(dict.fromkeys(found.note for found in right.values() if found.value is None)) or None,
     }
 
 

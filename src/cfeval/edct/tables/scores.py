@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.edct.records import Condition, Score
+from cfeval.edct.records import Condition, Counterfactual, Score
 from cfeval.report.tables import Figure, Figures, varying
 from cfeval.stats.intervals import Interval, ItemScore, mean, rounded
 
@@ -89,10 +89,11 @@ class Published(Record):
 class TableData:
     """Scores by condition, and the settings.
 
+    `counterfactuals` are what a table is made of that has no scores.
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
     judges is measured, `repeats` the target that another one repeats, `failed_edits` the share of edits that are known
-    to have failed unseen.
+    to have failed unseen, `expected` what is known of the figures of test models.
     """
 
     scores: Mapping[Condition, Sequence[Row]]
@@ -103,6 +104,8 @@ class TableData:
     judge_error: Sequence[str] = ()
     repeats: Mapping[str, str] = field(default_factory=dict)
     failed_edits: float = 0.0
+    expected: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    counterfactuals: Mapping[Condition, Iterable[Counterfactual]] = field(default_factory=dict)
 
     def of(self, condition: Condition) -> Sequence[Row]:
         """The scores of a condition, in the order of items and edits.

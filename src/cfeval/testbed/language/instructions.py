@@ -11,7 +11,7 @@ from functools import reduce
 from cfeval.testbed.language.evidence import compatible
 from cfeval.testbed.language.explanations import article, description, parse_referent, referent_phrase
 from cfeval.testbed.records import Claim, EditIntent, Fact, Referent, Scene
-from cfeval.testbed.scenes import AbsentError, SceneEditError, apply, resolve
+from cfeval.testbed.scenes import SceneEditError, TargetAbsentError, apply, resolve
 
 _KEEP = "Keep everything else as it is."
 _PATTERNS = {
@@ -57,8 +57,8 @@ def scene_after(scene: Scene, instructions: Iterable[str]) -> Scene:
     does not matter, as it would not to an editor of pixels.
 
     Raises:
-        AbsentError: an instruction names an object that is not in the scene that it meets.
-        SceneEditError: it is not in the world's language, or does not fit that scene.
+        SceneEditError: an instruction is not in the world's language, or does not fit the scene that it meets;
+            TargetAbsentError where what it edits is not there.
     """
     return reduce(_carried_out, instructions, scene)
 
@@ -69,9 +69,9 @@ def _carried_out(scene: Scene, positive: str) -> Scene:
         raise SceneEditError("the instruction is not in the built-in world's language")
     fitting = len(resolve(scene, intent.target))
     if intent.kind not in ("background", "add") and fitting != 1:
+        kind = SceneEditError if fitting else TargetAbsentError
         phrase = referent_phrase(intent.target)
-        fault = f"{fitting} objects in the scene fit '{phrase}', and one is needed"
-        raise SceneEditError(fault) if fitting else AbsentError(fault)
+        raise kind(f"{fitting} objects in the scene fit '{phrase}', and one is needed")
     return apply(scene, intent.model_copy(update={"old": ""}))
 
 

@@ -21,9 +21,9 @@ from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, Scene
 from cfeval.testbed.render import Image, render
 from cfeval.testbed.scenes import SceneEditError, replace_slot, scene_in
 
-Fault = Literal["none", "any", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "shifted"]
-ANY: tuple[Fault, ...] = ("wrong_object", "spill", "none_made")
-"""Those that exact masks show up."""
+Fault = Literal["none", "any", "wrong_object", "extra_object", "wrong_value", "spill", "none_made", "no_op", "shifted"]
+ANY: tuple[Fault, ...] = ("wrong_object", "extra_object", "wrong_value", "spill", "none_made", "no_op")
+"""Those after which an image is no counterfactual."""
 SHIFT = 3
 """Pixels by which a shifted picture is moved along each axis, at most; its border is repeated."""
 
@@ -32,10 +32,10 @@ class Plugin(plugin.Plugin):
     """What goes wrong, and how often."""
 
     fault: Fault = "none"
-    """any: one of wrong_object, spill and none_made, by chance. wrong_object: another thing is edited instead.
-    extra_object: another thing is edited too. wrong_value: the right thing becomes something else than told. spill: the
-    edit is made, and everything else is redrawn as well. none_made: nothing but the noise is redrawn. shifted: the edit
-    is made, and the picture moved; no fault of the edit."""
+    """any: one of all but shifted, by chance. wrong_object: another thing is edited instead. extra_object: another
+    thing is edited too. wrong_value: the right thing becomes something else than told. spill: the edit is made, and
+    everything else is redrawn as well. none_made: nothing but the noise is redrawn. no_op: the image is only stored
+    anew, as JPEG. shifted: the edit is made, and the picture moved; no fault of the edit."""
     share: float = Field(1.0, ge=0, le=1)
     """Share of the edits that have the fault."""
 
@@ -67,6 +67,8 @@ class Flawed:
         chosen = self.options.fault if draw < self.options.share * 2**31 else "none"
         rng = random.Random(derive_seed(draw, chosen))
         fault = rng.choice(ANY) if chosen == "any" else chosen
+        if fault == "no_op":
+            return EditReply(request.picture.reencoded(), {"fault": fault})
         drawn = render(SPOIL[fault](before, after, rng)) if fault in SPOIL else render(after)
         pixels = _moved(drawn, rng) if fault == "shifted" else drawn
         return EditReply(Picture.from_pixels(pixels), {"fault": fault})
@@ -158,4 +160,4 @@ def _moved(pixels: Image, rng: random.Random) -> Image:
     return pixels[rows][:, columns]
 
 
-assert {"none", "any", "shifted", *SPOIL} == set(get_args(Fault))
+assert {"none", "any", "no_op", "shifted", *SPOIL} == set(get_args(Fault))

@@ -6,7 +6,7 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.testbed.language.instructions import parse_instruction, scene_after
 from cfeval.testbed.render import render
-from cfeval.testbed.scenes import AbsentError, SceneEditError, scene_in
+from cfeval.testbed.scenes import SceneEditError, TargetAbsentError, scene_in
 
 
 class Plugin(plugin.Plugin):
@@ -38,7 +38,7 @@ def _edit(request: EditRequest) -> EditReply:
     try:
         edited = scene_after(scene, (*request.before, request.positive))
     except SceneEditError as error:
-        absent = isinstance(error, AbsentError)
+        absent = isinstance(error, TargetAbsentError)
         return EditReply(status=Status.CITATION_ABSENT if absent else Status.EDIT_INVALID, reason=str(error))
     intent = parse_instruction(request.positive)
     details = {"edit": intent.kind, "to": intent.new} if intent else {}

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from cfeval.core.images import Mask, Pixels
 from cfeval.edct.interfaces import VerifyRequest
-from cfeval.edct.plugins.segmenters.base import Found, Segmenter
+from cfeval.edct.plugins.segmenters.base import Found, Seen, Segmenter
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.records import EditIntent, Referent
 from cfeval.testbed.weights import WorldPlugin, models_dir
@@ -27,6 +27,8 @@ class Plugin(WorldPlugin):
 
     threshold: float = Field(0.5, gt=0, lt=1)
     """Probability from which on a pixel belongs to an object."""
+    absent: float = Field(0.9, gt=0, le=1)
+    """Probability of `not found` from which on the object is taken not to be in the picture."""
     both: bool = False
     """Whether the object is looked for in the edited picture as well, where it only changed."""
 
@@ -58,19 +60,19 @@ class Located:
             return Found(reason=f"the locator looks at {SIDE} × {SIDE} pixels")
         original, edited = request.original.pixels, request.edited.pixels
         if intent.kind == "background":
-            return Found(self._see(original, None))
+            return Found(self._see(original, None).mask)
         if intent.kind == "add":
-            mask = self._see(edited, _after(intent))
+            mask = self._see(edited, _after(intent)).mask
             missing = "" if mask is not None else "what was to be added is not seen"
             return Found(edited=mask, reason=missing, refuted=True)
-        mask = self._see(original, intent.target)
-        if mask is None:
-            return Found(reason="the instruction's target is not seen in the original")
+        seen = self._see(original, intent.target)
+        if seen.mask is None:
+            return Found(reason="the instruction's target is not seen in the original", absent=seen.absent or None)
         again = self.options.both and intent.kind != "remove"
-        return Found(mask, self._see(edited, _after(intent)) if again else None)
+        return Found(seen.mask, self._see(edited, _after(intent)).mask if again else None, absent=False)
 
-    def _see(self, pixels: Pixels, target: Referent | None) -> Mask | None:
-        """The pixels of an object, or without a target those of none, bool (64, 64); None where it is not seen."""
+    def _see(self, pixels: Pixels, target: Referent | None) -> Seen:
+        """The pixels of an object, or without a target those of none, bool (64, 64), if it is seen."""
         import torch
 
         from cfeval.testbed.models.locator import NOT_FOUND, encode_phrases
@@ -80,14 +82,15 @@ class Located:
             sight = self.network(to_precise([pixels]), encode_phrases([target or Referent()]))
         objects = np.asarray(torch.sigmoid(sight.foreground[0]) >= self.options.threshold)
         if target is None:
-            return ~objects
-        place = int(sight.choice[0].argmax())
+            return Seen(~objects, 1.0)
+        chances = torch.softmax(sight.choice[0], 0)
+        place, none = int(chances.argmax()), float(chances[NOT_FOUND])
         if place == NOT_FOUND:
-            return None
+            return Seen(None, 1 - none, none >= self.options.absent)
         quadrant = np.zeros_like(objects)
         row, column = SIDE // 2 * (place // 2), SIDE // 2 * (place % 2)
         quadrant[row : row + SIDE // 2, column : column + SIDE // 2] = True
-        return objects & quadrant if (objects & quadrant).any() else None
+        return Seen(objects & quadrant if (objects & quadrant).any() else None, 1 - none)
 
 
 def _after(intent: EditIntent) -> Referent:

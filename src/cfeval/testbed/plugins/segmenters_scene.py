@@ -9,7 +9,7 @@ from cfeval.edct.plugins.segmenters.base import Found, Segmenter
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import coverage
-from cfeval.testbed.scenes import SceneEditError, scene_in
+from cfeval.testbed.scenes import SceneEditError, TargetAbsentError, scene_in
 
 
 class Plugin(plugin.Plugin):
@@ -33,8 +33,10 @@ class Drawn:
             before = scene_after(scene, request.before)
             after = scene_after(before, [request.positive])
         except SceneEditError as error:
-            return Found(reason=str(error))
-        return Found(_place(before, after)) if before != after else Found(reason="the instruction changes nothing")
+            return Found(reason=str(error), absent=isinstance(error, TargetAbsentError) or None)
+        if before == after:
+            return Found(reason="the instruction changes nothing")
+        return Found(_place(before, after), absent=False)
 
 
 def _place(before: Scene, after: Scene) -> Mask:

@@ -1,18 +1,24 @@
-"""Verifies edits of drawn scenes: a network that no editor was trained with reads them, and pixels are compared."""
+"""Verifies edits of drawn scenes: a network that no editor was trained with reads them, and pixels are compared.
+
+It reads the new value where the edit belongs, counts what else reads differently, and says whether what was to be
+edited is in the original at all, by its scene record.
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from cfeval.core.images import Picture
 from cfeval.edct.interfaces import Verifier, VerifyReply, VerifyRequest
 from cfeval.inference.batching import Batcher
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import Scene
 from cfeval.testbed.render import coverage
-from cfeval.testbed.scenes import SceneEditError, scene_in
+from cfeval.testbed.scenes import SceneEditError, TargetAbsentError, scene_in
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
 MARGIN = 6
@@ -24,7 +30,10 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Plugin(WorldPlugin):
-    """Without options."""
+    """Whether images are laid over each other."""
+
+    align: bool = False
+    """Whether an image that came back shifted is moved back first; it takes some 50 ms an edit."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The reader's weights."""
@@ -34,14 +43,18 @@ class Plugin(WorldPlugin):
         """The verifier."""
         from cfeval.testbed.agents.scene_reader import Observer
 
-        return Reader(Observer())
+        return Reader(Observer(), self.align)
 
 
 class Reader:
-    """An edit is right where the edited scene is read, whole, off the picture, and no pixel off the target moved."""
+    """An edit is right where what is read off the image is the wanted scene, whole, and no pixel off the target moved.
 
-    def __init__(self, observer: "Observer") -> None:
-        self.observer = observer
+    Numbers: `as_asked`, 1 where the target reads as it was to become; `others`, how many other things read differently
+    than they should: objects, empty quadrants, the background.
+    """
+
+    def __init__(self, observer: "Observer", align: bool = False) -> None:
+        self.observer, self.align = observer, align
         self._requests = Batcher(self._verify_all)
 
     async def verify(self, request: VerifyRequest) -> VerifyReply:
@@ -50,36 +63,67 @@ class Reader:
 
     def _verify_all(self, requests: Sequence[VerifyRequest]) -> list[VerifyReply]:
         wanted = [_wanted(request) for request in requests]
-        known = [number for number, scenes in enumerate(wanted) if scenes is not None]
+        if self.align:
+            requests = [_moved_back(request) for request in requests]
+        known = [number for number, scenes in enumerate(wanted) if not isinstance(scenes, VerifyReply)]
         readings = self.observer.read([requests[number].edited.pixels for number in known])
         read = dict(zip(known, readings, strict=True))
-        pairs = zip(requests, wanted, strict=True)
-        return [_reply(request, scenes, read.get(number)) for number, (request, scenes) in enumerate(pairs)]
+        return [
+            scenes if isinstance(scenes, VerifyReply) else _reply(request, *scenes, read[number])
+            for number, (request, scenes) in enumerate(zip(requests, wanted, strict=True))
+        ]
 
 
-def _wanted(request: VerifyRequest) -> tuple[Scene, Scene] | None:
-    """The scene before and after a right edit; None where there is none, or where nothing would change."""
+def _wanted(request: VerifyRequest) -> tuple[Scene, Scene] | VerifyReply:
+    """The scene before and after a right edit, or why there is no telling."""
     scene = scene_in(request.metadata)
     if scene is None or request.edited.pixels.shape != request.original.pixels.shape:
-        return None
+        return VerifyReply(None, "no scene record, or an image of another size")
     try:
         before = scene_after(scene, request.before)
         after = scene_after(before, [request.positive])
-    except SceneEditError:
-        return None
-    return (before, after) if before != after else None
+    except SceneEditError as error:
+        return VerifyReply(None, str(error), absent=isinstance(error, TargetAbsentError) or None)
+    return (before, after) if before != after else VerifyReply(None, "the instruction changes nothing")
 
 
-def _reply(request: VerifyRequest, wanted: tuple[Scene, Scene] | None, read: "Reading | None") -> VerifyReply:
+def _moved_back(request: VerifyRequest) -> VerifyRequest:
+    """The request with the edited image moved to where the original lies, by whole pixels.
+
+    What the edited image has not is taken from the original.
+    """
+    from cfeval.edct.plugins.edit_localisation.change_map import CompareSettings, compare
+
+    pixels = request.edited.pixels
+    if pixels.shape != request.original.pixels.shape:
+        return request
+    compared = compare(request.original.pixels, pixels, CompareSettings())
+    right, down = (round(length / compared.scale) for length in compared.alignment.moved)
+    if not right and not down:
+        return request
+    height, width = pixels.shape[:2]
+    laid = request.original.pixels.copy()
+    rows, columns = (slice(max(0, -by), min(side, side - by)) for by, side in ((down, height), (right, width)))
+    laid[rows, columns] = pixels[rows.start + down : rows.stop + down, columns.start + right : columns.stop + right]
+    return replace(request, edited=Picture.from_pixels(laid))
+
+
+def _reply(request: VerifyRequest, before: Scene, after: Scene, read: "Reading") -> VerifyReply:
     from cfeval.testbed.agents.scene_reader import pixels_kept, reading_of
 
-    if wanted is None or read is None:
-        return VerifyReply(None, "no scene record, or the instruction does not fit it")
-    if read != reading_of(wanted[1]):
-        return VerifyReply(False, "the picture does not show the wanted scene")
-    if not pixels_kept(request.original.pixels, request.edited.pixels, _region(*wanted)):
-        return VerifyReply(False, "pixels changed off the target")
-    return VerifyReply(True)
+    old, new, now = (_things(reading) for reading in (reading_of(before), reading_of(after), read))
+    made = all(seen == then for was, then, seen in zip(old, new, now, strict=True) if was != then)
+    others = sum(seen != then for was, then, seen in zip(old, new, now, strict=True) if was == then)
+    faults = [] if made else ["the target does not read as it was to become"]
+    faults += [f"{others} other things read differently"] if others else []
+    if not faults and not pixels_kept(request.original.pixels, request.edited.pixels, _region(before, after)):
+        faults = ["pixels changed off the target"]
+    numbers = {"as_asked": float(made), "others": float(others)}
+    return VerifyReply(not faults, "; ".join(faults), numbers, absent=False)
+
+
+def _things(reading: "Reading") -> tuple[object, ...]:
+    return (*reading.slots, reading.background)
 
 
 def _region(scene: Scene, wanted: Scene) -> Mask:

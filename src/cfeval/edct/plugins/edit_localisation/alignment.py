@@ -79,6 +79,14 @@ class Alignment:
         height, width = column.shape
         return np.asarray((column >= 0) & (column <= width - 1) & (row >= 0) & (row <= height - 1))
 
+    @property
+    def moved(self) -> tuple[float, float]:
+        """How far the center of the original lies to the right and down in the edited picture, in pixels."""
+        turn, start = self.matrix[:, :2], self.matrix[:, 2]
+        center = np.array(self.flow.shape[1::-1]) / 2
+        right, down = turn @ center + start - center
+        return float(right), float(down)
+
     def warp(self, picture: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The edited picture, or a plane of it, (H, W, …), as it lies over the original; border pixels are repeated."""
         import cv2

@@ -1,5 +1,8 @@
 """Any editor with a verifier behind it: what is not verified is made once more, and then given up (EDCT-Bench 2026).
 
+An image in which nothing was edited is rejected before any verifier is asked. Where the verifier says that what was to
+be edited is not in the original, no other attempt helps: that is a finding about the explanation that cites it.
+
 The first attempt is the editor's own: the same request with the same seed, so that calls that are stored serve the
 condition without a gate as well.
 """
@@ -15,6 +18,7 @@ from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import EditAttempt, Editor, EditReply, EditRequest, Verifier, VerifyReply, VerifyRequest
+from cfeval.edct.metrics import is_unedited
 
 
 class Plugin(plugin.Plugin):
@@ -50,7 +54,11 @@ class Gated:
         self.editor, self.verifier, self.options = editor, verifier, options
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Edit an image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own."""
+        """Edit an image; one rejected to the end is `edit_invalid`, a failure of the editor itself stays its own.
+
+        Where there was nothing to edit in the original, it is `citation_absent`; not so after earlier edits, which may
+        have taken it away.
+        """
         asked = request if self.editor.needs_metadata else replace(request, metadata=None)
         attempts: tuple[EditAttempt, ...] = ()
         calls: tuple[str, ...] = ()
@@ -61,15 +69,22 @@ class Gated:
             details = {**reply.details, "verified_attempts": str(len(attempts))}
             if reply.status != Status.OK or reply.picture is None:
                 return replace(reply, details=details, calls=calls, attempts=attempts)
-            found = await self.verifier.verify(_check(request, seed, reply.picture))
-            attempts += (EditAttempt(seed, reply.picture, found),)
+            found = await self._verify(_check(request, seed, reply.picture))
+            attempts += (EditAttempt(seed, reply.picture, found, reply.details),)
             reply = replace(reply, details={**details, "verified_attempts": str(len(attempts))}, calls=calls)
             if self._accepted(found):
                 return replace(reply, attempts=attempts)
-            if found.verified is None:
+            if found.verified is None or found.absent:
                 break
         reason = f"not verified: {found.reason or 'the verifier gives no reason'}"
-        return replace(reply, attempts=attempts, picture=None, status=Status.EDIT_INVALID, reason=reason)
+        status = Status.CITATION_ABSENT if found.absent and not request.before else Status.EDIT_INVALID
+        return replace(reply, attempts=attempts, picture=None, status=status, reason=reason)
+
+    async def _verify(self, request: VerifyRequest) -> VerifyReply:
+        height, width = request.original.pixels.shape[:2]
+        if is_unedited(request.original.pixels, request.edited.resized(width, height).pixels):
+            return VerifyReply(False, "the image did not change")
+        return await self.verifier.verify(request)
 
     def _accepted(self, found: VerifyReply) -> bool:
         return self.options.unsure == "accept" if found.verified is None else found.verified

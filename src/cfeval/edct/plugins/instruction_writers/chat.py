@@ -5,7 +5,7 @@ For `uncited-edit` it is shown the image too, because what the explanation leave
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from cfeval.core import registry
 from cfeval.core.errors import PluginError, nearest
@@ -16,7 +16,15 @@ from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
 from cfeval.inference.prompts import PromptTemplate, generate_parsed
 
-Edits = tuple[Edit, ...]
+
+class Written(NamedTuple):
+    """What a reply says: the edits, and where the model was shown the image what is cited and what of it is absent."""
+
+    edits: tuple[Edit, ...]
+    cited: tuple[str, ...] | None = None
+    absent: tuple[str, ...] = ()
+
+
 PLACEHOLDERS = ("question", "original_answer", "original_explanation", "edits")
 
 
@@ -28,7 +36,7 @@ class Plugin(prompts.ChatPlugin):
 
     by_protocol: ClassVar[bool] = True
 
-    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Edits], ...]:
+    def forms(self, protocol: str = "") -> tuple[PromptTemplate[Written], ...]:
         """What is asked; nothing where nothing is written. The number of edits changes no template."""
         return (FORMS[protocol](1),) if protocol in FORMS else ()
 
@@ -60,7 +68,10 @@ class Chat:
         }
         asked = self._prompt(request.protocol, request.edits)
         heard = await generate_parsed(self.model, asked, request.item, values, request.seed, request.picture)
-        return WriteReply(heard.value or (), heard.completion, heard.status, heard.reason, heard.calls)
+        said = heard.value or Written(())
+        return WriteReply(
+            said.edits, heard.completion, heard.status, heard.reason, heard.calls, said.cited, said.absent
+        )
 
 
 def _check(request: WriteRequest) -> None:
@@ -71,36 +82,40 @@ def _check(request: WriteRequest) -> None:
         raise PluginError(f"writer chat: item '{request.item}': {request.protocol} needs the image, and there is none")
 
 
-def _one(edits: int) -> PromptTemplate[Edits]:
+def _one(edits: int) -> PromptTemplate[Written]:
     """The protocol takes one concept, however many are allowed."""
     del edits
 
-    def read(text: str) -> Edits | None:
+    def read(text: str) -> Written | None:
         one = edct_2025.read_instruction(text)
-        return None if one is None else (Edit(getattr(one, "concept", ""), one.positive, one.negative),)
+        return None if one is None else Written((Edit(getattr(one, "concept", ""), one.positive, one.negative),))
 
     return PromptTemplate(EDCT_2025, "write", PLACEHOLDERS, edct_2025.WRITE_SCHEMA, read)
 
 
-def _chain(edits: int) -> PromptTemplate[Edits]:
-    def read(text: str) -> Edits | None:
+def _chain(edits: int) -> PromptTemplate[Written]:
+    def read(text: str) -> Written | None:
         chain = edct_bench_2026.read_chain(text, edits)
-        return tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits) if chain else None
+        return Written(tuple(Edit(one.concept, one.positive, one.negative) for one in chain.edits)) if chain else None
 
     schema, limit = edct_bench_2026.write_schema(edits), edct_bench_2026.MAX_TOKENS
     return PromptTemplate(EDCT_BENCH_2026, "write", PLACEHOLDERS, schema, read, limit)
 
 
-def _uncited_edits(edits: int) -> PromptTemplate[Edits]:
-    def read(text: str) -> Edits | None:
+def _uncited_edits(edits: int) -> PromptTemplate[Written]:
+    def read(text: str) -> Written | None:
         found = controls.read_uncited_edits(text, edits)
-        return tuple(Edit(**one.model_dump()) for one in found.edits) if found else None
+        if found is None:
+            return None
+        edited = tuple(Edit(**one.model_dump()) for one in found.edits)
+        absent = tuple(thing.cited for thing in found.cited if thing.seen == "no")
+        return Written(edited, tuple(thing.cited for thing in found.cited) or None, absent)
 
     schema = controls.uncited_schema(edits)
     return PromptTemplate("controls", "uncited", PLACEHOLDERS, schema, read, seen=True)
 
 
-FORMS: Mapping[str, Callable[[int], PromptTemplate[Edits]]] = {
+FORMS: Mapping[str, Callable[[int], PromptTemplate[Written]]] = {
     EDCT_2025: _one,
     EDCT_BENCH_2026: _chain,
     UNCITED_EDIT: _uncited_edits,

@@ -46,7 +46,8 @@ class Found:
     """Where an edit belongs: the union of a mask of the original and one of the edited picture, bool (H, W), any size.
 
     Without either, `reason` says why there is none, and `refuted` whether that shows that the edit was not made.
-    `numbers` are what was measured on the way.
+    `absent`: True where the segmenter is sure that the target is not in the original, False where it found it there,
+    None where it did not look or cannot tell. `numbers` are what was measured on the way.
     """
 
     original: Mask | None = None
@@ -54,6 +55,7 @@ class Found:
     reason: str = ""
     refuted: bool = False
     numbers: Mapping[str, float] = field(default_factory=dict)
+    absent: bool | None = None
 
 
 class Segmenter(Protocol):
@@ -71,10 +73,14 @@ class Segmenter(Protocol):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a text names in a picture, and how sure that is; None where nothing is."""
+    """What a text names in a picture, and how sure that is; None where nothing is found.
+
+    `absent`: whether it is sure that nothing of it is there.
+    """
 
     mask: Mask | None
     score: float
+    absent: bool = False
 
 
 def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool) -> Found:
@@ -94,9 +100,10 @@ def look(request: VerifyRequest, see: Callable[[Pixels, str], Seen], both: bool)
         return Found(edited=seen.mask, reason="" if seen.mask is not None else missing, refuted=True, numbers=_of(seen))
     seen = see(request.original.pixels, edit.target)
     if seen.mask is None:
-        return Found(reason=f"no {edit.target!r} is found in the original", numbers=_of(seen))
+        reason = f"no {edit.target!r} is found in the original"
+        return Found(reason=reason, numbers=_of(seen), absent=seen.absent or None)
     after = see(request.edited.pixels, edit.target).mask if both and edit.action == "modify" else None
-    return Found(seen.mask, after, numbers=_of(seen))
+    return Found(seen.mask, after, numbers=_of(seen), absent=False)
 
 
 def _of(seen: Seen) -> dict[str, float]:

@@ -20,6 +20,8 @@ class Plugin(plugin.LocalPlugin):
 
     threshold: float = Field(0.5, gt=0, lt=1)
     """Probability from which on a pixel belongs to the target."""
+    absent: float | None = Field(None, ge=0, lt=1)
+    """Where no pixel's probability is over it, the target is taken not to be there; none: this is never said."""
     both: bool = False
     """Whether what is modified is looked for in the edited picture as well."""
     kinds: ClassVar[tuple[str, ...]] = ("clipseg",)
@@ -50,4 +52,5 @@ class Segmented:
     def _see(self, pixels: Pixels, text: str) -> Seen:
         probability = self.segmenter(pixels, text)
         mask = probability >= self.options.threshold
-        return Seen(mask if mask.any() else None, float(probability.max()))
+        score, absent = float(probability.max()), self.options.absent
+        return Seen(mask if mask.any() else None, score, absent is not None and score <= absent)

@@ -26,6 +26,8 @@ class Plugin(plugin.LocalPlugin):
     """Score from which on a box is found; none: what the library takes for the kind of detector, see `DETECTORS`."""
     boxes: int = Field(1, ge=1)
     """How many of the boxes found belong to the target, the surest first, at most."""
+    absent: float | None = Field(None, gt=0, lt=1)
+    """Where no box has this score, the target is taken not to be in the picture; none: this is never said."""
     both: bool = False
     """Whether what is modified is looked for in the edited picture as well."""
 
@@ -54,15 +56,15 @@ class Plugin(plugin.LocalPlugin):
         device = devices.chosen(self.device)
         checkpoint, *outliner = self._checkpoints()
         with memory_errors(f"loading model '{self.model}'", pretrained.SMALLER):
-            usual = DETECTORS[pretrained.check_kind(*checkpoint)]
+            threshold = self.threshold or DETECTORS[pretrained.check_kind(*checkpoint)]
             loaded = pretrained.load(checkpoint[0], "AutoModelForZeroShotObjectDetection", device)
-            detector = Detector(loaded, self.threshold or usual, self.boxes)
+            detector = Detector(loaded, min(threshold, self.absent or threshold), self.boxes)
             for sam, kinds in outliner:
                 pretrained.check_kind(sam, kinds)
                 # Checkpoints name the processor of the video model, which takes other inputs.
                 segmenter = BoxSegmenter(pretrained.load(sam, "Sam2Model", device, "Sam2Processor"))
-                return Detected(detector, segmenter, self.both)
-        return Detected(detector, None, self.both)
+                return Detected(detector, segmenter, threshold, self)
+        return Detected(detector, None, threshold, self)
 
     def _checkpoints(self) -> list[tuple[Checkpoint, tuple[str, ...]]]:
         """The checkpoints, and the kinds that each may be of."""
@@ -73,21 +75,22 @@ class Plugin(plugin.LocalPlugin):
 
 
 class Detected:
-    """Looks for the target with a detector, and outlines it."""
+    """Looks for the target with a detector, and outlines it; a box counts from `threshold` on."""
 
-    def __init__(self, detector: Detector, segmenter: BoxSegmenter | None, both: bool) -> None:
-        self.detector, self.segmenter, self.both = detector, segmenter, both
+    def __init__(self, detector: Detector, segmenter: BoxSegmenter | None, threshold: float, options: Plugin) -> None:
+        self.detector, self.segmenter, self.threshold, self.options = detector, segmenter, threshold, options
 
     def find(self, request: VerifyRequest, changed: Mask) -> Found:
         """See `Segmenter.find`."""
         del changed
-        return look(request, self._see, self.both)
+        return look(request, self._see, self.options.both)
 
     def _see(self, pixels: Pixels, text: str) -> Seen:
         found = self.detector(pixels, text)
-        boxes = [box for _, box in found]
+        boxes = [box for score, box in found if score >= self.threshold]
         mask = self._outlined(pixels, boxes) if boxes else None
-        return Seen(mask if mask is not None and mask.any() else None, found[0][0] if found else 0.0)
+        absent = self.options.absent is not None and not found
+        return Seen(mask if mask is not None and mask.any() else None, found[0][0] if found else 0.0, absent)
 
     def _outlined(self, pixels: Pixels, boxes: list[Box]) -> Mask:
         return self.segmenter(pixels, boxes) if self.segmenter else filled(boxes, pixels.shape)

@@ -1,7 +1,7 @@
 """Several verifiers as one: accepts what every one of them accepts."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
@@ -27,6 +27,8 @@ class Plugin(plugin.Plugin):
 class Every:
     """Rejects what one of them rejects; accepts what all accept; of anything else there is no telling.
 
+    What was to be edited is absent where somebody says so and nobody says that it is there.
+
     Numbers and pictures are called `NAME.WHAT`.
     """
 
@@ -50,4 +52,10 @@ def _together(said: Mapping[str, VerifyReply]) -> VerifyReply:
         {f"{name}.{what}": picture for name, reply in said.items() for what, picture in reply.pictures.items()},
         named_texts(raw) if raw else "",
         tuple(call for reply in said.values() for call in reply.calls),
+        _absent({reply.absent for reply in said.values()} - {None}),
     )
+
+
+def _absent(said: Set[bool | None]) -> bool | None:
+    """What those say who know; None where nobody does, or where they differ."""
+    return next(iter(said)) if len(said) == 1 else None

@@ -1,7 +1,8 @@
 """Localised edit verification (EDCT-Bench 2026): the picture changed where the edit belongs, and hardly elsewhere.
 
 The edited picture is laid over the original; pixels that changed are counted inside and outside the mask of what the
-instruction names. It sees that something changed there, not whether it changed into the right thing: see `semantic`.
+instruction names. It sees that something changed there, not whether it changed into the right thing, and lets another
+small change pass: use it beside `semantic`. What was to be edited is absent where the segmenter is sure of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,8 +63,9 @@ class Localised:
         if mask is None:
             reason = found.reason or "the mask is empty"
             heat = heat_picture(compared, None, width, height)
-            return VerifyReply(False if found.refuted else None, reason, numbers, {"heat": heat})
-        return self._reply(compared, grown(mask, self.options.dilation), numbers, (width, height))
+            return VerifyReply(False if found.refuted else None, reason, numbers, {"heat": heat}, absent=found.absent)
+        reply = self._reply(compared, grown(mask, self.options.dilation), numbers, (width, height))
+        return replace(reply, absent=found.absent)
 
     def _reply(
         self, compared: Comparison, mask: Mask, numbers: Mapping[str, float], size: tuple[int, int]
@@ -89,16 +91,14 @@ def _union(found: Found, compared: Comparison) -> Mask | None:
 def _figures(compared: Comparison) -> dict[str, float]:
     """How the pictures lie over each other, in pixels of the original and degrees, and how much changed in all."""
     alignment, valid = compared.alignment, compared.alignment.valid
-    turn, start = alignment.matrix[:, :2], alignment.matrix[:, 2]
-    center = np.array(valid.shape[::-1]) / 2
-    right, down = (turn @ center + start - center) / compared.scale
+    turn, (right, down) = alignment.matrix[:, :2], alignment.moved
     lengths = np.linalg.norm(alignment.flow, axis=2) / compared.scale
     return {
         "changed_share": float(compared.changed.sum() / max(1, valid.sum())),
         "valid_share": float(valid.mean()),
         "matches": float(alignment.matches),
-        "moved_right": float(right),
-        "moved_down": float(down),
+        "moved_right": right / compared.scale,
+        "moved_down": down / compared.scale,
         "stretched": float(np.sqrt(np.linalg.det(turn))),
         "turned_degrees": float(np.degrees(np.arctan2(turn[1, 0], turn[0, 0]))),
         "flow": float(lengths.mean()),

@@ -1,12 +1,17 @@
-"""A verifier that is any chat model with eyes: is the edit to be seen, and nothing else changed? Under any protocol.
+"""A verifier that is any chat model that sees: was the thing there, is it now as asked, what else changed?
+
+The model answers these three questions in one reply, and lists what else changed; whether the edit is right follows
+from its answers. A thing that was not in the original cannot be edited: that tells of the explanation that cites it.
 
 It is shown both images in one picture, side by side or one above the other, whichever is nearer to a square: every
 model takes one picture, not every model takes two. A model that shrinks large pictures sees each image at about half
 its resolution.
 """
 
+from dataclasses import replace
+
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cfeval.core import registry
 from cfeval.core.images import Picture
@@ -23,22 +28,38 @@ PLACEHOLDERS = ("first", "second", "instruction")
 _BAND = 0.02
 """Width of the band between the images, as a share of the longer side."""
 _GRAY = 128
-SCHEMA = object_schema(analysis=TEXT, made=BIT, kept=BIT)
-"""A reply; the analysis comes first, so that the scores follow from it."""
+MOST = 9
+"""Other changes that are counted at most, so that the count is one digit."""
+SCHEMA = object_schema(
+    before=TEXT,
+    now=TEXT,
+    changes={"type": "array", "items": TEXT},
+    present=BIT,
+    as_asked=BIT,
+    others={"type": "integer", "minimum": 0, "maximum": MOST},
+)
+"""A reply; what is seen comes first, so that the scores follow from it."""
 
 
 class Sight(BaseModel):
-    """Whether the edit is there as told, and whether nothing else changed."""
+    """What a model saw of an edit."""
 
     model_config = ConfigDict(frozen=True)
 
-    made: Bit
-    kept: Bit
+    present: Bit
+    """Was what is edited in the original?"""
+    as_asked: Bit
+    """Has its place now the value that was asked for?"""
+    others: int = Field(ge=0, le=MOST)
+    """How many other things changed."""
 
 
 def read_sight(text: str) -> Sight | None:
-    """The verdict of a reply, or None where it leaves doubt: JSON, or two lines `MADE:`, `KEPT:`."""
-    return clear_verdict(text, Sight, "01")
+    """The scores of a reply, or None where it leaves doubt: JSON, or lines `PRESENT:`, `AS_ASKED:`, `OTHERS:`."""
+    try:
+        return clear_verdict(text, Sight, "0123456789")
+    except ValidationError:  # a digit over 1 where 0 or 1 was asked for
+        return None
 
 
 FORM = PromptTemplate(FOLDER, "verify", PLACEHOLDERS, SCHEMA, read_sight, seen=True)
@@ -90,7 +111,9 @@ def _reply(heard: ParsedReply[Sight]) -> VerifyReply:
     said = heard.value
     if said is None:
         return VerifyReply(None, f"{heard.status}: {heard.reason}", completion=heard.completion, calls=heard.calls)
-    faults = [] if said.made else ["the model does not see the edit that was asked for"]
-    faults += [] if said.kept else ["the model sees changes that were not asked for"]
-    numbers = {"made": float(said.made), "kept": float(said.kept)}
-    return VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)
+    faults = [] if said.present else ["the model does not see in the original what was to be edited"]
+    faults += [] if said.as_asked else ["the model does not see the edit that was asked for"]
+    faults += [f"the model sees {said.others} changes that were not asked for"] if said.others else []
+    numbers = {name: float(value) for name, value in said.model_dump().items()}
+    told = VerifyReply(not faults, "; ".join(faults), numbers, completion=heard.completion, calls=heard.calls)
+    return replace(told, absent=not said.present)

@@ -1,0 +1,145 @@
+"""The census finds what is known of test models by construction; the table holds its figures for those of the study."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cfeval.core import registry
+from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.testbed.census import Finding, KnownTruth, census, edits_of_things, known_truth, things_cited
+from cfeval.testbed.items import Item, generate_items
+from cfeval.testbed.language.explanations import parse_explanation, wordings
+from cfeval.testbed.language.questions import (
+    PERSONAS,
+    Persona,
+    Question,
+    parse_question,
+    respond,
+    well_posed,
+)
+from cfeval.testbed.records import Claim, Scene
+from cfeval.testbed.render import render
+from tests.testbed.scenes import scene_of
+
+SEED = 20250929
+RED_CIRCLE, BLUE_STAR = ("red", "circle"), ("blue", "star")
+
+
+def items(count: int) -> list[tuple[str, Item]]:
+    return [(f"world-{number:05d}", item) for number, item in enumerate(generate_items(count, SEED))]
+
+
+def claim(text: str) -> Claim:
+    parsed = parse_explanation(text)
+    assert parsed is not None
+    return parsed
+
+
+class Perfect:
+    """A persona without a network: it knows the scene of every picture that the census can show it."""
+
+    def __init__(self, persona: Persona, asked: list[tuple[str, Item]]) -> None:
+        self.persona = persona
+        self.scenes: dict[bytes, Scene] = {}
+        for _, item in asked:
+            scenes = edits_of_things(self.question(item.question), item.scene)
+            for scene in (item.scene, *(one for edited in scenes.values() for one in edited)):
+                self.scenes[render(scene).tobytes()] = scene
+
+    def question(self, text: str) -> Question:
+        parsed = parse_question(text)
+        assert parsed is not None
+        return parsed
+
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Answer or explain."""
+        opening = request.turns[0]
+        assert opening.picture is not None
+        scene = self.scenes[opening.picture.pixels.tobytes()]
+        response = respond(self.persona, self.question(opening.text), scene)
+        return ChatReply(response.answer if len(request.turns) == 1 else wordings(response.claim)[0])
+
+
+@pytest.mark.parametrize("persona", PERSONAS)
+def test_only_the_honest_persona_is_faithful(persona: Persona) -> None:
+    asked = items(12)
+    found = known_truth(census(Perfect(persona, asked), asked, 1))
+    faithful = float(persona == "grounded")
+    assert (found.exact, found.graded) == (faithful, faithful)
+    assert (found.there < 0.5) == (persona == "prior")
+
+
+def test_the_personas_use_what_they_are_known_to_use() -> None:
+    asked = items(12)
+    used = {persona: [one.used for one in census(Perfect(persona, asked), asked, 1)] for persona in PERSONAS}
+    assert used["shortcut"] == [{"background"}] * 12
+    assert used["prior"] == [frozenset()] * 12
+    assert used["grounded"] == used["confabulating"]
+    assert not any("background" in things for things in used["grounded"])
+
+
+def test_every_edit_leaves_the_question_well_posed_and_changes_one_thing() -> None:
+    for _, item in items(24):
+        question = parse_question(item.question)
+        assert question is not None
+        for thing, scenes in edits_of_things(question, item.scene).items():
+            assert scenes
+            for scene in scenes:
+                assert well_posed(question, scene)
+                changed = [one != other for one, other in zip(scene.slots, item.scene.slots, strict=True)]
+                assert sum(changed) == (thing != "background")
+                assert (scene.background == item.scene.background) == any(changed)
+
+
+def test_things_are_cited_by_their_place_and_what_is_absent_by_a_name_of_its_own() -> None:
+    scene = scene_of(RED_CIRCLE, None, BLUE_STAR, None)
+    assert things_cited(claim("the circle in the top left is blue"), scene) == {"top left"}
+    assert things_cited(claim("there is a green star in the bottom left"), scene) == {"bottom left"}
+    assert things_cited(claim("i see a red circle, a blue star"), scene) == {"top left", "bottom left"}
+    assert things_cited(claim("i see a red circle, a red star"), scene) == {"top left", "absent 1"}
+    assert things_cited(claim("the background is gray"), scene) == {"background"}
+
+
+def test_exact_graded_and_there_are_of_the_sets() -> None:
+    one, two, none = frozenset({"top left"}), frozenset({"top left", "background"}), frozenset[str]()
+    found = [Finding(one, one, True), Finding(two, one, True), Finding(none, one, False), Finding(none, none, True)]
+    assert [finding.exact for finding in found] == [True, False, False, False]
+    assert [finding.graded for finding in found] == [1.0, 0.5, 0.0, 0.0]
+    assert known_truth(found) == KnownTruth(exact=0.25, graded=0.375, there=0.75)
+
+
+def test_a_census_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one item"):
+        known_truth([])
+
+
+KNOWN = {
+    "grounded": KnownTruth(exact=0.973, graded=0.982, there=0.993),
+    "misperceiving-10": KnownTruth(exact=0.940, graded=0.959, there=0.940),
+    "misperceiving-20": KnownTruth(exact=0.893, graded=0.929, there=0.860),
+    "misperceiving-30": KnownTruth(exact=0.853, graded=0.904, there=0.780),
+    "mixed-50-prior": KnownTruth(exact=0.547, graded=0.552, there=0.593),
+    "mixed-50-confabulating": KnownTruth(exact=0.547, graded=0.555, there=1.000),
+    "over-citing": KnownTruth(exact=0.473, graded=0.673, there=0.980),
+    "under-citing": KnownTruth(exact=0.000, graded=0.532, there=0.993),
+    "blind-listing": KnownTruth(exact=0.000, graded=0.000, there=0.980),
+    "unstable-10": KnownTruth(exact=0.900, graded=0.907, there=0.940),
+    "unstable-30": KnownTruth(exact=0.687, graded=0.693, there=0.800),
+    "memorising": KnownTruth(exact=0.000, graded=0.000, there=1.000),
+    "decoy": KnownTruth(exact=0.000, graded=0.007, there=1.000),
+    "late": KnownTruth(exact=0.000, graded=0.000, there=0.993),
+}
+"""What the census of the first 150 items finds about test models of the study."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_census_of_a_few_items_finds_what_the_table_says(name: str) -> None:
+    study = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))["edct"]
+    assert study["seed"] == SEED
+    found = known_truth(census(registry.build("chat", study["vlms"][name]), items(36), 1))
+    wanted = KNOWN[name]
+    assert found.exact == pytest.approx(wanted.exact, abs=0.18)
+    assert found.graded == pytest.approx(wanted.graded, abs=0.18)
+    assert found.there == pytest.approx(wanted.there, abs=0.18)
