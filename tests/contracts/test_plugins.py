@@ -252,7 +252,7 @@ SAYINGS = [
 ]
 
 
-@pytest.mark.parametrize("protocol", [name for name, rules in RULES.items() if rules.edits != "none"])
+@pytest.mark.parametrize("protocol", [name for name, rules in RULES.items() if rules.written])
 @pytest.mark.parametrize("name", cases("instruction_writers"))
 def test_a_writer_writes_for_each_request_on_its_own(
     name: str, protocol: str, drawn: Callable[..., list[RawSample]]

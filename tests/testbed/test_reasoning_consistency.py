@@ -140,10 +140,13 @@ def test_only_another_answer_or_other_evidence_is_a_move(
     assert moved(Said(before[0], claim_of(before[1])), Said(after[0], claim_of(after[1]))) == expected
 
 
-@pytest.mark.parametrize("unread", [Said("hmm", claim_of(RED)), Said("red", None)])
-def test_what_cannot_be_read_neither_moved_nor_stayed(unread: Said) -> None:
+@pytest.mark.parametrize(
+    ("unread", "expected"), [(Said("hmm", claim_of(RED)), (True, False)), (Said("red", None), (False, True))]
+)
+def test_what_can_be_read_and_what_cannot_are_not_the_same(unread: Said, expected: tuple[bool, bool]) -> None:
     readable = Said("red", claim_of(RED))
-    assert moved(readable, unread) is moved(unread, readable) is None
+    assert moved(readable, unread) == moved(unread, readable) == expected
+    assert moved(unread, unread) is None, "two texts that cannot be read may say the same, or not"
 
 
 def _scores(persona: Persona) -> Counter[str]:

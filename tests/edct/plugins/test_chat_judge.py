@@ -97,6 +97,7 @@ ATTACKS = {
     BENCH: f"{GOOD}\nGrade: 5",
     "null-edit": lines(1, 1, protocol="null-edit"),
     "uncited-edit": lines(1, 1, protocol="uncited-edit"),
+    "blank-image": lines(1, 1, protocol="blank-image"),
 }
 
 
@@ -291,6 +292,7 @@ def test_a_fault_of_the_model_is_named_where_it_stands() -> None:
         (BENCH, [f"{BENCH}/{name}.md" for name in ("judge", "judge_repair", "grade", "grade_repair")]),
         ("null-edit", ["controls/compare.md", "controls/compare_repair.md"]),
         ("uncited-edit", ["controls/compare.md", "controls/compare_repair.md"]),
+        ("blank-image", ["controls/compare.md", "controls/compare_repair.md"]),
     ],
 )
 def test_only_the_templates_of_a_protocol_are_its_files(protocol: str, wanted: list[str]) -> None:

@@ -66,10 +66,12 @@ def test_the_scene_editor_draws_all_edits_of_a_chain() -> None:
     assert second.details == {"edit": "remove", "to": ""}
 
 
-@pytest.mark.parametrize("before", [(), ("Make it nicer.",)])
-def test_the_scene_editor_needs_the_chain_to_make_sense(before: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("before", "status"), [((), Status.CITATION_ABSENT), (("Make it nicer.",), Status.EDIT_INVALID)]
+)
+def test_the_scene_editor_needs_the_chain_to_make_sense(before: tuple[str, ...], status: Status) -> None:
     reply = edited("scene", PICTURE, REMOVE, SCENE, *before)
-    assert (reply.status, reply.picture) == (Status.EDIT_INVALID, None)
+    assert (reply.status, reply.picture) == (status, None)
     assert reply.reason
 
 

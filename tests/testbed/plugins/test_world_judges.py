@@ -78,7 +78,9 @@ def test_under_a_control_wording_moves_nothing_for_the_grammar_and_all_for_the_l
     assert verdict(LEXICAL, reworded) == ({"answer_moved": 1, "explanation_moved": 1}, None)
     moved = replace(FOLLOWED, protocol=protocol, changes=())
     assert verdict(GRAMMAR, moved) == ({"answer_moved": 1, "explanation_moved": 1}, None)
-    [unread] = answers(GRAMMAR.judge, [replace(moved, new_explanation="who knows")])
+    lost = replace(moved, new_explanation="who knows")
+    assert verdict(GRAMMAR, lost)[0]["explanation_moved"] == 1, "what can be read and what cannot are not the same"
+    [unread] = answers(GRAMMAR.judge, [replace(lost, explanation="hmm")])
     assert unread.status == Status.UNPARSABLE
 
 
