@@ -8,8 +8,9 @@ Whether one is above or below a figure that was fixed beforehand: with few clust
 over the bar has either sign with equal chance (a randomization test; Edgington and Onghena 2007), and the interval is
 Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on both are the clustered bootstrap's. Zeros and ones
 have Wilson's interval, with few clusters and with many, and from `FEW` on the p-value of the score test that this
-interval inverts (`cfeval.stats.proportions`). Where all clusters have one mean, p is bounded by how likely it is that so
-many would all be there, were the mean at the bar (Markov's inequality), or exact as above where values have no bounds.
+interval inverts (`cfeval.stats.proportions`). Where all clusters have one mean, p is bounded by how likely it is that
+so many would all be there, were the mean at the bar (Markov's inequality), or exact as above where values have no
+bounds.
 """
 
 from collections.abc import Sequence
