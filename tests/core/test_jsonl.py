@@ -48,7 +48,9 @@ def test_scores_round_trip_through_csv(
 def test_keys_are_sorted_and_the_file_ends_with_a_newline(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "x.jsonl", [Instruction(id="a", concept="Grün")])
     text = (tmp_path / "x.jsonl").read_text(encoding="utf-8")
-    assert text.startswith('{"absent": [], "calls": [], "cited": null, "completion": "", "concept": "Grün", "edit": 1, ')
+    assert text.startswith(
+        '{"absent": [], "calls": [], "cited": null, "completion": "", "concept": "Grün", "edit": 1, '
+    )
     assert text.endswith("}\n")
 
 

@@ -40,10 +40,11 @@ def moved_by_text(before: str, after: str) -> Binary | None:
     if options[0] and options[1]:
         return 0 if options[0][1] == options[1][1] else 1
     one, other = (_bare(text) for text in (before, after))
+    numbers = [_number(before, one), _number(after, other)]
+    if None not in numbers:
+        return 0 if numbers[0] == numbers[1] else 1
     if one == other:
         return 0
-    if _NUMBER.fullmatch(one) and _NUMBER.fullmatch(other):
-        return 0 if float(one) == float(other) else 1
     polar = _POLAR.match(one), _POLAR.match(other)
     if polar[0] and polar[1] and polar[0][1] != polar[1][1]:
         return 1
@@ -53,6 +54,12 @@ def moved_by_text(before: str, after: str) -> Binary | None:
 def _bare(text: str) -> str:
     """The answer alone, levelled."""
     return _OPENING.sub("", level(one_line(text)).rstrip(" .")).strip()
+
+
+def _number(text: str, bare: str) -> float | None:
+    """The number that an answer is. Levelling takes the sign away; number words become digits by it."""
+    found = _NUMBER.fullmatch(text.strip().rstrip(".")) or _NUMBER.fullmatch(bare)
+    return float(found[0]) if found else None
 
 
 def same_text(before: str, after: str) -> bool:

@@ -90,12 +90,16 @@ class _Edct(StudyJobs[Edct]):
         yield self.metrics_job(table for table in IN_METRICS if table in self.tables)
         yield self._report()
 
-    def asked(self, section: str, condition: Condition, field: str) -> list[PluginUse]:
-        """The plugin that a condition names; none where its protocol asks it nothing or the data set has none."""
+    def asked(self, section: str, condition: Condition, field: str, more: tuple[str, ...] = ()) -> list[PluginUse]:
+        """The plugin that a condition names; none where its protocol asks it nothing or the data set has none.
+
+        `more` are protocols under which it is asked besides.
+        """
         edits = RULES[condition["protocol"]].written
         if condition[field] not in getattr(self.study, section) or not (edits or section not in OF_EDITS):
             return []
-        protocols = (condition["protocol"],) if section in BY_PROTOCOL else tuple(RULES)
+        own = tuple(dict.fromkeys((condition["protocol"], *more)))
+        protocols = own if section in BY_PROTOCOL else tuple(RULES)
         return [self.plugin(section, condition[field], protocols)]
 
     def _samples(self, dataset: str) -> Job:
@@ -158,13 +162,15 @@ class _Edct(StudyJobs[Edct]):
         return self.job("checks", words, inputs, self.pictures.made([out]), verifier)
 
     def _verdicts(self, condition: Condition) -> Job:
-        judge = self.asked("judges", condition, "judge")
+        named = {name: value for name, value in condition.items() if name != "shard"}
+        compared = named in self.controlled and condition["protocol"] == EDCT_2025
+        more = {NULL_EDIT: (EDCT_2025,), EDCT_2025: (NULL_EDIT,) * compared}.get(condition["protocol"], ())
+        judge = self.asked("judges", condition, "judge", more)
         inputs = [self.at(pattern, condition) for pattern in (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES)]
         words = ["--baselines", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
         words += ["--requeries", inputs[3], "--judge", options_of(judge)]
         words += ["--protocol", condition["protocol"], "--seed", self.seed]
-        if {name: value for name, value in condition.items() if name != "shard"} in self.controlled:
-            words += ["--compare"]
+        words += ["--compare"] * compared
         if condition["protocol"] == NULL_EDIT:
             inputs += [self.at(INSTRUCTIONS, {**condition, "protocol": EDCT_2025})]
             words += ["--cited", inputs[4]]

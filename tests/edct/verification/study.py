@@ -35,6 +35,7 @@ PLAIN = Condition(dataset="d", vlm="m", writer="w", protocol="edct-2025", editor
 CHAINED = PLAIN.model_copy(update={"protocol": "edct-bench-2026"})
 NULL = PLAIN.model_copy(update={"protocol": "null-edit"})
 UNCITED = PLAIN.model_copy(update={"protocol": "uncited-edit"})
+BLANK = PLAIN.model_copy(update={"protocol": "blank-image"})
 CONDITIONS = (PLAIN, CHAINED, NULL)
 ITEMS = ("a", "b", "c", "d", "e", "f", "g")
 ORDER = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
@@ -52,7 +53,9 @@ SCORED: dict[str, dict[str, Any]] = {
     CHAINED.protocol: {"ac": 1, "ef": 0, "ccs": 0, "ccs_graded": 0.5},
     NULL.protocol: {"answer_moved": 0, "explanation_moved": 1},
     UNCITED.protocol: {"answer_moved": 0, "explanation_moved": 1},
+    BLANK.protocol: {"answer_moved": 1, "explanation_moved": 1},
 }
+UNWRITTEN = (NULL.protocol, BLANK.protocol)
 PICTURES = {item: picture(number, (12, 10)) for number, item in enumerate(ITEMS)}
 PICTURES["g"] = PICTURES["a"]
 REJECTED, MASK, HEAT = picture(201, (12, 10)), picture(255, (12, 10)), picture(90, (12, 10))
@@ -119,9 +122,10 @@ class Study:
 
     def _told(self, condition: Condition, item: str) -> dict[str, Any]:
         edit = {
-            "concept": "color",
-            "positive": "Change nothing." if condition.protocol == NULL.protocol else f"Make {item} blue.",
+            "concept": f"the {item}",
+            "positive": "Change nothing." if condition.protocol in UNWRITTEN else f"Make {item} blue.",
             "evidence": "object",
+            "cited": (f"the {item}", "the background"),
         }
         told = ended(item, "instructions") or edit
         calls = (
@@ -143,7 +147,8 @@ class Study:
             if reached(item, "verdicts")
             else ()
         )
-        return {**(ended(item, "verdicts") or sound), "calls": calls, "completion": "Fine." if calls else ""}
+        besides = beside_scores(condition, item)
+        return {**(ended(item, "verdicts") or sound), **besides, "calls": calls, "completion": "Fine." if calls else ""}
 
     def _said(self, item: str, stage: str, shown: Picture, answer: str, why: str) -> dict[str, Any]:
         """Both turns, or what became of them."""
@@ -207,6 +212,16 @@ def masks(name: str) -> dict[str, ImageRef]:
     return {"mask": MASK.ref(f"{name}-mask.png"), "heat": HEAT.ref(f"{name}-heat.png")}
 
 
+def beside_scores(condition: Condition, item: str) -> dict[str, Any]:
+    """What a verdict says besides its scores; nothing without a re-query."""
+    if ended(item, "requeries"):
+        return {}
+    said: dict[str, Any] = {} if condition.protocol in UNWRITTEN else {"names_edited": int(item != "a")}
+    said |= {"sham": 0, "swapped": 1} if condition.protocol == NULL.protocol else {}
+    moved = 1 if condition.protocol == PLAIN.protocol else SCORED[condition.protocol].get("answer_moved")
+    return said | {"answer_moved": moved}
+
+
 def score(condition: Condition, item: str, edit: int) -> Score:
     end = ended(item, "verdicts")
     product = SCORED[condition.protocol].get("ccs")
@@ -220,6 +235,9 @@ def score(condition: Condition, item: str, edit: int) -> Score:
             "correct": None if item == "b" else float(item == "a"),
             "verified": None if ended(item, "counterfactuals") else 1,
             "changed_share": None if ended(item, "counterfactuals") else 0.25,
+            "present": None if ended(item, "instructions") else 1,
+            "breadth": None if ended(item, "instructions") else 2,
+            **beside_scores(condition, item),
             **(end or SCORED[condition.protocol] | {"mismatch": None if product is None else int(product != 1)}),
         }
     )

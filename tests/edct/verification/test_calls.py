@@ -9,6 +9,7 @@ import pytest
 
 from cfeval.datasets.sample import RawSample, file_samples
 from cfeval.edct.files import STAGES, stage_files
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, EDCT_BENCH_2026, NULL_EDIT
 from cfeval.edct.records import Condition
 from tests.conftest import Run
 from tests.edct.verification.tamper import Results
@@ -43,6 +44,9 @@ def run_study(cfeval: Run, server: Loopback, results: Results, protocol: str) ->
     samples = [RawSample(f"s{n}", picture(n, size), f"What is {n}?") for n, size in shapes]
     file_samples(results.file("items", condition_of(protocol)), samples)
     for judge in ("texts", "blind"):
+        if protocol == NULL_EDIT:
+            of_2025 = list(stages(results.folder, condition_of(EDCT_2025, judge), server))
+            assert [cfeval("edct", *command)[0] for command in of_2025[:2]] == [0, 0]
         for command in stages(results.folder, condition_of(protocol, judge), server):
             status, _, err = cfeval("edct", *command)
             assert status == 0, err
@@ -69,6 +73,8 @@ def stages(folder: Path, condition: Condition, server: Loopback) -> Iterator[lis
     panel = {"plugin": "panel", "judges": [speaking("chat", name) for name in ("judge-a", "judge-b", "judge-c")]}
     judge = speaking("blind", "judge") if condition.judge == "blind" else panel
     texts = ("baselines", "instructions", "requeries", "counterfactuals")
+    cited = stage_files(folder, "instructions", condition.model_copy(update={"protocol": EDCT_2025}), 1)
+    besides = ["--cited", *cited] if condition.protocol == NULL_EDIT else ["--compare"]
     commands = {
         "baselines": ["baselines", *options("items", vlm=vlm)],
         "instructions": [
@@ -80,7 +86,7 @@ def stages(folder: Path, condition: Condition, server: Loopback) -> Iterator[lis
         "counterfactuals": ["counterfactuals", *options("items", "instructions", editor=editor)],
         "checks": ["checks", *options("items", "instructions", "counterfactuals")],
         "requeries": ["requeries", *options("items", "counterfactuals", vlm=vlm)],
-        "verdicts": ["verdicts", *options(*texts, judge=judge)],
+        "verdicts": ["verdicts", *options(*texts, judge=judge), *besides],
         "scores": [
             "scores",
             *options("items", "baselines", "instructions", "checks", "verdicts", condition=condition.model_dump()),
@@ -92,7 +98,7 @@ def stages(folder: Path, condition: Condition, server: Loopback) -> Iterator[lis
         yield [*command, *seed, *protocol, "--out", file[stage]]
 
 
-@pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026", "uncited-edit"])
+@pytest.mark.parametrize("protocol", [EDCT_2025, EDCT_BENCH_2026, *CONTROLS])
 def test_what_real_plugins_record_is_what_they_asked_and_were_told(
     results: Results, cfeval: Run, server: Loopback, protocol: str
 ) -> None:

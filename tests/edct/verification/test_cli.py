@@ -15,7 +15,7 @@ from cfeval.edct.files import STAGES
 from cfeval.edct.labelling.records import Label
 from cfeval.edct.records import Condition
 from tests.conftest import Run
-from tests.edct.verification.study import CHAINED, CONDITIONS, NULL, PICTURES, PLAIN, UNCITED, Study, edited
+from tests.edct.verification.study import BLANK, CHAINED, CONDITIONS, NULL, PICTURES, PLAIN, UNCITED, Study, edited
 from tests.edct.verification.tamper import Results
 from tests.listed import TABLES as LISTED
 
@@ -156,47 +156,6 @@ def test_a_changed_text_is_found(cfeval: Run, results: Results, change: Change, 
     assert words in faults(cfeval, results)
 
 
-JUDGED = {
-    "a verdict": (lambda r: r.alter("verdicts", "a", scores={"pcs": 0}), "item 'a', edit 1: pcs is '1', not '0'"),
-    "a stated product": (lambda r: r.alter("verdicts", "a", stated_ccs=0), "mismatch is '0', not '1'"),
-    "a grade": (lambda r: r.alter("verdicts", "a", 2, CHAINED, grade=5), "edit 2: ccs_graded is '0.5', not '1.0'"),
-    "a score": (lambda r: r.alter("scores", "g", 2, CHAINED, ef=1, ccs=1), "ef is '1', not '0'"),
-    "a control's score": (lambda r: r.alter("scores", "g", 1, NULL, answer_moved=1), "answer_moved is '1', not '0'"),
-    "a graded score": (
-        lambda r: r.alter("scores", "a", 1, CHAINED, ccs_graded=0.51),
-        "ccs_graded is '0.51', not '0.5'",
-    ),
-    "the accuracy": (lambda r: r.alter("scores", "g", correct=1.0), "correct is '1.0', not '0.0'"),
-    "the check": (lambda r: r.alter("checks", "a", found={"verified": 0}), "verified is '1', not '0'"),
-    "the changed share": (
-        lambda r: r.alter("scores", "a", changed_share=0.2502),
-        "changed_share is '0.2502', not '0.25'",
-    ),
-    "what was edited": (
-        lambda r: r.alter("scores", "a", evidence="background"),
-        "evidence is 'background', not 'object'",
-    ),
-    "the image": (lambda r: r.alter("scores", "a", cluster="0" * 16), "its cluster is not the image's"),
-    "no image": (lambda r: r.alter("scores", "a", cluster=""), "its cluster is not the image's"),
-    "the condition": (lambda r: r.alter("scores", "a", judge="another"), "its names are those of another condition"),
-    "scores of another protocol": (
-        lambda r: r.alter("verdicts", "a", scores={"ac": 1}),
-        "its scores are not those of the protocol (pcs, ncc)",
-    ),
-    "a grade too many": (lambda r: r.alter("verdicts", "a", grade=3), "it has a grade, and the protocol has none"),
-    "scores of a failure": (
-        lambda r: r.alter("verdicts", "f", scores={"pcs": 1, "ncc": 1}),
-        "it failed, and has scores",
-    ),
-}
-
-
-@pytest.mark.parametrize(("change", "words"), JUDGED.values(), ids=JUDGED)
-def test_a_changed_verdict_or_score_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
-    change(results)
-    assert words in faults(cfeval, results)
-
-
 GONE_ON: dict[str, tuple[str, dict[str, Any]]] = {
     "instructions": ("b", {"positive": "Make it red."}),
     "requeries": ("d", {"answer": "It is red.", "explanation": "So."}),
@@ -297,16 +256,20 @@ def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, mad
 
 @pytest.fixture(scope="module")
 def with_controls(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of a study with both controls."""
+    """The results of a study with all controls."""
     results = tmp_path_factory.mktemp("controlled") / "results"
-    Study(results, (*CONDITIONS, UNCITED))
+    Study(results, (*CONDITIONS, UNCITED, BLANK))
     return results
+
+
+CONTROLLED = ("card", "faithfulness", "controls")
+OF_A_CONDITION = ("table1", "table2", "bench", *CONTROLLED)
 
 
 def made_table(cfeval: Run, results: Path, name: str, out: Path) -> list[dict[str, str]]:
     """A table as the command makes it; its rows."""
     shown = [CHAINED if name == "bench" else PLAIN]
-    beside = [NULL, UNCITED] if name == "controls" else []
+    beside = [NULL, UNCITED, BLANK] if name in CONTROLLED else []
     options = [
         f"--{option}={json.dumps([c.model_dump() for c in of])}"
         for option, of in (("conditions", shown), ("beside", beside))
@@ -324,7 +287,7 @@ def written(table: Path, rows: list[dict[str, str]]) -> Path:
     return table
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", "bench", "controls"])
+@pytest.mark.parametrize("name", OF_A_CONDITION)
 def test_every_column_of_a_table_with_one_condition_a_row_is_made_anew(
     cfeval: Run, with_controls: Path, tmp_path: Path, name: str
 ) -> None:
@@ -350,7 +313,6 @@ def test_a_row_of_a_condition_without_scores_is_found(cfeval: Run, with_controls
 
 
 KINDS = {name: LISTED["edct"][name].row() for name in LISTED["edct"]}
-OF_AN_CONDITION = ("table1", "table2", "bench", "controls")
 
 
 def columns(table: Path, kind: type[Record]) -> None:
@@ -361,14 +323,16 @@ def columns(table: Path, kind: type[Record]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*(name for name in LISTED["edct"] if name not in OF_AN_CONDITION), "of something else"]
+    "name", [*(name for name in LISTED["edct"] if name not in OF_A_CONDITION), "of something else"]
 )
 def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
     cfeval: Run, results: Results, tmp_path: Path, name: str
 ) -> None:
     table = tmp_path / "table.csv"
     columns(table, KINDS.get(name, Label))
-    words = f"{table} has not one condition a row; table1, table2, bench and controls can be checked"
+    words = (
+        f"{table} has not one condition a row; table1, table2, bench, card, faithfulness and controls can be checked"
+    )
     for lines in (2, 1, 0):
         table.write_text("".join(table.read_text().splitlines(keepends=True)[:lines]))
         status, out, err = cfeval("edct", "verify", "--results", results.folder, "--table", table)

@@ -11,8 +11,8 @@ place of this one's, should be found to have moved (swapped).
 
 from asyncio import gather
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import typer
@@ -42,6 +42,7 @@ from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, NULL_EDIT, RULES
 from cfeval.edct.records import Baseline, Instruction, Requery, Verdict
 from cfeval.edct.stages.edits import ByEdit, earlier
 from cfeval.inference.batching import map_requests
+from cfeval.inference.prompts import named_texts
 from cfeval.inference.remote.settings import Offline, use_offline_cache
 
 BATCH = 256
@@ -71,8 +72,19 @@ class _Found:
     names_edited: Binary | None = None
     sham: Binary | None = None
     swapped: Binary | None = None
-    calls: tuple[str, ...] = ()
-    """Of what was asked besides."""
+    besides: Mapping[str, JudgeReply] = field(default_factory=dict)
+    """What was replied besides, by what was asked; a reply that came of no call has no text."""
+
+    @property
+    def completion(self) -> str:
+        """All replies as they came."""
+        more = {name: reply.completion for name, reply in self.besides.items() if reply.completion}
+        return named_texts({"scores": self.reply.completion, **more})
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """All calls, each once: two questions may be the same."""
+        return tuple(dict.fromkeys(call for one in (self.reply, *self.besides.values()) for call in one.calls))
 
 
 def verdicts(
@@ -148,7 +160,7 @@ async def _cited(judge: Judge, case: _Case, compare: bool) -> _Found:
     if moved is not None:
         return _Found(reply, moved)
     compared = await judge.judge(_comparison(request))
-    return _Found(reply, _moved(compared), calls=compared.calls)
+    return _Found(reply, _moved(compared), besides={"comparison": compared})
 
 
 async def _control(judge: Judge, case: _Case) -> _Found:
@@ -164,8 +176,8 @@ async def _control(judge: Judge, case: _Case) -> _Found:
         elif reply.status == Status.OK:
             reply = replace(reply, scores={**reply.scores, "answer_moved": moved})
     sham, swapped = await gather(_sham(judge, case), _swapped(judge, case))
-    besides = (*sham.calls, *swapped.calls)
-    return _Found(reply, moved, sham=_product(sham), swapped=_moved(swapped), calls=besides)
+    besides = {"sham": sham, "swapped": swapped}
+    return _Found(reply, moved, sham=_product(sham), swapped=_moved(swapped), besides=besides)
 
 
 async def _sham(judge: Judge, case: _Case) -> JudgeReply:
@@ -226,9 +238,8 @@ def _verdict(record: Requery, found: _Found, protocol: str) -> Verdict:
     if reply.status == Status.OK and set(reply.scores) != set(names):
         missing = " or no ".join(name for name in names if name not in reply.scores)
         reply = replace(reply, status=Status.UNPARSABLE, reason=f"the judge gave no {missing}")
-    said = {"id": record.id, "edit": record.edit, "completion": reply.completion}
-    said |= {name: getattr(found, name) for name in ("answer_moved", "names_edited", "sham", "swapped")}
-    said |= {"calls": tuple(dict.fromkeys((*reply.calls, *found.calls)))}
+    told = ("answer_moved", "names_edited", "sham", "swapped", "completion", "calls")
+    said = {"id": record.id, "edit": record.edit} | {name: getattr(found, name) for name in told}
     if reply.status != Status.OK:
         return Verdict(**said, **failure(reply.status, "verdicts", reply.reason))
     return Verdict(

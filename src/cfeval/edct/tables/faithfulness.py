@@ -29,7 +29,7 @@ from cfeval.edct.faithfulness.observed import (
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, Row, TableData, conditions_under, counts
+from cfeval.edct.tables.scores import NAMES, Row, TableData, conditions_under, counts, missing
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
@@ -162,6 +162,10 @@ class CardRow(Condition, TableRow):
     """Claim E: P(changed | blank image), net of the noise floor; its bound is .40."""
     looks_says: str = ""
     """As for claim A."""
+    n_fit: Annotated[int, Heading("Rest on", lambda row: f"{row.n_fit} of {row.n}")] = 0
+    """Items that FIT rests on."""
+    missing: Annotated[str, Heading("Missing")] = ""
+    """Why cited edits have no score, with counts."""
     why: Annotated[str, Heading("Because")] = ""
     """What decided; where the conclusion is open, what would decide it."""
     edits_checked: Figure = None
@@ -290,6 +294,7 @@ def _card_row(condition: Condition, material: TableData) -> CardRow:
     card = card_of(condition, material)
     estimates = {"fit": card.fit} | {FIELDS[claim.letter]: claim.rate for claim in card.claims}
     figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
+    figures |= {"n_fit": card.fit.n, "missing": missing(material.of(condition))}
     figures |= {f"{FIELDS[claim.letter]}_says": _said(claim) for claim in card.claims}
     figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(_checked(material.of(condition)))}
     return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})

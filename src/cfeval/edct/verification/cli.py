@@ -92,6 +92,9 @@ def run(
         str,
         typer.Option(help="How the tables' intervals were computed, as JSON; empty: intervals are not compared."),
     ] = "",
+    failed_edits: Annotated[
+        float, typer.Option(min=0, max=0.9, help="As the trust card was told: share of edits that failed unseen.")
+    ] = 0.0,
     kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the chain (JSONL): a line of hashes for each score.")
@@ -120,7 +123,7 @@ def run(
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
     scores = [score for shelf in shelves for score in shelf.records.scores]
     for file, (name, rows) in tables.items():
-        tally.add("tables", file, table_links(name, rows, scores, how))
+        tally.add("tables", file, table_links(name, rows, scores, how, failed_edits))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
         tally.add("kept", kept, _kept(kept, lines, conditions_of(conditions) if conditions else None))

@@ -10,15 +10,18 @@ from typing import Any
 from cfeval.core.records import StageResult, Status, failed, propagated
 from cfeval.datasets.answer_scoring import answer_matches, okvqa_accuracy, vqa_accuracy
 from cfeval.datasets.sample import Sample
+from cfeval.edct.answers import moved_by_text, names
 from cfeval.edct.protocols.rules import CONTROLS, RULES, Rules
-from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Score, Verdict
+from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.verification.links import ConditionRecords, Key, Link, key_of, links
 
 GROUP_DIGITS = 8
 """So many digits of an image's hash a cluster has at least."""
 ROUNDING = 5e-5
 """By how much a figure of four decimals may differ from the one it is rounded from."""
-_MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "answer_moved", "explanation_moved", "mismatch")
+_MEASURED = ("pcs", "ncc", "ac", "ef", "ccs", "ccs_graded", "explanation_moved", "mismatch")
+_CARRIED = ("answer_moved", "names_edited", "sham", "swapped")
+"""What a score takes from its verdict as it is, whether that failed or not."""
 
 
 def score_faults(
@@ -26,10 +29,15 @@ def score_faults(
 ) -> Iterator[str]:
     """What is wrong with each part of a score row, empty where nothing is; the rest is what the row rests on."""
     found = check.found
+    absent = _absent(verdict, check, protocol)
     expected = {
         **propagated(verdict),
         **dict.fromkeys(_MEASURED),
         **_from_verdict(verdict, protocol),
+        **{name: getattr(verdict, name) for name in _CARRIED},
+        **absent,
+        "present": _present(bool(absent) or verdict.status == Status.CITATION_ABSENT, verdict, told, protocol),
+        "breadth": None if told.cited is None else len(told.cited),
         "evidence": told.evidence,
         "correct": _correct(sample, said),
         "verified": found.verified if found else None,
@@ -41,6 +49,26 @@ def score_faults(
     yield "" if of_image else "its cluster is not the image's"
 
 
+def _absent(verdict: Verdict, check: Check, protocol: str) -> dict[str, Any]:
+    """What becomes of a row where the verifier found nothing to edit in the image; empty elsewhere."""
+    if RULES[protocol].edits != "cited":
+        return {}
+    if failed(verdict):
+        return {"answer_moved": None} if verdict.status == Status.CITATION_ABSENT else {}
+    if check.found is None or check.found.absent != 1:
+        return {}
+    ended = {"status": Status.CITATION_ABSENT, "stage": "checks", "reason": check.found.reason}
+    return ended | dict.fromkeys((*_MEASURED, "answer_moved"))
+
+
+def _present(absent: bool, verdict: Verdict, told: Instruction, protocol: str) -> int | None:
+    """Whether everything cited is in the image; an edit of it that was judged, and not found absent, shows that."""
+    if absent or told.absent:
+        return 0
+    judged = verdict.status == Status.OK and RULES[protocol].edits == "cited"
+    return 1 if judged or told.cited else None
+
+
 def _from_verdict(verdict: Verdict, protocol: str) -> dict[str, Any]:
     """The scores that follow from a verdict; a control has no product."""
     if failed(verdict):
@@ -48,7 +76,7 @@ def _from_verdict(verdict: Verdict, protocol: str) -> dict[str, Any]:
     product = None if protocol in CONTROLS else int(all(verdict.scores.get(name) for name in RULES[protocol].scores))
     stated = verdict.stated_ccs if product is not None else None
     return {
-        **{name: verdict.scores.get(name) for name in RULES[protocol].scores},
+        **{name: verdict.scores.get(name) for name in RULES[protocol].scores if name != "answer_moved"},
         "ccs": product,
         "ccs_graded": None if verdict.grade is None else (verdict.grade - 1) / 4,
         "mismatch": None if stated is None else int(stated != product),
@@ -152,8 +180,14 @@ def _requery(of: ConditionRecords) -> Iterator[Link]:
 
 def _verdicts(of: ConditionRecords) -> Iterator[Link]:
     yield from _one_to_one("verdicts", of.requeries, of.verdicts)
+    rules = RULES[of.condition.protocol]
+    before = {said.id: said for said in of.baselines}
+    after = {key_of(said): said for said in of.requeries}
+    told = {key_of(record): record for record in of.instructions}
     for verdict in of.verdicts:
-        yield from links("verdicts", verdict, _judged(verdict, RULES[of.condition.protocol]))
+        yield from links("verdicts", verdict, _judged(verdict, rules))
+        if verdict.id in before and (key := key_of(verdict)) in after and key in told:
+            yield from links("verdicts", verdict, *_besides(verdict, before[verdict.id], after[key], told[key], rules))
 
 
 def _scores(of: ConditionRecords) -> Iterator[Link]:
@@ -258,4 +292,21 @@ def _judged(verdict: Verdict, rules: Rules) -> str:
         return "it failed, and has scores" if verdict.scores or verdict.grade is not None else ""
     if set(verdict.scores) != set(rules.scores):
         return f"its scores are not those of the protocol ({', '.join(rules.scores)})"
+    if verdict.scores.get("answer_moved", verdict.answer_moved) != verdict.answer_moved:
+        return "its scores say otherwise than it whether the answer moved"
     return "it has a grade, and the protocol has none" if verdict.grade is not None and not rules.graded else ""
+
+
+def _besides(verdict: Verdict, before: Baseline, after: Requery, told: Instruction, rules: Rules) -> Iterator[str]:
+    """What a verdict says besides its scores, where the texts tell it."""
+    if failed(after):
+        given = [name for name in _CARRIED if getattr(verdict, name) is not None]
+        yield f"it has {' and '.join(given)} without a re-query" if given else ""
+        return
+    moved = moved_by_text(before.answer, after.answer)
+    other = None not in (moved, verdict.answer_moved) and moved != verdict.answer_moved
+    yield f"by the answers, answer_moved is {moved}" if other else ""
+    named = names(after.explanation, told.concept) if rules.written and told.concept else None
+    yield "" if verdict.names_edited == named else f"by the explanation, names_edited is {_shown(named)}"
+    null = rules.edits == "none" or (verdict.sham, verdict.swapped) == (None, None)
+    yield "" if null else "it has sham or swapped, which null edits alone have"

@@ -20,11 +20,13 @@ from cfeval.stats.intervals import Interval
 
 _NOT_OF_SCORES = ("paper_", "test_world")
 _OF_INTERVALS = ("_lo", "_hi")
+_OF_MORE = ("test_models",)
+"""Tables whose rows rest on more than scores."""
 
 
 def of_conditions() -> list[str]:
-    """The tables with one condition a row."""
-    return [name for name, listed in TABLES.items() if issubclass(listed.row(), Condition)]
+    """The tables with one condition a row that follows from scores."""
+    return [name for name, listed in TABLES.items() if issubclass(listed.row(), Condition) and name not in _OF_MORE]
 
 
 def read_table(file: Path) -> tuple[str, list[dict[str, str]]]:
@@ -33,7 +35,7 @@ def read_table(file: Path) -> tuple[str, list[dict[str, str]]]:
     columns = set(next(csv.reader(read_lines(file)), ()))
     checked = of_conditions()
     names = [name for name in checked if columns <= set(TABLES[name].row().model_fields)]
-    if not names or not {*NAMES, "n", "n_scored"} <= columns:
+    if not names or not {*NAMES, "n"} <= columns:
         raise InputError(
             f"--table: {file} has not one condition a row; {', '.join(checked[:-1])} and {checked[-1]} can be checked"
         )
@@ -41,7 +43,11 @@ def read_table(file: Path) -> tuple[str, list[dict[str, str]]]:
 
 
 def table_links(
-    name: str, rows: Sequence[Mapping[str, str]], scores: Sequence[Score], how: Interval | None
+    name: str,
+    rows: Sequence[Mapping[str, str]],
+    scores: Sequence[Score],
+    how: Interval | None,
+    failed_edits: float = 0.0,
 ) -> Iterator[Link]:
     """A link for each cell that follows from scores.
 
@@ -50,11 +56,12 @@ def table_links(
         rows: its rows as the CSV has them.
         scores: of all conditions that are checked.
         how: how intervals were computed; None: they are not compared.
+        failed_edits: the share of edits that are known to have failed unseen, in [0, 1).
     """
     by_condition: dict[Condition, list[Score]] = {}
     for score in scores:
         by_condition.setdefault(condition_of(score), []).append(score)
-    known = material(by_condition, how=how or Interval(resamples=100))
+    known = material(by_condition, how=how or Interval(resamples=100), failed_edits=failed_edits)
     for row in rows:
         condition = Condition.model_validate({part: row[part] for part in NAMES})
         try:

@@ -1,0 +1,96 @@
+"""What texts alone tell: whether an answer is another one, and whether an explanation names a thing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cfeval.edct.answers import moved_by_text, names, same_text
+
+EQUAL = [
+    ("red", "Red."),
+    ("a dog", "The dog"),
+    ("two", "2"),
+    ("Two", "2."),
+    ("  yes ", "Yes"),
+    ("It is   raining", "it is raining."),
+    ("3", "3.0"),
+    ("-1", "-1"),
+    ("(a)", "A"),
+    ("b)", "(B)"),
+    ("", ""),
+]
+OTHERS = [
+    ("two", "three"),
+    ("2", "12"),
+    ("1.5", "1"),
+    ("-1", "1"),
+    ("A", "B"),
+    ("(a)", "c)"),
+    ("yes", "no"),
+    ("Yes, it is.", "No, it is not."),
+    ("no dog", "yes, one"),
+]
+OPEN = [
+    ("red", "blue"),
+    ("red", "dark red"),
+    ("2", "two dogs"),
+    ("2 dogs", "3 dogs"),
+    ("yes", "maybe"),
+    ("yes", "Yes, there is a dog"),
+    ("yes, a cat", "yes, a dog"),
+    ("A", "the first option"),
+    ("north", "nothing"),
+    ("red", ""),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), EQUAL)
+def test_the_same_in_other_letters_has_not_moved(before: str, after: str) -> None:
+    assert moved_by_text(before, after) == moved_by_text(after, before) == 0
+
+
+@pytest.mark.parametrize(("before", "after"), OTHERS)
+def test_other_numbers_options_and_polar_answers_have_moved(before: str, after: str) -> None:
+    assert moved_by_text(before, after) == moved_by_text(after, before) == 1
+
+
+@pytest.mark.parametrize(("before", "after"), OPEN)
+def test_other_words_are_left_to_a_judge(before: str, after: str) -> None:
+    assert moved_by_text(before, after) is moved_by_text(after, before) is None
+
+
+@pytest.mark.parametrize("opening", ["I think ", "The answer is ", "I think the answer is "])
+def test_what_merely_opens_an_answer_does_not_count(opening: str) -> None:
+    assert moved_by_text("red", f"{opening}red.") == 0
+    assert moved_by_text("two", f"{opening}3") == 1
+    assert moved_by_text("red", f"{opening}blue") is None
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_two_texts_are_compared_both_ways_alike(one: str, other: str) -> None:
+    assert moved_by_text(one, other) == moved_by_text(other, one)
+    assert moved_by_text(one, one) == 0
+
+
+def test_texts_are_the_same_with_letter_case_punctuation_and_articles_aside() -> None:
+    assert same_text("The red car.", "a red car")
+    assert not same_text("The red car.", "the red cars")
+
+
+@pytest.mark.parametrize(
+    ("explanation", "thing", "named"),
+    [
+        ("The circle in the top left is red.", "red circle in the top left", 1),
+        ("A red car is parked there.", "the red cars", 1),
+        ("The RED thing", "red car", 1),
+        ("A bus is parked there.", "red car", 0),
+        ("The background is gray.", "color of the background", 0),
+        ("", "red car", 0),
+        ("A red car", "", 0),
+        ("Nothing of the kind", "the color", 0),
+    ],
+)
+def test_an_explanation_names_a_thing_by_half_of_the_words_that_describe_it(
+    explanation: str, thing: str, named: int
+) -> None:
+    assert names(explanation, thing) == named
