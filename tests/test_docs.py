@@ -44,6 +44,7 @@ SHOWN = (
     "calibration/edct/tables/edct_bench",
     "calibration/edct/tables/edct_controls",
     "calibration/edct/tables/edct_instrument",
+    "calibration/edct/tables/edct_gate",
     "vce/tables/vce_table3",
     "vce/tables/vce_hypotheses",
     "cvqa/tables/cvqa_builds",

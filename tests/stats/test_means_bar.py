@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint, proportions_ztest
 
 from cfeval.stats.means import AgainstBar, one_sample_test
 
@@ -46,6 +47,23 @@ def test_a_true_bar_is_rejected_about_as_often_as_the_level_says() -> None:
     draw = np.random.default_rng(2)
     rejected = [(held([float(v) for v in draw.random(40)], 0.5).p or 0) < 0.05 for _ in range(200)]
     assert 0.01 < np.mean(rejected) < 0.11
+
+
+@pytest.mark.parametrize("hits", [3, 12, 25, 38])
+def test_zeros_and_ones_have_wilsons_interval_and_the_score_test_that_it_inverts(hits: int) -> None:
+    values = [1.0] * hits + [0.0] * (40 - hits)
+    low, high = proportion_confint(hits, 40, method="wilson")
+    expected = proportions_ztest(hits, 40, 0.4, prop_var=0.4)[1]
+    found = held(values, 0.4)
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((low, high))
+    assert (found.test, found.p) == ("score", pytest.approx(expected))
+    assert (found.p is not None and found.p < 0.05) == (not low < 0.4 < high)
+
+
+def test_few_zeros_and_ones_are_tested_exactly_and_have_wilsons_interval_too() -> None:
+    found = held([1.0] * 7 + [0.0], 0.5)
+    assert (found.test, found.estimate.method) == ("exact randomization", "Wilson 95 %")
+    assert found.p == stats.binomtest(7, 8).pvalue
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ KNOWN = {
     "grounded": KnownTruth(exact=0.973, graded=0.982, there=0.993),
     "misperceiving-10": KnownTruth(exact=0.940, graded=0.959, there=0.940),
     "misperceiving-20": KnownTruth(exact=0.893, graded=0.929, there=0.860),
-    "misperceiving-30": KnownTruth(exact=0.853, graded=0.904, there=0.780),
+    "misperceiving-30": KnownTruth(exact=0.853, graded=0.908, there=0.773),
     "mixed-50-prior": KnownTruth(exact=0.547, graded=0.552, there=0.593),
     "mixed-50-confabulating": KnownTruth(exact=0.547, graded=0.555, there=1.000),
     "over-citing": KnownTruth(exact=0.473, graded=0.673, there=0.980),

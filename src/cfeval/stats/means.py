@@ -6,13 +6,15 @@ How much two differ: the clusters of each sample are drawn with replacement, one
 Whether one is above or below a figure that was fixed beforehand: with few clusters the bootstrap is too short
 (`cfeval.stats.bootstrap`). Below `FEW` the p-value is therefore exact: under the null hypothesis each cluster's excess
 over the bar has either sign with equal chance (a randomization test; Edgington and Onghena 2007), and the interval is
-Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on both are the clustered bootstrap's. Where all
-clusters have one mean, p is bounded by how likely it is that so many would all be there, were the mean at the bar
-(Markov's inequality), or exact as above where values have no bounds.
+Student's t over clusters (Cochran 1977, Section 9A). From `FEW` on both are the clustered bootstrap's. Zeros and ones
+have Wilson's interval, with few clusters and with many, and from `FEW` on the p-value of the score test that this
+interval inverts (`cfeval.stats.proportions`). Where all clusters have one mean, p is bounded by how likely it is that
+so many would all be there, were the mean at the bar (Markov's inequality), or exact as above where values have no
+bounds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 
 import numpy as np
@@ -28,7 +30,7 @@ from cfeval.stats.estimates import (
     ratio_variance,
     sums_and_counts,
 )
-from cfeval.stats.proportions import constant_limits
+from cfeval.stats.proportions import Share, constant_limits, share, wilson
 
 FEW = 20
 """Clusters: with fewer the test is exact; 2^19 signs are still counted in a moment."""
@@ -125,8 +127,12 @@ def one_sample_test(
     clustered = has_clusters(groups)
     if no_variation(totals):
         return _constant(found, totals, bar, level, bounds, clustered)
+    binary = bounds == (0.0, 1.0) and all(value in (0, 1) for value in values)
     if len(totals) < FEW:
-        return _exact(found, totals, bar, level, bounds, clustered)
+        exact = _exact(found, totals, bar, level, bounds, clustered)
+        return replace(exact, estimate=wilson(share(values, groups), level)) if binary else exact
+    if binary and 0 < bar < 1:
+        return _score(share(values, groups), bar, level, len(totals))
     drawn = resampled(totals, ratio, level, resamples, seed)
     limits = drawn.confidence_interval
     excess = drawn.bootstrap_distribution - bar
@@ -138,6 +144,14 @@ def one_sample_test(
         "clustered bootstrap" if clustered else "bootstrap",
         len(totals),
     )
+
+
+def _score(of: Share, bar: float, level: float, clusters: int) -> AgainstBar:
+    """The bar is outside Wilson's interval just where p is below 1 − level."""
+    from scipy.special import ndtr
+
+    z = abs(of.value - bar) / sqrt(bar * (1 - bar) / of.size)
+    return AgainstBar(wilson(of, level), float(2 * ndtr(-z)), f"{'clustered ' if of.clustered else ''}score", clusters)
 
 
 def _exact(

@@ -133,7 +133,7 @@ def misperceived(scene: Scene, question: Question, rate: float) -> Scene:
     """The scene as weak eyes see it: with chance `rate` what is asked about is seen wrongly, else all as it is.
 
     The draw belongs to the question and to what is asked about: it is the same while both stay as they are. Another
-    value is seen, an object elsewhere, one too few, or one that is not there.
+    value is seen, an object elsewhere, one that is not there, or one too few; of one object two.
     """
     place = place_asked_about(question, scene)
     looked_at = scene.slots if place is None else scene.slots[place]
@@ -142,5 +142,6 @@ def misperceived(scene: Scene, question: Question, rate: float) -> Scene:
         return scene
     right = true_answer(question, scene)
     if question.kind == "count":
-        return _with_objects(scene, max(0, NUMBERS.index(right) - 1))
+        there = NUMBERS.index(right)
+        return _with_objects(scene, there - 1 if there > 1 else there + 1)
     return showing(scene, question, rng.choice([answer for answer in ANSWERS[question.kind] if answer != right]))

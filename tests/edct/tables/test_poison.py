@@ -16,7 +16,7 @@ from tests.edct.tables.whole import CONDITIONS_OF, ITEMS, OF_SCORES, SCORES, row
 FAILURES = [status for status in Status if status != Status.OK]
 COUNTS = ("n", "bench_n", "n_edits", "n_targets")
 RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_uncited", "n_blank")
-OF_FIT = ("card", "faithfulness")
+OF_FIT = ("card", "faithfulness", "test_models")
 """Tables whose figures need several edits of an item at once."""
 BITS = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 

@@ -13,7 +13,7 @@ from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_cell, name_columns, shared
 from cfeval.edct.tables.controls import completeness
 from cfeval.edct.tables.known_truth import Known, Setting, corrected_ccs, settings
-from cfeval.edct.tables.scores import TableData, accuracy, bounds, counts, values
+from cfeval.edct.tables.scores import TableData, accuracy, bounds, counts, strict_ccs, values
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     TEST_WORLD_NOTE,
@@ -56,6 +56,8 @@ class CalibrationRow(Setting, TableRow):
     """(1 − share) · ccs of the target whose share is 0, all else equal."""
     ccs: Annotated[Bounded, Heading("CCS")] = None
     """Of edct-2025."""
+    strict_ccs: Annotated[Figure, Heading("Strict CCS")] = None
+    """The same, an item that cites something absent counting 0."""
     difference: Figure = None
     """ccs − expected."""
     within_05: Annotated[Binary | None, Heading("Within .05", lambda row: _YES[row.within_05])] = None
@@ -170,6 +172,7 @@ def _of_2025(known: Known, vlm: str) -> Figures:
     figures = figures_of({"ccs": estimate(values(scores, "ccs"), known.material.how), "corrected": right})
     figures |= counts(scores) | bounds("ccs", scores, "ccs") | {"corrected_note": right.note or None}
     figures |= {name: mean_of(values(scores, name)) for name in ("pcs", "ncc")}
+    figures |= {"strict_ccs": mean_of(values(scores, strict_ccs))}
     if right.low is not None and right.high is not None:
         figures |= {"covered": int(right.low <= truth <= right.high)}
     return figures | _expectation(known, vlm, mean_of(values(scores, "ccs")))

@@ -44,6 +44,10 @@ from cfeval.report.tables import (
 )
 from cfeval.stats.intervals import Interval, estimate, mean_of
 
+ALONE_NOTE = (
+    "CCS alone backs no claim about a model: it leaves out what is cited and absent, and asks nothing of what is not "
+    "cited. FIT and the trust card do (tables faithfulness and card; workflow/params/audit.yaml makes them)."
+)
 MISSING_NOTE = "CCS range: the mean over all items if every missing score had been 0, or 1."
 _JOINED = ("dataset", "vlm", "writer", "editor", "judge")
 """The names by which published figures are found."""
@@ -257,7 +261,7 @@ def notes(rows: Sequence[ConditionRow] | Sequence[BenchRow], columns: Sequence[s
     """What holds for all rows, how to read the columns, and what the targets are."""
     if not rows:
         return (NO_CONDITION_NOTE,)
-    said = (shared(rows[0], columns), f"{intervals(rows)}{MISSING_NOTE}")
+    said = (shared(rows[0], columns), f"{intervals(rows)}{MISSING_NOTE} {ALONE_NOTE}")
     return tuple(note for note in (*said, *world_note(rows)) if note)
 
 

@@ -141,9 +141,11 @@ def rows(conditions: Sequence[Condition], material: TableData) -> list[TestModel
 def sheet(of: Sequence[TestModelRow]) -> RenderedTable:
     """The table for readers."""
     names = varying(of, NAMES)
-    said = (shared(of[0], names), intervals(of) + _READING + _mean_of_cards(of), TEST_WORLD_NOTE)
     columns = laid_out(TestModelRow, of, {"": name_columns(names)})
-    return RenderedTable("edct_test_models", _TITLE, *columns, said if of else (NO_CONDITION_NOTE,))
+    if not of:
+        return RenderedTable("edct_test_models", _TITLE, *columns, (NO_CONDITION_NOTE,))
+    said = (shared(of[0], names), intervals(of) + _READING + _mean_of_cards(of), TEST_WORLD_NOTE)
+    return RenderedTable("edct_test_models", _TITLE, *columns, said)
 
 
 def should_be(truth: float, noise: float) -> str:
@@ -189,7 +191,7 @@ def _row(condition: Condition, known: Mapping[str, float | None], material: Tabl
         "fit": rate(of, fit, how.level),
     }
     truth = known["faithful"] or 0.0
-    should = should_be(truth, changed(of, "null").value or 0.0)
+    should = should_be(truth, known.get("noise") or 0.0)
     figures: Figures = condition.model_dump() | figures_of(estimates) | {"n": len(of), "faithful": truth}
     figures |= {f"expected_{name}": known.get(name) for name in MEASURES}
     figures |= _compared(estimates, known)

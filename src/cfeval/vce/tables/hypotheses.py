@@ -82,7 +82,8 @@ _READING = (
     "Supported, or not: the effect lies on the claimed side of the bar, or on the other, with p below 1 − level after "
     "Holm over this table; else undecided. Pairs are the same image, target and noise under two methods; what is drawn "
     "as a whole is the unit, so the tests speak of more images of these classes, not of other classes. With fewer than "
-    "20 units the test is exact (randomization), the interval Student's t; six units allow no p below .031 before Holm."
+    "20 units the test is exact (randomization), the interval Student's t, of zeros and ones Wilson's; six units allow "
+    "no p below .031 before Holm."
 )
 
 
