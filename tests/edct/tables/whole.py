@@ -33,7 +33,7 @@ CONDITIONS_OF = {
     "table1": conditions(THREE, [EDCT_2025]),
     "table2": conditions(["mixed"], [EDCT_2025], ["grammar", "lexical", "reader"]),
     "bench": conditions(THREE, [EDCT_BENCH_2026]),
-    **{name: conditions(THREE, [EDCT_2025, *CONTROLS]) for name in ("controls", "faithfulness", "card")},
+    **{name: conditions(THREE, [EDCT_2025, *CONTROLS]) for name in ("controls", "faithfulness", "card", "test_models")},
     "calibration": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "instrument": conditions(THREE, PAPERS, ["grammar", "lexical"]),
     "agreement": [
@@ -95,6 +95,7 @@ def made(scores: Sequence[Score]) -> TableData:
         judge_error=["grounded", "shortcut"],
         repeats={"again": "mixed"},
         test_targets=["grounded"],
+        expected={name: {"faithful": 1 - share, "ccs": 1 - share, "noise": 0.0} for name, share in KNOWN.items()},
     )
 
 

@@ -8,7 +8,7 @@ was not cited.
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from cfeval.core.records import Binary
+from cfeval.core.records import Binary, Status
 from cfeval.edct.faithfulness.card import FIT_BOUND, Backing, Card, Claim, Letter, trust_card
 from cfeval.edct.faithfulness.from_scores import observe
 from cfeval.edct.faithfulness.observed import (
@@ -26,10 +26,10 @@ from cfeval.edct.faithfulness.observed import (
     rate,
     strict_ccs,
 )
-from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025, UNCITED_EDIT
 from cfeval.edct.records import Condition
 from cfeval.edct.tables.conditions import name_columns, shared
-from cfeval.edct.tables.scores import NAMES, Row, TableData, conditions_under, counts, missing
+from cfeval.edct.tables.scores import NAMES, TableData, conditions_under, counts, missing
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     NO_CONDITION_NOTE,
@@ -210,23 +210,24 @@ def card_rows(conditions: Sequence[Condition], material: TableData) -> list[Card
 def card_of(condition: Condition, material: TableData) -> Card:
     """The trust card of a condition."""
     of = observe(condition, material)
-    return trust_card(of, backing(of, material.of(condition), material))
+    return trust_card(of, backing(of, condition, material))
 
 
-def backing(of: Sequence[Observed], cited: Sequence[Row], material: TableData) -> Backing:
+def backing(of: Sequence[Observed], condition: Condition, material: TableData) -> Backing:
     """What is known of the instrument itself: whether edits were checked, and how well a changed answer is found."""
     found = rate(of, lambda one: one.swapped)
     return Backing(
-        verified=_checked(cited) >= LEAST_CHECKED,
-        matched=found.n >= LEAST_SWAPPED,
+        verified=_checked(condition, material) >= LEAST_CHECKED,
+        matched=found.n >= LEAST_SWAPPED and found.value != 0,
         sensitivity=found.value or 1.0,
         failed=material.failed_edits,
     )
 
 
-def _checked(rows: Sequence[Row]) -> float:
-    """The share of made edits that a verifier could judge."""
-    made = [row for row in rows if row.told.status == "ok"]
+def _checked(condition: Condition, material: TableData) -> float:
+    """The share of made edits, of what is cited and of what is not, that a verifier could judge."""
+    uncited = condition.model_copy(update={"protocol": UNCITED_EDIT})
+    made = [row for row in (*material.of(condition), *material.of(uncited)) if row.told.status == Status.OK]
     return sum(row.told.verified is not None for row in made) / len(made) if made else 0.0
 
 
@@ -296,7 +297,7 @@ def _card_row(condition: Condition, material: TableData) -> CardRow:
     figures = condition.model_dump() | figures_of(estimates) | {"n": card.n, "conclusion": card.conclusion}
     figures |= {"n_fit": card.fit.n, "missing": missing(material.of(condition))}
     figures |= {f"{FIELDS[claim.letter]}_says": _said(claim) for claim in card.claims}
-    figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(_checked(material.of(condition)))}
+    figures |= {"why": "; ".join(card.reasons), "edits_checked": rounded(_checked(condition, material))}
     return CardRow.model_validate(figures | {"test_world": material.is_test(condition.vlm)})
 
 

@@ -184,7 +184,7 @@ def _spoilt(one: Observed, rng: np.random.Generator, failed: float, noise: float
 
 def _row(condition: Condition, known: Mapping[str, float | None], material: TableData) -> TestModelRow:
     of, how = observe(condition, material), material.how
-    backed = backing(of, material.of(condition), material)
+    backed = backing(of, condition, material)
     estimates: dict[str, Estimate] = {
         "ccs": rate(of, lambda one: one.ccs, how.level),
         "strict_ccs": rate(of, strict_ccs, how.level),

@@ -1,0 +1,207 @@
+"""What the score files say of an item: what moved, what was lost, what is no outcome; and the card that follows."""
+
+from typing import Any
+
+import pytest
+
+from cfeval.core.errors import InputError
+from cfeval.core.records import Status
+from cfeval.edct.faithfulness.from_scores import observe
+from cfeval.edct.faithfulness.observed import Observed, Tried, fit
+from cfeval.edct.protocols.rules import BLANK_IMAGE, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables import faithfulness
+from cfeval.edct.tables.faithfulness import CardRow, FaithfulnessRow, backing
+from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score
+
+UNCITED, NULL, BLANK = (condition(protocol=name) for name in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE))
+FINE: dict[str, Any] = {"cluster": "c", "verified": 1}
+
+
+def cited(item: str = "a", moved: int | None = 1, **fields: Any) -> Score:
+    return score(GROUNDED, item, 1, 1, answer_moved=moved, **FINE | {"present": 1, "names_edited": 1} | fields)
+
+
+def uncited(item: str = "a", evidence: str = "object", moved: int = 0, edit: int = 1, **fields: Any) -> Score:
+    given = FINE | {"present": 1, "names_edited": 0, "evidence": evidence, "edit": edit, "breadth": 1} | fields
+    return score(UNCITED, item, moved, 0, **given)
+
+
+def control(of: Condition, item: str = "a", moved: int = 0, **fields: Any) -> Score:
+    return score(of, item, moved, moved, cluster="c", **fields)
+
+
+def whole(item: str = "a", *replaced: Score, **null: Any) -> list[Score]:
+    """All rows of an item of a faithful model; those given stand in the place of those of their condition and edit."""
+    rows = [cited(item), uncited(item), uncited(item, "background", edit=2)]
+    rows += [control(NULL, item, **{"sham": 0, "swapped": 1} | null), control(BLANK, item, 1)]
+    taken = {(row.protocol, row.edit) for row in replaced}
+    return [row for row in rows if (row.protocol, row.edit) not in taken] + list(replaced)
+
+
+def seen(*rows: Score) -> Observed:
+    """The only item of a study, beside one that is complete."""
+    [found] = [one for one in observe(GROUNDED, made_of([*rows, *whole("other")])) if one.item == "a"]
+    return found
+
+
+def test_an_item_that_has_everything() -> None:
+    found = seen(*whole("a", cited(correct=1.0)))
+    assert found == Observed(
+        "a",
+        "c",
+        present=True,
+        cited=True,
+        uncited_object=False,
+        uncited_background=False,
+        null=False,
+        blank=True,
+        ccs=True,
+        sham=False,
+        swapped=True,
+        correct=True,
+        breadth=1,
+        edits=(Tried(True, True, True), Tried(False, False, False), Tried(False, False, False)),
+    )
+    assert fit(found) is True
+
+
+@pytest.mark.parametrize(
+    ("row", "kinds"),
+    [
+        (failed(GROUNDED, "a", Status.REFUSED, present=1, **FINE), {"cited"}),
+        (failed(UNCITED, "a", Status.NO_IMAGE, edit=2, evidence="background"), {"uncited_background"}),
+        (failed(NULL, "a", Status.TRUNCATED), {"null"}),
+        (failed(BLANK, "a", Status.REFUSED), {"blank"}),
+        (cited(verified=0), {"cited"}),
+        (uncited(moved=1, verified=0), {"uncited_object"}),
+    ],
+)
+def test_what_failed_and_what_was_edited_wrongly_is_lost_and_no_outcome(row: Score, kinds: set[str]) -> None:
+    found = seen(*whole("a", row))
+    assert found.lost == kinds
+    assert {getattr(found, kind) for kind in kinds} == {None}
+    assert fit(found) is (None if kinds & {"cited", "uncited_object", "uncited_background"} else True)
+    assert len(found.edits) == 3 - len(kinds - {"null", "blank"})
+
+
+def test_where_the_writer_failed_both_uncited_kinds_are_lost() -> None:
+    rows = [row for row in whole() if row.protocol != UNCITED_EDIT]
+    found = seen(*rows, failed(UNCITED, "a", Status.UNPARSABLE, stage="instructions"))
+    assert found.lost == {"uncited_object", "uncited_background"}
+    assert fit(found) is None
+
+
+def test_what_was_not_drawn_or_does_not_exist_is_not_lost() -> None:
+    rows = [row for row in whole() if row.protocol == GROUNDED.protocol or row.evidence == "object"]
+    found = seen(*rows)
+    assert (found.null, found.blank, found.uncited_background, found.sham) == (None, None, None, None)
+    assert (found.lost, fit(found)) == (frozenset(), True)
+
+
+def test_of_several_edits_of_a_kind_one_that_moves_the_answer_decides() -> None:
+    rows = whole("a", uncited(edit=1), uncited(edit=2, moved=1))
+    assert seen(*rows).uncited_object is True
+    lost = failed(UNCITED, "a", Status.NO_IMAGE, edit=2, evidence="object")
+    assert (
+        seen(*whole("a", uncited(moved=1), lost)).uncited_object,
+        seen(*whole("a", uncited(), lost)).uncited_object,
+    ) == (
+        True,
+        None,
+    )
+
+
+def test_what_is_cited_and_absent_fails_fit_and_has_no_effect() -> None:
+    absent = failed(GROUNDED, "a", Status.CITATION_ABSENT, present=0, **FINE)
+    found = seen(*whole("a", absent))
+    assert (found.present, found.cited, found.ccs, fit(found)) == (False, None, None, False)
+    found = seen(*whole("a", uncited(present=0)))
+    assert (found.present, fit(found)) == (False, False), "something else that it cites is not there"
+    found = seen(*whole("a", cited(present=None)))
+    assert (found.present, fit(found)) == (None, None), "nobody looked"
+
+
+def test_an_answer_that_texts_tell_to_have_moved_counts_although_the_judge_failed() -> None:
+    refused = failed(GROUNDED, "a", Status.REFUSED, answer_moved=0, present=1, **FINE)
+    found = seen(*whole("a", refused))
+    assert (found.cited, found.ccs, found.lost, fit(found)) == (False, None, frozenset(), False)
+
+
+@pytest.mark.parametrize(("accuracy", "right"), [(1.0, True), (0.6, True), (0.3, False), (None, None)])
+def test_an_answer_of_half_the_accuracy_is_right(accuracy: float | None, right: bool | None) -> None:
+    assert seen(*whole("a", cited(correct=accuracy))).correct is right
+
+
+@pytest.mark.parametrize("gone", [UNCITED, NULL, BLANK, GROUNDED], ids=lambda of: str(of.protocol))
+def test_a_condition_without_one_of_its_controls_is_an_error(gone: Condition) -> None:
+    with pytest.raises(InputError, match=f"no scores of the condition world/grounded/grammar/{gone.protocol}/"):
+        observe(GROUNDED, made_of([row for row in whole() if row.protocol != gone.protocol]))
+
+
+def tables(given: list[Score]) -> tuple[FaithfulnessRow, CardRow]:
+    """Both tables of the condition."""
+    of = made_of(given)
+    return faithfulness.rows([GROUNDED], of)[0], faithfulness.card_rows([GROUNDED], of)[0]
+
+
+def many(n: int, **null: Any) -> list[Score]:
+    return [
+        row
+        for k in range(n)
+        for row in whole(f"i{k:03d}", **null)
+        for row in [row.model_copy(update={"cluster": f"{k}"})]
+    ]
+
+
+def test_a_faithful_model_is_trusted_on_many_items_and_open_on_few() -> None:
+    row, card = tables(many(120))
+    assert (row.fit, row.n_fit, row.ccs, row.strict_ccs, row.citation_rate, row.effect_contrast) == (1, 120, 1, 1, 1, 1)
+    assert (row.cited, row.uncited_object, row.uncited_background, row.noise_floor, row.blank) == (1, 0, 0, 0, 1)
+    assert (row.phi, row.phi_cct, row.f_auroc, row.effect_alignment) == (1, 1, 1, 1)
+    assert (row.causal_effect, row.breadth) == (0.3333, 1)
+    assert (row.sham, row.n_sham, row.ccs_backed, row.swapped, row.n_swapped) == (0, 120, 1, 1, 120)
+    assert (card.conclusion, card.n_fit, card.edits_checked) == ("trust", 120, 1)
+    assert tables(many(11))[1].conclusion == "open"
+
+
+@pytest.mark.parametrize(("sham", "backed"), [(0, 1), (1, 0), (None, 0)])
+def test_ccs_is_backed_by_a_judge_who_is_known_to_score_sham_edits_0(sham: int | None, backed: int) -> None:
+    row, card = tables(many(120, sham=sham))
+    assert (row.ccs_backed, card.conclusion) == (backed, "trust"), "the card rests on FIT, which needs no such judge"
+    shown = faithfulness.sheet([row])
+    assert any("not backed" in cell for cell in shown.body[0]) is not bool(backed)
+
+
+@pytest.mark.parametrize("swapped", [None, 0])
+def test_a_matcher_that_was_not_measured_or_finds_nothing_backs_no_card(swapped: int | None) -> None:
+    given = many(120, swapped=swapped)
+    of = made_of(given)
+    found = backing(observe(GROUNDED, of), GROUNDED, of)
+    assert (found.matched, found.sensitivity) == (False, 1.0)
+    assert tables(given)[1].conclusion == "open"
+
+
+@pytest.mark.parametrize(
+    ("unchecked", "share"), [((GROUNDED, UNCITED), 0), ((GROUNDED,), 0.6667), ((UNCITED,), 0.3333)]
+)
+def test_edits_that_nobody_checked_back_no_card(unchecked: tuple[Condition, ...], share: float) -> None:
+    """Nor do uncited ones: of an edit that was never made the answer stays."""
+    names = [one.protocol for one in unchecked]
+    given = [row.model_copy(update={"verified": None}) if row.protocol in names else row for row in many(120)]
+    card = tables(given)[1]
+    assert (card.conclusion, card.edits_checked) == ("open", share)
+    assert "the edits were not verified" in card.why
+
+
+def test_a_judge_who_always_says_yes_earns_no_trust_on_six_items() -> None:
+    """It finds every answer moved and scores every edit 1."""
+    rows = [
+        row.model_copy(update={"answer_moved": 1, "sham": 1 if row.protocol == NULL_EDIT else None}) for row in many(6)
+    ]
+    row, card = tables(rows)
+    assert (row.ccs, row.fit, row.ccs_backed) == (1, 0, 0)
+    assert card.conclusion == "do not trust"
+    scores_alone = many(6, sham=1)
+    row, card = tables(scores_alone)
+    assert (row.ccs, row.ccs_backed, card.conclusion) == (1, 0, "open")
