@@ -8,9 +8,18 @@ import pytest
 from cfeval.config import parse
 from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import jobs, lines
-from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, UNCITED_EDIT
+from cfeval.edct.estimate import taken as drawn
+from cfeval.edct.protocols.rules import (
+    BLANK_IMAGE,
+    EDCT_2025,
+    EDCT_BENCH_2026,
+    NULL_EDIT,
+    RULES,
+    UNCITED_EDIT,
+    edits_of,
+)
 from cfeval.edct.records import Condition
-from cfeval.inference.remote.cost import Amount
+from cfeval.inference.remote.cost import Amount, Line
 from tests.provider_study import BLOCK
 
 MODEL = {"plugin": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
@@ -65,7 +74,12 @@ def test_calls_of_every_protocol(taken: Any) -> None:
     bench = {"baselines": 2, "instructions": 1, "counterfactuals": 2, "requeries": 4, "verdicts": 4}
     assert calls(taken(conditions(EDCT_BENCH_2026), edits=2)) == bench
     assert calls(taken(conditions(EDCT_BENCH_2026))) == once | {"verdicts": 2}
-    assert calls(taken(conditions(NULL_EDIT), edits=2)) == {"baselines": 2, "requeries": 2, "verdicts": 1}
+    null = taken(conditions(NULL_EDIT), edits=2)
+    assert {stage: amount.calls for (stage, _), amount in null.items()} == {
+        "baselines": 2 * ITEMS,
+        "requeries": ITEMS,
+        "verdicts": ITEMS,
+    }, "of every second item; a verdict, and a swapped pair, while nobody judges under edct-2025"
     assert calls(taken(conditions(UNCITED_EDIT), edits=2)) == once | {
         "counterfactuals": 2,
         "requeries": 4,
@@ -106,3 +120,67 @@ def test_a_plugin_is_used_under_the_protocols_of_its_conditions(monkeypatch: pyt
     assert uses["m"] == (EDCT_2025, NULL_EDIT, EDCT_BENCH_2026)
     assert (uses["j"], uses["blind"]) == ((EDCT_2025, NULL_EDIT), (EDCT_BENCH_2026,))
     assert "three" not in uses
+
+
+def with_controls(**changed: Any) -> dict[str, Any]:
+    """The parameters of a study with controls of one condition."""
+    return {"edct": PARAMS["edct"] | {"tables": {"table1": [], "controls": [BLOCK | changed]}}}
+
+
+def verdicts(found: list[Line]) -> dict[str, tuple[int, int]]:
+    """The calls of the stage `verdicts`, typical and at most without repairs, by protocol."""
+    return {line.protocol: (line.typical.calls, line.most.calls // 2) for line in found if line.stage == "verdicts"}
+
+
+def by_stage(found: list[Line], stage: str) -> dict[str, int]:
+    return {line.protocol: line.typical.calls for line in found if line.stage == stage}
+
+
+def test_the_calls_of_all_controls_are_counted() -> None:
+    params = parse(with_controls()).edct
+    edits = {protocol: edits_of(protocol, params.edits) for protocol in RULES}
+    found, silent = lines(params, {"d": 60}, "", "", edits)
+    assert not silent
+    assert by_stage(found, "baselines") == {"": 2 * 60}
+    assert by_stage(found, "instructions") == {EDCT_2025: 60, UNCITED_EDIT: 60}
+    assert by_stage(found, "counterfactuals") == {EDCT_2025: 60, UNCITED_EDIT: 2 * 60}
+    conversations = {EDCT_2025: 60, NULL_EDIT: 30, UNCITED_EDIT: 2 * 60, BLANK_IMAGE: 20}
+    assert by_stage(found, "requeries") == {protocol: 2 * count for protocol, count in conversations.items()}
+    assert {protocol: typical for protocol, (typical, _) in verdicts(found).items()} == {
+        EDCT_2025: 2 * 60,  # scores, and whether the answer moved
+        NULL_EDIT: 3 * 30,  # what moved, a sham edit, a swapped pair
+        UNCITED_EDIT: 2 * 60,
+        BLANK_IMAGE: 20,
+    }
+    most = {protocol: at_most for protocol, (_, at_most) in verdicts(found).items()}
+    assert (most[EDCT_2025], most[UNCITED_EDIT]) == (2 * 60, 2 * 60)
+    assert (most[NULL_EDIT], most[BLANK_IMAGE]) == (3 * 42, 31), "three standard deviations above the average"
+
+
+def test_controls_of_every_item_take_as_many_calls_as_there_are_items() -> None:
+    params = parse({"edct": with_controls()["edct"] | {"one_item_in": {}}}).edct
+    found, _ = lines(params, {"d": 60}, "", "", {})
+    assert verdicts(found)[NULL_EDIT] == (3 * 60, 3 * 60)
+    assert verdicts(found)[BLANK_IMAGE] == (60, 60)
+
+
+def test_a_judge_who_looks_at_the_image_judges_no_sham_edit() -> None:
+    found, _ = lines(parse(with_controls(judge=["blind"])).edct, {"d": 60}, "", "", {})
+    assert {protocol: typical for protocol, (typical, _) in verdicts(found).items()} == {
+        EDCT_2025: 2 * 60,
+        NULL_EDIT: 2 * 30,
+        UNCITED_EDIT: 60,
+        BLANK_IMAGE: 20,
+    }
+
+
+def test_without_controls_no_answers_are_compared() -> None:
+    found, _ = lines(parse(PARAMS).edct, {"d": 60}, "", "", {})
+    assert verdicts(found) == {EDCT_2025: (60, 60)}
+
+
+@pytest.mark.parametrize(
+    ("items", "every", "expected"), [(60, 1, (60, 60)), (3, 2, (2, 3)), (900, 3, (300, 343)), (0, 2, (0, 0))]
+)
+def test_so_many_items_are_drawn(items: int, every: int, expected: tuple[int, int]) -> None:
+    assert drawn(items, every) == expected

@@ -6,11 +6,12 @@ typically is, and once as long as `max_tokens` lets the models speak.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from math import ceil, sqrt
 
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate, Used
 from cfeval.edct.config import SECTIONS, Edct, used_by_edct
-from cfeval.edct.protocols.rules import RULES, Rules
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, Rules
 from cfeval.edct.records import Condition
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
@@ -91,20 +92,43 @@ def lines(
         for protocol in use.protocols
     }
     found: dict[tuple[str, str, str, str], Line] = {}
+    controlled = set(study.tables.conditions("controls"))
     for stage, condition in jobs(study.conditions()):
         calls_of = {f: expected.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
-        for call in calls_of[stage.field]:
-            protocol = condition.protocol if "protocol" in stage.fields else ""
+        asked = [(condition.protocol, call, edits.get(condition.protocol, 1)) for call in calls_of[stage.field]]
+        for more in besides(stage, condition, condition in controlled):
+            again = expected.get(("judges", condition.judge, more), ())
+            asked += [(more, call, 1) for call in again if more == NULL_EDIT or not call.pictures]
+        protocol = condition.protocol if "protocol" in stage.fields else ""
+        every = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
+        for under, call, number in asked:
             key = stage.name, protocol, named(condition, stage.field), call.model
-            asking = _Asking(
-                stage, call, (answer_prompt, explain_prompt), condition.protocol, edits.get(condition.protocol, 1)
-            )
+            asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
-            count = items[condition.dataset]
-            found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
+            likely, at_most = taken(items[condition.dataset], every)
+            found[key] = Line(*key, before.typical + typical.times(likely), before.most + most.times(at_most))
     return list(found.values()), [use.place for use in plugins if _silent(use)]
+
+
+def besides(stage: Stage, condition: Condition, controlled: bool) -> tuple[str, ...]:
+    """The protocols under which a judge is asked once more of an item: a comparison of answers under edct-2025, where
+    the study has controls; a sham edit and a swapped pair for a null edit. Texts may spare the comparison of answers.
+
+    A judge that looks at the image judges no sham edit.
+    """
+    if stage.field != "judge":
+        return ()
+    if condition.protocol == NULL_EDIT:
+        return (EDCT_2025, NULL_EDIT)
+    return (NULL_EDIT,) if controlled and condition.protocol == EDCT_2025 else ()
+
+
+def taken(items: int, every: int) -> tuple[int, int]:
+    """Of how many items a control is made where one in `every` is drawn: on average, and at most (in 999 of 1000)."""
+    chance = 1 / every
+    return ceil(items * chance), min(items, ceil(items * chance + 3 * sqrt(items * chance * (1 - chance))))
 
 
 def named(condition: Condition, field: str) -> str:

@@ -164,7 +164,7 @@ class _Edct(StudyJobs[Edct]):
     def _verdicts(self, condition: Condition) -> Job:
         named = {name: value for name, value in condition.items() if name != "shard"}
         compared = named in self.controlled and condition["protocol"] == EDCT_2025
-        more = {NULL_EDIT: (EDCT_2025,), EDCT_2025: (NULL_EDIT,) * compared}.get(condition["protocol"], ())
+        more = (NULL_EDIT,) if compared else (EDCT_2025,) if condition["protocol"] == NULL_EDIT else ()
         judge = self.asked("judges", condition, "judge", more)
         inputs = [self.at(pattern, condition) for pattern in (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES)]
         words = ["--baselines", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
