@@ -21,7 +21,7 @@ from cfeval.cvqa.estimate import Pairs, cvqa_lines
 from cfeval.edct.config import used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
-from cfeval.edct.protocols.rules import RULES
+from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, Prices, added, budget, by_model, load_prices
 
@@ -95,7 +95,7 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
 
 def _edits(params: Params) -> dict[str, int]:
     """How many edits an explanation has at most, under the protocols that have several."""
-    return {protocol: params.edct.edits for protocol, rules in RULES.items() if rules.several}
+    return {protocol: edits_of(protocol, params.edct.edits) for protocol in RULES}
 
 
 def _items(params: Params) -> tuple[dict[str, int], list[str]]:

@@ -10,11 +10,14 @@ from dataclasses import dataclass, fields
 from cfeval.core import registry
 from cfeval.core.registry import CallEstimate, Used
 from cfeval.edct.config import SECTIONS, Edct, used_by_edct
-from cfeval.edct.protocols.rules import RULES, Rules
-from cfeval.edct.records import Condition
+from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, Rules
+from cfeval.edct.records import Condition, ProtocolName
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line
 
 LONGEST_QUESTION = 100
+BESIDES: Mapping[str, tuple[ProtocolName, ...]] = {EDCT_2025: (NULL_EDIT,), NULL_EDIT: (EDCT_2025, NULL_EDIT)}
+"""What a judge is asked besides where a study has controls, by the protocol whose form it is: whether the answer moved
+under the cited edit, and of null edits sham and swapped pairs. Fewer where the texts alone decide."""
 UNKNOWN_LIMIT = 2048
 """The longest text of a plugin that calls no provider (EDCT 2025, Appendix B)."""
 FIELDS = ("vlm", "writer", "editor", "verifier", "judge")
@@ -91,10 +94,13 @@ def lines(
         for protocol in use.protocols
     }
     found: dict[tuple[str, str, str, str], Line] = {}
+    controlled = set(study.tables.conditions("controls"))
     for stage, condition in jobs(study.conditions()):
         calls_of = {f: expected.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
         limits = {field: max((call.max_tokens for call in calls), default=0) for field, calls in calls_of.items()}
-        for call in calls_of[stage.field]:
+        besides = BESIDES.get(condition.protocol, ()) if stage.field == "judge" and condition in controlled else ()
+        more = [call for p in besides for call in expected.get(("judges", condition.judge, p), ())]
+        for call in (*calls_of[stage.field], *more):
             protocol = condition.protocol if "protocol" in stage.fields else ""
             key = stage.name, protocol, named(condition, stage.field), call.model
             asking = _Asking(
@@ -102,7 +108,9 @@ def lines(
             )
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))
-            count = items[condition.dataset]
+            every = {str(control): many for control, many in study.one_item_in.items()}
+            drawn = every.get(condition.protocol, 1) if "protocol" in stage.fields else 1
+            count = -(-items[condition.dataset] // drawn)
             found[key] = Line(*key, before.typical + typical.times(count), before.most + most.times(count))
     return list(found.values()), [use.place for use in plugins if _silent(use)]
 

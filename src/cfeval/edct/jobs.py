@@ -164,8 +164,8 @@ class _Edct(StudyJobs[Edct]):
     def _verdicts(self, condition: Condition) -> Job:
         named = {name: value for name, value in condition.items() if name != "shard"}
         compared = named in self.controlled and condition["protocol"] == EDCT_2025
-        more = {NULL_EDIT: (EDCT_2025,), EDCT_2025: (NULL_EDIT,) * compared}.get(condition["protocol"], ())
-        judge = self.asked("judges", condition, "judge", more)
+        besides: dict[str, tuple[str, ...]] = {NULL_EDIT: (EDCT_2025,), EDCT_2025: (NULL_EDIT,) * compared}
+        judge = self.asked("judges", condition, "judge", besides.get(condition["protocol"], ()))
         inputs = [self.at(pattern, condition) for pattern in (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES)]
         words = ["--baselines", inputs[0], "--instructions", inputs[1], "--counterfactuals", inputs[2]]
         words += ["--requeries", inputs[3], "--judge", options_of(judge)]
