@@ -6,6 +6,7 @@ HELP = "Explanation-Driven Counterfactual Testing: is a model's explanation fait
 VERBS: Mapping[str, str] = {
     "baselines": "cfeval.edct.stages.baselines:run",
     "calls": "cfeval.edct.cli:run_calls",
+    "card": "cfeval.edct.faithfulness.cli:run",
     "checks": "cfeval.edct.stages.checks:run",
     "counterfactuals": "cfeval.edct.stages.counterfactuals:run",
     "curation": "cfeval.edct.stages.curation:run",

@@ -29,7 +29,7 @@ def test_accuracies_their_difference_and_mcnemar_follow_by_hand() -> None:
     assert row.p == pytest.approx(binomtest(1, 8, 0.5).pvalue, abs=1e-4)  # 7 lost, 1 won
     assert (row.test, row.n_unread_original, row.n_unread_counterfactual) == ("McNemar", 1, 7)
     assert row.difference_lo < row.difference < row.difference_hi  # type: ignore[operator]
-    assert row.ci == "percentile bootstrap 95 %"
+    assert row.ci == "Wilson 95 %; percentile bootstrap 95 %"
 
 
 def test_images_are_drawn_as_a_whole() -> None:

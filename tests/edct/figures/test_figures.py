@@ -72,7 +72,7 @@ def test_a_published_figure_is_a_star_of_its_own() -> None:
 def test_the_forest_names_every_way_in_which_an_interval_was_computed() -> None:
     prior = condition(vlm="prior")
     found = edct_table1.TABLE1.rows([GROUNDED, prior], made_of([*scores(GROUNDED, 2, 2), *scores(prior, 0, 4)]))
-    assert "intervals: percentile bootstrap 95 %; Wilson bound 95 %" in svg(forest.draw(found))
+    assert "intervals: Wilson 95 %" in svg(forest.draw(found))
 
 
 def test_the_calibration_plot_has_a_panel_a_setting_and_explains_its_marks_once() -> None:

@@ -25,7 +25,7 @@ from cfeval.testbed.weights import WorldPlugin, models_dir
 if TYPE_CHECKING:
     from cfeval.testbed.agents.scene_reader import Reading
 
-MOST_REMEMBERED = 10_000
+MOST_REMEMBERED = 4_000
 """Items of a data set that a test model remembers, at most."""
 
 
