@@ -112,7 +112,9 @@ def test_a_second_protocol_asks_only_what_the_first_has_not(sent: Any, tmp_path:
         "requeries": {"vlm": 2 * (EDITS - 1) * ITEMS},
         "verdicts": {"judge": 2 * EDITS * ITEMS},
     }
-    assert sent(NULL_EDIT) == NOTHING | {"requeries": {"vlm": 2 * ITEMS}, "verdicts": {"judge": ITEMS}}
+    swapped = ITEMS - 1
+    """Pairs with the answer of an item before: of the first there is none."""
+    assert sent(NULL_EDIT) == NOTHING | {"requeries": {"vlm": 2 * ITEMS}, "verdicts": {"judge": ITEMS + swapped}}
     for protocol in (EDCT_2025, EDCT_BENCH_2026, NULL_EDIT):
         assert sent(protocol, folder="again") == NOTHING
 
