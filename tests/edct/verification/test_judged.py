@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from cfeval.edct.records import Condition
 from tests.conftest import Run
-from tests.edct.verification.study import CHAINED, NULL
+from tests.edct.verification.study import CHAINED, NULL, PLAIN
 from tests.edct.verification.tamper import Results
 from tests.edct.verification.test_cli import faults, made, results
 
@@ -85,3 +86,26 @@ JUDGED = {
 def test_a_changed_verdict_or_score_is_found(cfeval: Run, results: Results, change: Change, words: str) -> None:
     change(results)
     assert words in faults(cfeval, results)
+
+
+def rescore(cfeval: Run, of: Results, condition: Condition) -> str:
+    """Have the stage score a condition again; what it wrote."""
+    files = {"samples": "items"} | {name: name for name in ("baselines", "instructions", "checks", "verdicts")}
+    given = [part for option, stage in files.items() for part in (f"--{option}", of.file(stage, condition))]
+    out = of.file("scores", condition)
+    assert cfeval("edct", "scores", "--condition", condition.model_dump_json(), *given, "--out", out)[0] == 0
+    return out.read_text()
+
+
+@pytest.mark.parametrize("condition", [PLAIN, CHAINED, NULL], ids=lambda of: str(of.protocol))
+def test_what_a_verifier_found_absent_is_scored_as_it_is_verified(
+    cfeval: Run, results: Results, condition: Condition
+) -> None:
+    before = rescore(cfeval, results, condition)
+    assert cfeval("edct", "verify", "--results", results.folder)[0] == 0
+    results.alter("checks", "a", 1, condition, found={"absent": 1, "reason": "no a"})
+    results.alter("instructions", "g", 1, condition, absent=["the g"])
+    after = rescore(cfeval, results, condition)
+    assert cfeval("edct", "verify", "--results", results.folder)[0] == 0
+    cited = condition != NULL
+    assert ("citation_absent" in after, after != before) == (cited, True)
