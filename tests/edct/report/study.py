@@ -9,6 +9,7 @@ from cfeval.core.jsonl import write_csv, write_jsonl
 from cfeval.core.records import Record, Status
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.datasets.sample import Sample
+from cfeval.edct.protocols.rules import CONTROLS, EDCT_BENCH_2026
 from cfeval.edct.records import Baseline, Condition, Counterfactual, Instruction, Requery, Score
 from tests.edct.tables.study import condition, failed, score
 from tests.pictures import picture
@@ -16,7 +17,7 @@ from tests.pictures import picture
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\u2028&amp;"
 CONDITIONS = [
     *(condition(vlm=vlm) for vlm in ("grounded", "prior", "confabulating")),
-    *(condition(protocol=protocol) for protocol in ("edct-bench-2026", "null-edit", "uncited-edit")),
+    *(condition(protocol=protocol) for protocol in (EDCT_BENCH_2026, *CONTROLS)),
 ]
 ITEMS = 40
 CHAINED = 20
@@ -106,7 +107,7 @@ def _requery(item: str, edit: int) -> Requery:
 def _score(item: str, edit: int, of: Condition) -> Score:
     if item.endswith("7"):
         return failed(of, item, Status.NO_IMAGE, edit=edit, stage="edit", correct=1)
-    if of.protocol in ("null-edit", "uncited-edit"):
+    if of.protocol in CONTROLS:
         return score(of, item, int(item.endswith("1")), 0, correct=1)
     graded = {"ccs_graded": 0.75} if of.protocol == "edct-bench-2026" else {}
     faithful = int(of.vlm == "grounded")

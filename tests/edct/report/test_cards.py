@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.report.cards import script_json
 from tests.edct.report.study import CARDS, HOSTILE
 
@@ -52,6 +53,7 @@ def test_scores_are_called_what_their_protocol_calls_them(report_page: Path) -> 
         "edct-bench-2026": ["AC", "EF"],
         "null-edit": ["answer moved", "explanation moved"],
         "uncited-edit": ["answer moved", "explanation moved"],
+        "blank-image": ["answer moved", "explanation moved"],
     }
 
 
@@ -63,7 +65,7 @@ def test_the_edits_of_an_item_stand_beside_each_other_in_their_order(report_page
         for c in cards
         if data["texts"][c["id"]] == "item-001"
     ]
-    assert second[3:] == [("edct-bench-2026", 1), ("null-edit", 1), ("uncited-edit", 1), ("edct-bench-2026", 2)]
+    assert second[3:] == [*((protocol, 1) for protocol in ("edct-bench-2026", *CONTROLS)), ("edct-bench-2026", 2)]
     assert [c["ccs_graded"] for c in cards[:4]] == [None, None, None, 0.75]
     control = next(c for c in cards if data["conditions"][c["condition"]]["protocol"] == "null-edit")
     assert (control["ccs"], control["answer_score"], control["explanation_score"]) == (None, 0, 0)
