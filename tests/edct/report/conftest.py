@@ -14,12 +14,10 @@ SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", 
 SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
 SETTINGS += ["--known", '{"grounded": 0, "prior": 1, "confabulating": 1}', "--judge-error", '["grounded", "prior"]']
 SETTINGS += ["--expected", '{"grounded": {"faithful": 1}}']
+CONTROLLED = [one for one in CONDITIONS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"]
 SHOWN = {
     "bench": [one for one in CONDITIONS if one.protocol == "edct-bench-2026"],
-    **dict.fromkeys(
-        ("controls", "faithfulness", "card", "test_models"),
-        [one for one in CONDITIONS if one.vlm == "grounded" and one.protocol != "edct-bench-2026"],
-    ),
+    **dict.fromkeys(("controls", "faithfulness", "card", "test_models"), CONTROLLED),
 }
 """The conditions of some tables; the others show those of the 2025 protocol."""
 BESIDE = [one for one in CONDITIONS if one.protocol == "uncited-edit"]

@@ -60,7 +60,7 @@ def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: 
     assert "Agreement of judges" not in html  # one judge: that table has no row
     places = [html.index(f"<h2>{text}") for text in shown]
     assert places == sorted(places)
-    assert html.count("<figure><svg") == 3
+    assert html.count("<figure><svg") == 4
     assert "#1b2430" not in html.split("<figure>")[1].split("</figure>")[0]
 
 
@@ -78,7 +78,7 @@ def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: 
         conditions_json(),
     ]
     assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
-    assert report_page.read_text().count("<figure><svg") == 2
+    assert report_page.read_text().count("<figure><svg") == 3
     assert "Calibration: what" not in report_page.read_text()
 
 
