@@ -54,7 +54,8 @@ def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: P
 
 def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:
     html = report_page.read_text()
-    shown = ("EDCT, Table 1", "EDCT, Table 2", "EDCT-Bench 2026", "Controls:", "Calibration:", "The instrument:")
+    shown = ("EDCT, Table 1", "EDCT, Table 2", "EDCT-Bench 2026", "Trust card:", "Faithfulness:", "Controls:")
+    shown += ("Calibration:", "Test models:", "The instrument:")
     for text in (*shown, "Targets compared", "Where the variance", "stand for no real model", "no_image 4"):
         assert text in html
     assert "Agreement of judges" not in html  # one judge: that table has no row
