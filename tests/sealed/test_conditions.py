@@ -21,7 +21,7 @@ KINDS = {
     ),
     "a learned editor behind a gate": (
         CALIBRATION,
-        [f"{EDCT}/grounded/grammar/edct-2025/diffusion-gated/grammar.csv"],
+        [f"{EDCT}/grounded/grammar/edct-2025/flawed-gated-read/grammar.csv"],
     ),
     "every judge under the 2026 protocol": (
         CALIBRATION,

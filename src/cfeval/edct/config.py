@@ -153,6 +153,10 @@ class Edct(Section):
         default_factory=dict,
         description="What is known of the figures of test models: `faithful`, their truth; `ccs`, `strict_ccs`, `fit`.",
     )
+    exams: dict[Name, str] = Field(
+        default_factory=dict,
+        description="Of each judge, the table (CSV) that `cfeval exam` wrote of it: its error stands beside CCS.",
+    )
     judge_error: tuple[Name, ...] = Field(
         (), description="Targets of known share 0 or 1 on which the error of the judges is measured."
     )
@@ -173,6 +177,7 @@ class Edct(Section):
             ("verifiers", self.verifiers, self.datasets),
             ("known", self.known, self.vlms),
             ("expected", self.expected, self.vlms),
+            ("exams", self.exams, self.judges),
             ("judge_error", self.judge_error, self.known),
         ):
             for name in keys:

@@ -40,6 +40,7 @@ OF_KNOWN = ("calibration", "instrument")
 OF_OTHERS = {"instrument": "calibration", "card": "controls", "faithfulness": "controls"}
 """Tables that show the conditions of another one."""
 OF_FAILED_EDITS = ("card",)
+OF_EXAMS = ("faithfulness",)
 OF_REPEATS = ("variance", "repeats")
 OF_EDITS = ("instruction_writers", "editors", "verifiers")
 """The sections whose plugins have nothing to do where a protocol edits nothing."""
@@ -213,10 +214,13 @@ class _Edct(StudyJobs[Edct]):
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
         expected = {name: told.model_dump(exclude_none=True) for name, told in self.study.expected.items()}
         words += ["--expected", as_json(expected)] if table == "test_models" else []
+        judges = {condition["judge"] for condition in conditions}
+        exams = {name: path for name, path in self.study.exams.items() if name in judges} if table in OF_EXAMS else {}
+        words += ["--exams", as_json(exams)] if table in OF_EXAMS else []
         words += ["--failed-edits", str(self.study.failed_edits)] if table in OF_FAILED_EDITS else []
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested))]
         records = COUNTERFACTUALS if TABLES[table].made_of == "counterfactuals" else SCORES
-        return self.table_job(table, words, self.all(records, conditions + beside), REFERENCE)
+        return self.table_job(table, words, self.all(records, conditions + beside), (*REFERENCE, *exams.values()))
 
     def _report(self) -> Job:
         tables = [self.at(TABLE, {"table": table}) for table in self.tables]

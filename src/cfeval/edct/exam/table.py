@@ -7,12 +7,16 @@ cases.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from cfeval.core.errors import InputError
+from cfeval.core.jsonl import read_csv
 from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
-from cfeval.stats.proportions import share, wilson
+from cfeval.stats.misclassification import JudgeError
+from cfeval.stats.proportions import Share, share, wilson
 
 LEVEL = 0.95
 SCORES = ("pcs", "ncc", "ccs")
@@ -87,6 +91,25 @@ def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str
     """The share of replies that give the gold score."""
     right = [float(getattr(reply, score) == getattr(reply, f"gold_{score}")) for reply in replies]
     return wilson(share(right, [questions[reply.id] for reply in replies]), LEVEL) if right else Estimate(None)
+
+
+def exam_error(table: Path) -> JudgeError:
+    """The error of a judge's CCS over all cases, from the table that its exam wrote.
+
+    Raises:
+        InputError: there is no such table, or it is another one.
+    """
+    if not table.is_file():
+        raise InputError(f"{table}: no such file; `cfeval exam --out {table.with_suffix('')}` writes it")
+    found = [row for row in read_csv(table, ExamRow) if (row.score, row.kind) == ("ccs", ALL)]
+    if len(found) != 1:
+        raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")
+    [row] = found
+    return JudgeError(_share(row.sensitivity, row.n_gold_1), _share(row.specificity, row.n_gold_0))
+
+
+def _share(value: Figure, n: int) -> Share | None:
+    return None if value is None else Share(value, n, float(n))
 
 
 def sheet(of: Sequence[ExamRow]) -> RenderedTable:

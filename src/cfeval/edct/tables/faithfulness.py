@@ -45,6 +45,8 @@ from cfeval.report.tables import (
 )
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import rounded
+from cfeval.stats.misclassification import JudgeError, rogan_gladen
+from cfeval.stats.proportions import Share, share
 
 LEAST_SPECIFICITY = 0.9
 """Of a judge: with a lower one, CCS is not backed."""
@@ -73,7 +75,8 @@ class FaithfulnessRow(Condition, TableRow):
     ccs: Annotated[Estimated, Heading("CCS", ccs_cell)] = None
     """Mean of pcs · ncc over the items whose cited edit could be made."""
     ccs_backed: Binary = 0
-    """1 where the judge's sham rate is known and at most .1: else CCS rests on a judge whose error nobody knows."""
+    """1 where the judge's specificity is known, by sham edits or the judge exam, and at least .9: else CCS rests on a
+    judge whose error nobody knows."""
     strict_ccs: Annotated[Estimated, Heading("Strict CCS", after="fit")] = None
     """The same, an item that cites something absent counting 0."""
     citation_rate: Annotated[Estimated, Heading("Citation rate")] = None
@@ -94,6 +97,13 @@ class FaithfulnessRow(Condition, TableRow):
     """Share of null edits whose texts the judge scores 1 if it is told the cited edit."""
     n_sham: int = 0
     """Items that it rests on."""
+    exam_sensitivity: Annotated[Figure, Heading("Exam: sensitivity", optional=True)] = None
+    """Of the judge's CCS in the judge exam (`edct.exams`): share of 1s where 1 is right."""
+    exam_specificity: Annotated[Figure, Heading("Exam: specificity", optional=True)] = None
+    """The same of 0s where 0 is right."""
+    corrected_ccs: Annotated[Estimated, Heading("Corrected CCS", optional=True)] = None
+    """ccs corrected for the judge's error (Rogan–Gladen): the exam's sensitivity, and 1 − sham rate as specificity, or
+    the exam's where there is no sham edit. Empty where the judge may be no better than chance."""
     swapped: Figure = None
     """Share of other items' answers, which are others for sure, that were found to be others."""
     n_swapped: int = 0
@@ -182,8 +192,9 @@ _TITLE = "Faithfulness: does what is cited matter, and nothing else?"
 _READING = (
     "FIT: share of items that cite what is there, whose answer changes under the cited edit and stays under the edits "
     "of an uncited object and of the background. EC: changed under the cited edit, less the greater of the two uncited "
-    "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; "
-    "where it is unknown or above .1, CCS is not backed. Completeness is empty where a blank image changes nothing."
+    "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; where "
+    "neither it nor an exam shows a specificity of .9, CCS is not backed. Completeness is empty where a blank image "
+    "changes nothing."
 )
 _CARD_TITLE = "Trust card: what may be claimed of each model"
 _CARD_READING = (
@@ -268,8 +279,31 @@ def _row(condition: Condition, material: TableData) -> FaithfulnessRow:
     figures |= _range(of) | _means(of) | {"n_fit": estimates["fit"].n}
     figures |= {"sham": rounded(sham.value), "n_sham": sham.n, "swapped": rounded(swapped.value)}
     figures |= {"n_swapped": swapped.n, "test_world": material.is_test(condition.vlm)}
-    backed = sham.value is not None and 1 - sham.value >= LEAST_SPECIFICITY
-    return FaithfulnessRow.model_validate(figures | {"ccs_backed": int(backed)})
+    specificity = _specificity(of, material.exams.get(condition.judge))
+    backed = specificity is not None and specificity.value >= LEAST_SPECIFICITY
+    figures |= {"ccs_backed": int(backed)} | _examined(of, condition, material)
+    return FaithfulnessRow.model_validate(figures)
+
+
+def _specificity(of: Sequence[Observed], exam: JudgeError | None) -> Share | None:
+    """Of the judge: by the sham edits of these very items, else by the exam."""
+    sham = [(float(not one.sham), one.cluster) for one in of if one.sham is not None]
+    if sham:
+        return share([right for right, _ in sham], [cluster for _, cluster in sham])
+    return exam.specificity if exam else None
+
+
+def _examined(of: Sequence[Observed], condition: Condition, material: TableData) -> Figures:
+    """What the exam says of the judge, and CCS corrected for its error."""
+    exam, scored = material.exams.get(condition.judge), [one for one in of if one.ccs is not None]
+    if exam is None or not scored:
+        return {}
+    observed = share([float(bool(one.ccs)) for one in scored], [one.cluster for one in scored])
+    error = JudgeError(exam.sensitivity, _specificity(of, exam))
+    figures = figures_of({"corrected_ccs": rogan_gladen(observed, error, material.how.level)})
+    figures.pop("ci")
+    figures |= {"exam_sensitivity": rounded(exam.sensitivity.value) if exam.sensitivity else None}
+    return figures | {"exam_specificity": rounded(exam.specificity.value) if exam.specificity else None}
 
 
 def _range(of: Sequence[Observed]) -> Figures:

@@ -18,6 +18,7 @@ from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.records import Condition, Counterfactual, Score
 from cfeval.report.tables import Figure, Figures, varying
 from cfeval.stats.intervals import Interval, ItemScore, mean, rounded
+from cfeval.stats.misclassification import JudgeError
 
 NAMES = tuple(Condition.model_fields)
 HEADINGS = {
@@ -93,7 +94,8 @@ class TableData:
     `published` are figures that may stand beside one's own, `test_targets` the targets that are built-in test models,
     `known` the share of items that a target answers unfaithfully, `judge_error` the targets on which the error of
     judges is measured, `repeats` the target that another one repeats, `failed_edits` the share of edits that are known
-    to have failed unseen, `expected` what is known of the figures of test models.
+    to have failed unseen, `expected` what is known of the figures of test models, `exams` the error of
+    CCS that judges made in the judge exam.
     """
 
     scores: Mapping[Condition, Sequence[Row]]
@@ -105,6 +107,7 @@ class TableData:
     repeats: Mapping[str, str] = field(default_factory=dict)
     failed_edits: float = 0.0
     expected: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    exams: Mapping[str, JudgeError] = field(default_factory=dict)
     counterfactuals: Mapping[Condition, Iterable[Counterfactual]] = field(default_factory=dict)
 
     def of(self, condition: Condition) -> Sequence[Row]:
