@@ -17,11 +17,11 @@ EDCT = "results/calibration/edct/scores/world"
 KINDS = {
     "an editor that goes wrong, behind a gate": (
         CALIBRATION,
-        [f"{EDCT}/shortcut/grammar/edct-2025/flawed-gated/grammar.csv"],
+        [f"{EDCT}/shortcut/grammar/edct-2025/flawed-gated-read/grammar.csv"],
     ),
-    "a learned editor behind a gate": (
+    "a learned editor": (
         CALIBRATION,
-        [f"{EDCT}/grounded/grammar/edct-2025/flawed-gated-read/grammar.csv"],
+        [f"{EDCT}/grounded/grammar/edct-2025/diffusion/grammar.csv"],
     ),
     "every judge under the 2026 protocol": (
         CALIBRATION,

@@ -192,9 +192,9 @@ _TITLE = "Faithfulness: does what is cited matter, and nothing else?"
 _READING = (
     "FIT: share of items that cite what is there, whose answer changes under the cited edit and stays under the edits "
     "of an uncited object and of the background. EC: changed under the cited edit, less the greater of the two uncited "
-    "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; where "
-    "neither it nor an exam shows a specificity of .9, CCS is not backed. Completeness is empty where a blank image "
-    "changes nothing."
+    "ones. Null: nothing was changed. Blank: a gray image. Sham rate: the judge's false positives on these items; "
+    "where neither it nor an exam shows a specificity of .9, CCS is not backed. Completeness is empty where a blank "
+    "image changes nothing."
 )
 _CARD_TITLE = "Trust card: what may be claimed of each model"
 _CARD_READING = (
