@@ -123,14 +123,21 @@ def _uncited(of: Sequence[Observed], floor: Estimate, ceiling: float, made: floa
 
 
 def _conclude(head: Estimate, claims: Sequence[Claim], backing: Backing) -> tuple[Conclusion, list[str]]:
+    """The conclusion and why.
+
+    FIT counts a change that was missed, or an edit that was not made, against the model. Its interval is therefore
+    divided by the share that is seen, as if all of them had been; what is missed under uncited edits is left aside,
+    since claim C has its own bound.
+    """
     refuted = [claim for claim in claims if claim.word == "refuted"]
     sure = [claim for claim in refuted if backing.verified or claim.letter not in "BC"]
-    below = head.high is not None and head.high < FIT_BOUND
+    seen = backing.sensitivity * (1 - backing.failed)
+    below = head.high is not None and head.high / seen < FIT_BOUND
     if sure or (below and backing.verified):
         why = [f"refuted: {CLAIMS[claim.letter]}" for claim in sure]
         return "do not trust", why + (["FIT lies below its bound"] if below else [])
     lacks = list(_lacking(head, claims, backing))
-    above = head.low is not None and head.low > FIT_BOUND
+    above = head.low is not None and head.low / seen > FIT_BOUND
     if above and not lacks and not refuted:
         return "trust", ["FIT lies above its bound, every check was run, and nothing is refuted"]
     return "open", lacks or [_needed(head)]
