@@ -21,7 +21,7 @@ from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 
 EXPLAINED = "It is the red colour of the car."
-WRITTEN = [protocol for protocol, rules in RULES.items() if rules.edits != "none"]
+WRITTEN = [protocol for protocol, rules in RULES.items() if rules.written]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from cfeval.datasets.sample import Sample
+from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verification
 from cfeval.edct.stages.baselines import Prompts
 from cfeval.edct.training_set.examples import Trial
@@ -42,7 +43,7 @@ def trial(
 
 
 def _bits(protocol: str, scores: tuple[int, int]) -> dict[str, Any]:
-    if protocol in ("null-edit", "uncited-edit"):
+    if protocol in CONTROLS:
         return dict(zip(("answer_moved", "explanation_moved"), scores, strict=True))
     names = ("ac", "ef") if protocol == "edct-bench-2026" else ("pcs", "ncc")
     return {**dict(zip(names, scores, strict=True)), "ccs": scores[0] * scores[1]}

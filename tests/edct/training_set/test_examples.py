@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cfeval.core.errors import InputError
+from cfeval.edct.protocols.rules import CONTROLS
 from cfeval.edct.records import EditAttempt, Verification
 from cfeval.edct.training_set.examples import Example, Teach, Trial, examples
 from cfeval.edct.training_set.records import PairProvenance, Provenance, Written
@@ -52,7 +53,7 @@ def test_what_one_of_several_judges_rejects_is_not_taught() -> None:
     assert taught("consistent", trial(), trial((1, 0), judge="k")) == []
 
 
-@pytest.mark.parametrize("control", ["null-edit", "uncited-edit"])
+@pytest.mark.parametrize("control", CONTROLS)
 def test_under_a_control_what_did_not_move_stood_the_test(control: str) -> None:
     assert len(taught("consistent", trial((0, 0), protocol=control))) == 2
     for moved in ((0, 1), (1, 0), (1, 1)):
