@@ -5,8 +5,10 @@ import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,11 +47,11 @@ class RetryLoop:
     open: UsageEntry | None = None
     """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
 
-    def record_usage(self) -> None:
+    async def record_usage(self) -> None:
         """Note how the last paid attempt ended, if that is still to do."""
         if self.open is not None:
-            self.caller.record_usage(self.open)
-            self.open = None
+            ended, self.open = self.open, None
+            await self.caller.record_usage(ended)
 
     def seconds_left(self) -> float:
         """Until the deadline of the call."""
@@ -67,14 +69,14 @@ class RetryLoop:
         """
 
         async def once() -> T | Fault:
-            self.record_usage()
+            await self.record_usage()
             number = await self.caller.send(self.call)
             self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             if isinstance(result, Fault):
                 self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
                 if result.reaction is RetryPolicy.RETRY:
-                    self.record_usage()
+                    await self.record_usage()
             else:
                 self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
             return result
@@ -127,6 +129,13 @@ def _given_up(fault: Fault, why: str) -> Fault:
     return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
 
 
+@dataclass(frozen=True)
+class _Claimed:
+    """A call that is this job's own, and what the cache holds of it."""
+
+    found: Response | None
+
+
 class _Lane:
     """A model at a provider: how many calls it bears at once, and how the first of them went."""
 
@@ -140,8 +149,11 @@ class _Lane:
 class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
-    def __init__(self, calls: Calls, cache: ResponseCache, prices: Prices, client: httpx2.AsyncClient) -> None:
-        self.settings, self.cache, self.prices, self.client = calls, cache, prices, client
+    def __init__(
+        self, calls: Calls, cache: ResponseCache, prices: Prices, client: httpx2.AsyncClient, disk: Executor
+    ) -> None:
+        """`disk` has one thread, in which alone the cache is used."""
+        self.settings, self.cache, self.prices, self.client, self._disk = calls, cache, prices, client, disk
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
         self.meter = ProgressMeter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
@@ -176,7 +188,7 @@ class Client:
 
     async def _answer(self, call: Request, work: Work) -> Response:
         async with self._locks.setdefault(call.key, asyncio.Lock()):
-            stored = self._stored(call)
+            stored = self._standing(call, await self._on_disk(self.cache.find, call.key))
             if stored is not None:
                 self.meter.stored += 1
                 return stored
@@ -191,9 +203,23 @@ class Client:
         ceiling = min(self.settings.max_connections, call.at_most)
         return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
 
-    def _stored(self, call: Request) -> Response | None:
-        """What the cache answers; a failure that does not stand counts only where nothing can be sent."""
-        found = self.cache.find(call.key)
+    async def _on_disk(self, work: Callable[..., T], *arguments: Any, undo: Callable[[T], None] | None = None) -> T:
+        """Have the cache do something in its own thread: while another process writes, answers go on coming in.
+
+        It is done to its end also where nobody waits any more, and then undone where that is needed.
+        """
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._disk, partial(work, *arguments))
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await asyncio.wait([done])
+            if done.exception() is None and undo is not None:
+                await loop.run_in_executor(self._disk, undo, done.result())
+            raise
+
+    def _standing(self, call: Request, found: Response | None) -> Response | None:
+        """What the cache answered; a failure that does not stand counts only where nothing can be sent."""
         if found is not None and (found.final or self.settings.offline):
             return found
         if self.settings.offline:
@@ -206,17 +232,25 @@ class Client:
     async def _own(self, call: Request, work: Work) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self._go_on()
-        while not self.cache.claim(call.key, self.settings.deadline):
+        while (claimed := await self._on_disk(self._claimed, call)) is None:
             await asyncio.sleep(_LOOK)
             self._go_on()
         try:
-            stored = self._stored(call)
+            stored = self._standing(call, claimed.found)
             if stored is None:
                 return await self._ask(call, work)
             self.meter.stored += 1
-            return stored
-        finally:
-            self.cache.release(call.key)
+        except BaseException:
+            await self._on_disk(self.cache.release, call.key)
+            raise
+        await self._on_disk(self.cache.release, call.key)
+        return stored
+
+    def _claimed(self, call: Request) -> "_Claimed | None":
+        """Take a call as this job's own, and look what another was told before; None while another is at it."""
+        if not self.cache.claim(call.key, self.settings.deadline):
+            return None
+        return _Claimed(self.cache.find(call.key))
 
     async def _ask(self, call: Request, work: Work) -> Response:
         lane = self._lane(call)
@@ -229,11 +263,11 @@ class Client:
             if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
                 raise PluginError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
-            self.cache.keep(call, reply, attempts.open)
+            await self._on_disk(self.cache.keep, call, reply, attempts.open)
             self._settled_one(attempts.open)
             attempts.open = None
         finally:
-            attempts.record_usage()
+            await attempts.record_usage()
         self.meter.ended(reply)
         self._conclude(lane, call, result)
         return reply
@@ -246,10 +280,14 @@ class Client:
         """
         price = self._price(call)
         reserved = price.of(call.expected) if price else 0.0
+
+        def not_sent(number: int) -> None:
+            self.cache.record_usage(UsageEntry(number, "not sent", None, None, charged=False))
+
         while True:
             self._go_on()
             try:
-                number = self.cache.send(call, reserved, self.budget)
+                number = await self._on_disk(self.cache.send, call, reserved, self.budget, undo=not_sent)
             except BudgetError:
                 if not self._under_way:
                     raise
@@ -263,10 +301,12 @@ class Client:
         price, known = self.prices.of(call.model), None if usage == Usage() else usage
         return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
 
-    def record_usage(self, settlement: UsageEntry) -> None:
+    async def record_usage(self, settlement: UsageEntry) -> None:
         """Note what an attempt came to."""
-        self.cache.record_usage(settlement)
-        self._settled_one(settlement)
+        try:
+            await self._on_disk(self.cache.record_usage, settlement)
+        finally:
+            self._settled_one(settlement)
 
     def _settled_one(self, settlement: UsageEntry | None) -> None:
         if settlement is None:
@@ -344,9 +384,9 @@ async def shared_client() -> Client:
 async def _opened() -> AsyncIterator[Client]:
     calls = settings()
     prices = load_prices(calls.prices)
-    with closing(ResponseCache(Path(calls.cache))) as cache:
+    with closing(ResponseCache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
         async with open_client() as http:
-            client = Client(calls, cache, prices, http)
+            client = Client(calls, cache, prices, http, disk)
             with client.meter.shown():
                 try:
                     yield client
