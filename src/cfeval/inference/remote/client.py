@@ -23,7 +23,7 @@ from cfeval.inference.remote.cost import Price, Prices, load_prices
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import open_client
 from cfeval.inference.remote.openai_api import fault_as_reply
-from cfeval.inference.remote.rate_limit import Limiter
+from cfeval.inference.remote.rate_limit import Pace
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.settings import ProgressMeter, settings
 
@@ -70,15 +70,19 @@ class RetryLoop:
 
         async def once() -> T | Fault:
             await self.record_usage()
+            turn = await self._turn()
             number = await self.caller.send(self.call)
             self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             if isinstance(result, Fault):
                 self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
+                if result.throttled:
+                    self.caller.pace(self.call).complained(turn, result.wait)
                 if result.reaction is RetryPolicy.RETRY:
                     await self.record_usage()
             else:
                 self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
+                self.caller.pace(self.call).went_well()
             return result
 
         return await self._repeated(once, self.caller.pause)
@@ -87,15 +91,28 @@ class RetryLoop:
         """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
         return await self._repeated(step, asyncio.sleep)
 
+    async def _turn(self) -> float:
+        """Wait until the server may be asked; like the wait for a slot it is no part of the call's time."""
+        turn = self.caller.pace(self.call).turn()
+        wait = turn - time.monotonic()
+        if wait > 0:
+            self.began += wait
+            with self.caller.meter.waiting():
+                await self.caller.pause(wait)
+        return turn
+
     async def _repeated(
         self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
     ) -> T | Fault:
         tried: Counter[str] = Counter()
+        pace = self.caller.pace(self.call)
+        good = pace.good
         while True:
             result = await step()
-            self.caller.adapt_concurrency(self.call, result)
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 return result
+            if result.throttled and good < (good := pace.good):
+                tried[result.kind] = 0  # the server works, and this call only waits its turn
             tried[result.kind] += 1
             wait = self._wait(result, tried.total())
             if why := self._enough(result, tried, wait):
@@ -137,10 +154,10 @@ class _Claimed:
 
 
 class _Lane:
-    """A model at a provider: how many calls it bears at once, and how the first of them went."""
+    """A model at a provider: how many calls go at once and how fast, and how the first of them went."""
 
     def __init__(self, ceiling: int) -> None:
-        self.limiter = Limiter(ceiling)
+        self.slots, self.pace = asyncio.Semaphore(ceiling), Pace()
         self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
         self.first: set[str] = set()  # calls that began before any ended, and have not ended
         self.any_ended = False
@@ -192,7 +209,7 @@ class Client:
             if stored is not None:
                 self.meter.stored += 1
                 return stored
-            async with self._lane(call).limiter, self._slots:
+            async with self._lane(call).slots, self._slots:
                 try:
                     return await self._own(call, work)
                 except CfevalError as error:
@@ -325,12 +342,9 @@ class Client:
             )
         return price
 
-    def adapt_concurrency(self, call: Request, result: Any) -> None:
-        """Learn from how an attempt ended how many such calls the server bears at once."""
-        if not isinstance(result, Fault):
-            self._lane(call).limiter.went_well()
-        elif result.throttled:
-            self._lane(call).limiter.throttled()
+    def pace(self, call: Request) -> Pace:
+        """How fast such calls go."""
+        return self._lane(call).pace
 
     async def pause(self, seconds: float) -> None:
         """Wait before a further attempt, or until the run stops.
