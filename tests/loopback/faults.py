@@ -5,6 +5,8 @@ says: name, what it does, the effect, the requests it fits, and for a failure th
 never ends. A harmless oddity that a client must accept is in the table too.
 """
 
+import re
+
 from cfeval.core.records import Status
 from tests.loopback import faulty
 from tests.loopback.bodies import error, google_error, openai_error
@@ -190,6 +192,40 @@ ENVELOPE = (
     accepted("usage_odd", "200, usage of wrong types", faulty.put(usage={"cost": "free"}), REPLIES),
 )
 
+COMPLETE = ("eos", "end_turn", "STOP", "stop_sequence", "eos_token", "COMPLETE", "completed")
+FILTERED = (
+    *("content_filter: RECITATION", "content_filter: PROHIBITED_CONTENT", "content_filter: A_NEW_RULE", "safety"),
+    *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"),
+    *("guardrail_intervened", "content_filtered", "ERROR_TOXIC"),
+)
+CUT = ("MAX_TOKENS", "max_tokens", "model_length", "max_output_tokens", "model_context_window_exceeded", "ERROR_LIMIT")
+ABORTED = ("error", "abort", "insufficient_system_resource", "cancelled", "a_new_error")
+UNKNOWN = ("OTHER", "tool_calls", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED", "pause_turn", "never_heard_of")
+"""Finish reasons as providers word them, by what they mean; beside a good one the native one counts."""
+
+
+def _finishing(word: str, beside: str = "", message: bool = True) -> tuple[str, str, Reply]:
+    """Name, description and effect of an answer that ends so, or natively so `beside` what a router makes of it."""
+    name = re.sub("[^A-Za-z]+", "_", f"ended_{beside} {word}" + ("" if message else " no message"))
+    does = f"200, finish_reason {beside or word}, native {word}" + ("" if message else ", no message")
+    return name, does, faulty.finished(beside or word, word, message)
+
+
+FINISH = (
+    *(accepted(*_finishing(word), REPLIES) for word in COMPLETE),
+    accepted(*_finishing("STOP", beside="stop"), REPLIES),
+    *(recorded(*_finishing(word), REPLIES, Status.MODERATED) for word in FILTERED),
+    *(recorded(*_finishing(word, message=False), REPLIES, Status.MODERATED) for word in FILTERED[:2]),
+    *(recorded(*_finishing(word, beside="stop"), REPLIES, Status.MODERATED) for word in ("SAFETY", "RECITATION")),
+    recorded(*_finishing("refusal"), REPLIES, Status.REFUSED),
+    *(recorded(*_finishing(word), REPLIES, Status.TRUNCATED) for word in CUT),
+    recorded(*_finishing("MAX_TOKENS", beside="stop"), REPLIES, Status.TRUNCATED),
+    *(retried(*_finishing(word), REPLIES) for word in ABORTED),
+    retried(*_finishing("abort", beside="stop"), REPLIES),
+    *(recorded(*_finishing(word), REPLIES, Status.UNPARSABLE) for word in UNKNOWN),
+    recorded(*_finishing("never_heard_of", beside="stop"), REPLIES, Status.UNPARSABLE),
+)
+
 IMAGE = (
     retried("image_missing", "200, words and no image", Images(lambda _: []), LISTED, Status.NO_IMAGE),
     retried(
@@ -290,7 +326,7 @@ STREAM = (
     retried("stream_bad_chunk", "an event that is not JSON", Stream("bad_chunk"), (Kind.STREAM,)),
 )
 
-ROWS = (*PERMANENT_HTTP, *PASSING_HTTP, *CONNECTION, *DOCUMENT, *ENVELOPE, *IMAGE, *BFL, *STREAM)
+ROWS = (*PERMANENT_HTTP, *PASSING_HTTP, *CONNECTION, *DOCUMENT, *ENVELOPE, *FINISH, *IMAGE, *BFL, *STREAM)
 FAULTS: dict[str, Fault] = {row.name: row for row in ROWS}
 
 

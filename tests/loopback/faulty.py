@@ -33,6 +33,16 @@ def dated(body: Body) -> Body:
     return {**body, "model": f"{body['model']}-2026-08-06"}
 
 
+def finished(finish_reason: str, native: str, message: bool) -> Reply:
+    """The answer says that it ended so, and the native reason beside that; with its message or without."""
+
+    def change(body: Body) -> Body:
+        choice = {**body["choices"][0], "finish_reason": finish_reason, "native_finish_reason": native}
+        return {**body, "choices": [choice if message else {**choice, "message": None}]}
+
+    return Reply(change)
+
+
 def message_null(body: Body) -> Body:
     """The first choice has no message."""
     return {**body, "choices": [{**body["choices"][0], "message": None}]}

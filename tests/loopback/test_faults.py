@@ -18,7 +18,7 @@ from PIL import Image
 from cfeval.core.records import Status
 from tests.loopback.asking import PHOTO, call, polled, submitted
 from tests.loopback.fault import Fault, Kind, Reaction
-from tests.loopback.faults import FAULTS
+from tests.loopback.faults import FAULTS, FINISH
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 
@@ -168,8 +168,22 @@ WALKS: dict[str, list[Any]] = {
 }
 
 STREAMS = {"stream_silent_end", "stream_error", "stream_bad_chunk"}
+ENDINGS = {row.name for row in FINISH}
 HTTP = {name for name in FAULTS if re.match(r"(http|bfl)_\d{3}", name)}
-SEEN = [HTTP, {"slow_drip"}, BREAKS, UNREADABLE, DOCUMENTS, CHOICES, {"content_parts"}, FILES, LISTS, WALKS, STREAMS]
+SEEN = [
+    HTTP,
+    {"slow_drip"},
+    BREAKS,
+    UNREADABLE,
+    DOCUMENTS,
+    CHOICES,
+    ENDINGS,
+    {"content_parts"},
+    FILES,
+    LISTS,
+    WALKS,
+    STREAMS,
+]
 
 
 def cases(names: Any) -> pytest.MarkDecorator:
@@ -252,6 +266,13 @@ def test_a_document_of_another_shape_comes_with_200(
     assert answer.headers["Content-Type"].startswith(
         "text/plain" if fault.name == "json_as_text" else "application/json"
     )
+
+
+@cases(ENDINGS)
+def test_an_answer_ends_as_its_fault_names(server: Loopback, client: httpx2.Client, fault: Fault, kind: Kind) -> None:
+    (choice,) = asked(server, client, fault.name, kind).json()["choices"]
+    rest = "" if choice["message"] else ", no message"
+    assert fault.does == f"200, finish_reason {choice['finish_reason']}, native {choice['native_finish_reason']}{rest}"
 
 
 @cases(CHOICES)

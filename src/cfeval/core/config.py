@@ -47,7 +47,9 @@ class Calls(Section):
 
     cache: str = Field(".cfeval/calls.sqlite", min_length=1, description="File of the response cache.")
     offline: bool = Field(False, description="Answer from the cache alone; a call that it does not hold ends the run.")
-    max_connections: int = Field(16, ge=1, le=512, description="Calls of a job at once, at most; fewer when throttled.")
+    max_connections: int = Field(
+        16, ge=1, le=512, description="Calls of a job at once, at most; slower when throttled."
+    )
     attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
     timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
     deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")

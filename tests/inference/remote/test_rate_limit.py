@@ -1,14 +1,23 @@
-"""Concurrency adapts: halved when a server complains, raised as calls go well, first come first served."""
+"""Attempts slow down where most of them meet a complaint, not at a single one, and speed up again as they go well."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any
+import math
+import random
+import time
+from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cfeval.inference.remote.rate_limit import Limiter
+from cfeval.core.config import Calls
+from cfeval.inference.remote import client
+from cfeval.inference.remote.client import Client, RetryLoop
+from cfeval.inference.remote.faults import Fault, retry
+from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Pace
+from cfeval.inference.remote.request import Request
+from cfeval.inference.remote.settings import ProgressMeter
 
 
 class Clock:
@@ -21,190 +30,177 @@ class Clock:
         return self.now
 
 
-def limiter(ceiling: int) -> tuple[Limiter, Clock]:
+def pace() -> tuple[Pace, Clock]:
     clock = Clock()
-    return Limiter(ceiling, clock), clock
+    return Pace(clock), clock
 
 
-def play(scene: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(scene, 5))
+def run_over(of: Pace, taken: int = 4, wait: float | None = None) -> None:
+    """So many attempts as the server takes, and then complaints until they are too many."""
+    turns = [of.turn() for _ in range(taken + MANY)]
+    for turn in turns[taken:]:
+        of.complained(turn, wait)
 
 
-async def settle() -> None:
-    """Let every task go as far as it can."""
-    for _ in range(20):
-        await asyncio.sleep(0)
+@pytest.mark.parametrize("one_in", [100, 50, 20, 10, 4])
+def test_a_share_of_complaints_that_is_no_limit_slows_nothing_down(one_in: int) -> None:
+    of, clock = pace()
+    for number in range(1000):
+        clock.now += 0.1
+        turn = of.turn()
+        assert turn == clock.now
+        if number % one_in:
+            of.went_well()
+        else:
+            of.complained(turn)
+    assert of.rate == math.inf
 
 
-class Crowd:
-    """Tasks that want a slot; each holds it until it is let go."""
-
-    def __init__(self, limiter: Limiter, size: int) -> None:
-        self.inside: list[int] = []
-        self.order: list[int] = []
-        self._doors = [asyncio.Event() for _ in range(size)]
-        self._tasks = [asyncio.create_task(self._visit(limiter, n)) for n in range(size)]
-
-    async def _visit(self, limiter: Limiter, n: int) -> None:
-        async with limiter:
-            self.inside.append(n)
-            self.order.append(n)
-            await self._doors[n].wait()
-            self.inside.remove(n)
-
-    async def let_go(self, *numbers: int) -> None:
-        for n in numbers:
-            self._doors[n].set()
-        await settle()
-
-    async def everyone(self) -> None:
-        for door in self._doors:
-            door.set()
-        await asyncio.gather(*self._tasks)
+@pytest.mark.parametrize("seed", range(20))
+def test_one_attempt_in_ten_at_random_is_never_taken_for_a_limit(seed: int) -> None:
+    dice = random.Random(seed)
+    of, clock = pace()
+    for _ in range(2000):
+        clock.now += 0.1
+        turn = of.turn()
+        if dice.random() < 0.1:
+            of.complained(turn)
+        else:
+            of.went_well()
+    assert of.rate == math.inf
 
 
-def test_no_more_than_the_ceiling_are_inside_and_they_enter_in_the_order_they_came() -> None:
-    async def scene() -> None:
-        crowd = Crowd(limiter(3)[0], 10)
-        await settle()
-        assert crowd.inside == [0, 1, 2]
-        await crowd.let_go(1)
-        assert crowd.inside == [0, 2, 3]
-        await crowd.everyone()
-        assert crowd.order == list(range(10))
-
-    play(scene())
+def test_where_most_attempts_meet_a_complaint_they_go_by_what_the_server_took() -> None:
+    of, clock = pace()
+    run_over(of, taken=4)
+    assert of.rate == MARGIN * 4
+    turns = [of.turn() for _ in range(4)]
+    assert [after - before for before, after in pairwise(turns)] == pytest.approx([1 / of.rate] * 3)
+    clock.now += 60
+    assert of.turn() == clock.now, "turns that nobody took are not saved up"
 
 
-def test_a_complaint_halves_those_who_may_enter_and_those_inside_finish() -> None:
-    async def scene() -> None:
-        gate, _ = limiter(8)
-        crowd = Crowd(gate, 20)
-        await settle()
-        gate.throttled()
-        assert gate.limit == 4
-        assert len(crowd.inside) == 8
-        await crowd.let_go(0, 1, 2, 3)
-        assert len(crowd.inside) == 4
-        await crowd.let_go(4)
-        assert crowd.inside == [5, 6, 7, 8]
-        await crowd.everyone()
-
-    play(scene())
+def test_a_longer_time_of_complaints_tells_the_rate_by_all_that_was_taken_in_it() -> None:
+    of, clock = pace()
+    turns = []
+    for _ in range(16):
+        clock.now += 0.25
+        turns.append(of.turn())
+    for turn in turns[::2]:
+        of.complained(turn)
+    assert of.rate == math.inf
+    for turn in turns[1:4:2]:
+        of.complained(turn)
+    assert of.rate == pytest.approx(MARGIN * 6 / (clock.now - turns[5]))
 
 
-def test_complaints_at_the_same_moment_count_once_later_ones_again_and_one_call_is_always_let_in() -> None:
-    async def scene() -> None:
-        gate, clock = limiter(8)
-        for _ in range(8):
-            gate.throttled()
-        assert gate.limit == 4
-        for expected in (2, 1, 1, 1):
-            clock.now += 5
-            gate.throttled()
-            assert gate.limit == expected
-        crowd = Crowd(gate, 4)
-        await settle()
-        assert crowd.inside == [0]
-        await crowd.everyone()
-        assert crowd.order == [0, 1, 2, 3]
-
-    play(scene())
+def test_what_was_taken_long_ago_does_not_count() -> None:
+    of, clock = pace()
+    for _ in range(50):
+        of.turn()
+    clock.now += SPAN + 1
+    run_over(of, taken=3)
+    assert of.rate == MARGIN * 3
 
 
-def test_good_calls_raise_the_limit_by_one_a_round_up_to_the_ceiling() -> None:
-    async def scene() -> None:
-        gate, _ = limiter(8)
-        gate.throttled()
-        limits = []
-        for _ in range(40):
-            gate.went_well()
-            limits.append(gate.limit)
-        assert limits[:4] == [4, 4, 4, 5]
-        assert limits[8] == 6
-        assert limits[-1] == 8
-        crowd = Crowd(gate, 20)
-        await settle()
-        assert len(crowd.inside) == 8
-        await crowd.everyone()
-
-    play(scene())
+def test_a_server_that_takes_nothing_is_still_asked_now_and_then() -> None:
+    of, _ = pace()
+    run_over(of, taken=0)
+    assert of.rate == SLOWEST
 
 
-def test_free_slots_are_taken_away_too() -> None:
-    async def scene() -> None:
-        gate, _ = limiter(8)
-        crowd = Crowd(gate, 2)
-        await settle()
-        gate.throttled()
-        more = Crowd(gate, 6)
-        await settle()
-        assert len(crowd.inside) + len(more.inside) == 4
-        await crowd.everyone()
-        await more.everyone()
-
-    play(scene())
-
-
-@pytest.mark.parametrize("steps", range(6))
-def test_one_who_gives_up_waiting_takes_no_slot_at_whatever_moment(steps: int) -> None:
-    async def scene() -> None:
-        gate, _ = limiter(1)
-        crowd = Crowd(gate, 1)
-        await settle()
-
-        async def visit() -> None:
-            async with gate:
-                await settle()
-
-        impatient = [asyncio.create_task(visit()) for _ in range(3)]
-        await settle()
-        leaving = asyncio.create_task(crowd.let_go(0))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        for task in impatient:
-            task.cancel()
-        await leaving
-        await Crowd(gate, 3).everyone()
-
-    play(scene())
+def test_complaints_about_what_was_sent_before_say_nothing_about_the_new_rate() -> None:
+    of, clock = pace()
+    before = [of.turn() for _ in range(2 * WINDOW)]
+    clock.now += 0.1
+    for turn in before:
+        of.complained(turn)
+    first = of.rate
+    for turn in before:
+        of.complained(turn)
+    assert of.rate == first
+    clock.now += 60
+    run_over(of, taken=1)
+    assert of.rate != first
 
 
-def test_a_call_that_raises_gives_its_slot_back() -> None:
-    async def scene() -> None:
-        gate, _ = limiter(1)
-        with pytest.raises(RuntimeError):
-            async with gate:
-                raise RuntimeError
-        async with gate:
-            pass
-
-    play(scene())
+def test_nobody_begins_before_the_wait_that_the_server_asks_for_once_it_is_a_limit() -> None:
+    of, clock = pace()
+    of.complained(of.turn(), 30.0)
+    assert of.turn() == clock.now, "a single call waits for itself"
+    run_over(of, wait=30.0)
+    assert of.turn() == clock.now + 30
 
 
-@given(st.integers(1, 6), st.lists(st.sampled_from(["bad", "good", "leave", "wait"]), max_size=60))
-def test_whatever_happens_no_slot_is_lost_and_the_ceiling_holds(ceiling: int, events: list[str]) -> None:
-    async def scene() -> None:
-        gate, clock = limiter(ceiling)
-        crowd = Crowd(gate, 70)
-        for event in events:
-            match event:
-                case "bad":
-                    gate.throttled()
-                case "good":
-                    gate.went_well()
-                case "wait":
-                    clock.now += 2
-                case "leave" if crowd.inside:
-                    first = crowd.inside[0]
-                    await crowd.let_go(first)
-            await settle()
-            assert 1 <= gate.limit <= ceiling
-            assert gate.limit <= len(crowd.inside) <= ceiling
-        for _ in range(ceiling):
-            await crowd.let_go(*list(crowd.inside))
-        assert len(crowd.inside) == gate.limit
-        await crowd.everyone()
-        assert crowd.order == list(range(70))
+def test_the_rate_rises_carefully_while_complaints_come_and_fast_when_there_are_none() -> None:
+    of, _ = pace()
+    run_over(of)
+    low = of.rate
+    of.complained(of.turn())
+    for _ in range(WINDOW - 1):
+        of.went_well()
+    assert low < of.rate < 1.1 * low, "the limit is remembered"
+    for _ in range(WINDOW):
+        of.went_well()
+    assert of.rate > 1.1 * low
+    former = of.rate
+    of.went_well()
+    assert of.rate == FAST * former
+    for _ in range(100):
+        of.went_well()
+    assert of.rate > 1000 * low, "a limit that is gone is forgotten"
 
-    play(scene())
+
+@given(st.lists(st.sampled_from(["turn", "bad", "good", "wait"]), max_size=200))
+def test_whatever_happens_turns_come_in_order_as_far_apart_as_the_rate_says(events: list[str]) -> None:
+    of, clock = pace()
+    turns, open_ = [0.0], []
+    for event in events:
+        match event:
+            case "turn":
+                least = turns[-1] + 1 / of.rate
+                turns.append(of.turn())
+                open_.append(turns[-1])
+                assert turns[-1] >= max(clock.now, turns[-2])
+                assert turns[-1] == clock.now or of.rate == math.inf or turns[-1] >= least - 1 / SLOWEST
+            case "wait":
+                clock.now += 0.5
+            case "bad" if open_:
+                of.complained(open_.pop(0))
+            case "good" if open_:
+                open_.pop(0)
+                of.went_well()
+        assert of.rate >= SLOWEST
+
+
+class Caller:
+    """What a `RetryLoop` needs of its client."""
+
+    def __init__(self, attempts: int) -> None:
+        self.settings = Calls(attempts=attempts)
+        self.meter, self.random, self.of = ProgressMeter(), random.Random(1), Pace()
+
+    def pace(self, _: Request) -> Pace:
+        return self.of
+
+
+@pytest.mark.parametrize(("others_go_well", "asked"), [(True, 21), (False, 3)])
+def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
+    monkeypatch: pytest.MonkeyPatch, others_go_well: bool, asked: int
+) -> None:
+    monkeypatch.setattr(client, "_BACK_OFF", 0.0)
+    caller = Caller(attempts=3)
+    call = Request("chat", "http://h/v1", "vlm", {}, 1)
+    loop = RetryLoop(cast(Client, caller), call, cast(Any, None), time.monotonic())
+    asks = 0
+
+    async def step() -> str | Fault:
+        nonlocal asks
+        asks += 1
+        if others_go_well:
+            caller.of.went_well()
+        return retry("http_429", "busy", throttled=True) if asks <= 20 else "served"
+
+    result = asyncio.run(loop.free(step))
+    assert asks == asked
+    assert (result == "served") == others_go_well

@@ -65,6 +65,8 @@ class Plugin(plugin.Plugin):
     """Whether the server is asked to enforce a schema; none: where the provider does."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served; any other is the status wrong_model."""
+    accept_finish_reasons: tuple[str, ...] = ()
+    """Further finish reasons of a whole answer; any other unknown one is the status unparsable."""
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {reasoning: {effort: low}}; joined with those of the provider's rules."""
 
@@ -131,11 +133,17 @@ class OpenAIChat:
         return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
 
     def _accepted(self, reply: Response) -> Response:
-        """The stored answer of another model, where `accept_models` has come to name it: it is not paid for again."""
-        if reply.status != Status.WRONG_MODEL:
+        """A stored answer that the options or the table of finish reasons have come to accept: not paid for again."""
+        if reply.status not in (Status.WRONG_MODEL, Status.UNPARSABLE):
             return reply
-        again = chat_reply(reply.raw, self.options.model, self.options.accept_models, self.options.key_variable)
+        again = self._read(reply.raw, self.options.key_variable)
         return again if isinstance(again, Response) else reply
+
+    def _read(self, body: Any, key_env: str) -> Response | Fault:
+        options = self.options
+        return chat_reply(
+            body, options.model, options.accept_models, key_env, finish_reasons=options.accept_finish_reasons
+        )
 
     def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Request:
         """What identifies a request: all that is sent, pictures by their hashes."""
@@ -164,7 +172,7 @@ class OpenAIChat:
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
             return content
-        return chat_reply(content, self.options.model, self.options.accept_models, where.key_env)
+        return self._read(content, where.key_env)
 
 
 @dataclass(frozen=True)

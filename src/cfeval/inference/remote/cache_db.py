@@ -26,7 +26,7 @@ _VERSION = 1
 
 
 def opened(path: Path, schema: str) -> sqlite3.Connection:
-    """Open the file; made where there is none.
+    """Open the file; made where there is none. Any thread may use the connection, one at a time.
 
     On a local disk it is in WAL mode, so that readers and a writer do not wait for each other. That mode keeps an index
     in memory, which the jobs of several machines cannot share; so elsewhere it is in the mode of a rollback journal.
@@ -36,7 +36,7 @@ def opened(path: Path, schema: str) -> sqlite3.Connection:
         sqlite3.Error: see `speaking`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         db.execute(f"PRAGMA synchronous={'FULL' if shared(path) else SYNCHRONOUS}")
         if not _is_ours(db, path):

@@ -5,8 +5,10 @@ import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +23,7 @@ from cfeval.inference.remote.cost import Price, Prices, load_prices
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import open_client
 from cfeval.inference.remote.openai_api import fault_as_reply
-from cfeval.inference.remote.rate_limit import Limiter
+from cfeval.inference.remote.rate_limit import Pace
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.settings import ProgressMeter, settings
 
@@ -45,11 +47,11 @@ class RetryLoop:
     open: UsageEntry | None = None
     """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
 
-    def record_usage(self) -> None:
+    async def record_usage(self) -> None:
         """Note how the last paid attempt ended, if that is still to do."""
         if self.open is not None:
-            self.caller.record_usage(self.open)
-            self.open = None
+            ended, self.open = self.open, None
+            await self.caller.record_usage(ended)
 
     def seconds_left(self) -> float:
         """Until the deadline of the call."""
@@ -67,16 +69,20 @@ class RetryLoop:
         """
 
         async def once() -> T | Fault:
-            self.record_usage()
+            await self.record_usage()
+            turn = await self._turn()
             number = await self.caller.send(self.call)
             self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             if isinstance(result, Fault):
                 self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
+                if result.throttled:
+                    self.caller.pace(self.call).complained(turn, result.wait)
                 if result.reaction is RetryPolicy.RETRY:
-                    self.record_usage()
+                    await self.record_usage()
             else:
                 self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
+                self.caller.pace(self.call).went_well()
             return result
 
         return await self._repeated(once, self.caller.pause)
@@ -85,15 +91,28 @@ class RetryLoop:
         """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
         return await self._repeated(step, asyncio.sleep)
 
+    async def _turn(self) -> float:
+        """Wait until the server may be asked; like the wait for a slot it is no part of the call's time."""
+        turn = self.caller.pace(self.call).turn()
+        wait = turn - time.monotonic()
+        if wait > 0:
+            self.began += wait
+            with self.caller.meter.waiting():
+                await self.caller.pause(wait)
+        return turn
+
     async def _repeated(
         self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
     ) -> T | Fault:
         tried: Counter[str] = Counter()
+        pace = self.caller.pace(self.call)
+        good = pace.good
         while True:
             result = await step()
-            self.caller.adapt_concurrency(self.call, result)
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 return result
+            if result.throttled and good < (good := pace.good):
+                tried[result.kind] = 0  # the server works, and this call only waits its turn
             tried[result.kind] += 1
             wait = self._wait(result, tried.total())
             if why := self._enough(result, tried, wait):
@@ -127,11 +146,18 @@ def _given_up(fault: Fault, why: str) -> Fault:
     return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
 
 
+@dataclass(frozen=True)
+class _Claimed:
+    """A call that is this job's own, and what the cache holds of it."""
+
+    found: Response | None
+
+
 class _Lane:
-    """A model at a provider: how many calls it bears at once, and how the first of them went."""
+    """A model at a provider: how many calls go at once and how fast, and how the first of them went."""
 
     def __init__(self, ceiling: int) -> None:
-        self.limiter = Limiter(ceiling)
+        self.slots, self.pace = asyncio.Semaphore(ceiling), Pace()
         self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
         self.first: set[str] = set()  # calls that began before any ended, and have not ended
         self.any_ended = False
@@ -140,8 +166,11 @@ class _Lane:
 class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
-    def __init__(self, calls: Calls, cache: ResponseCache, prices: Prices, client: httpx2.AsyncClient) -> None:
-        self.settings, self.cache, self.prices, self.client = calls, cache, prices, client
+    def __init__(
+        self, calls: Calls, cache: ResponseCache, prices: Prices, client: httpx2.AsyncClient, disk: Executor
+    ) -> None:
+        """`disk` has one thread, in which alone the cache is used."""
+        self.settings, self.cache, self.prices, self.client, self._disk = calls, cache, prices, client, disk
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)
         self.meter = ProgressMeter()
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
@@ -176,11 +205,11 @@ class Client:
 
     async def _answer(self, call: Request, work: Work) -> Response:
         async with self._locks.setdefault(call.key, asyncio.Lock()):
-            stored = self._stored(call)
+            stored = self._standing(call, await self._on_disk(self.cache.find, call.key))
             if stored is not None:
                 self.meter.stored += 1
                 return stored
-            async with self._lane(call).limiter, self._slots:
+            async with self._lane(call).slots, self._slots:
                 try:
                     return await self._own(call, work)
                 except CfevalError as error:
@@ -191,9 +220,23 @@ class Client:
         ceiling = min(self.settings.max_connections, call.at_most)
         return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
 
-    def _stored(self, call: Request) -> Response | None:
-        """What the cache answers; a failure that does not stand counts only where nothing can be sent."""
-        found = self.cache.find(call.key)
+    async def _on_disk(self, work: Callable[..., T], *arguments: Any, undo: Callable[[T], None] | None = None) -> T:
+        """Have the cache do something in its own thread: while another process writes, answers go on coming in.
+
+        It is done to its end also where nobody waits any more, and then undone where that is needed.
+        """
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._disk, partial(work, *arguments))
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await asyncio.wait([done])
+            if done.exception() is None and undo is not None:
+                await loop.run_in_executor(self._disk, undo, done.result())
+            raise
+
+    def _standing(self, call: Request, found: Response | None) -> Response | None:
+        """What the cache answered; a failure that does not stand counts only where nothing can be sent."""
         if found is not None and (found.final or self.settings.offline):
             return found
         if self.settings.offline:
@@ -206,17 +249,25 @@ class Client:
     async def _own(self, call: Request, work: Work) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
         self._go_on()
-        while not self.cache.claim(call.key, self.settings.deadline):
+        while (claimed := await self._on_disk(self._claimed, call)) is None:
             await asyncio.sleep(_LOOK)
             self._go_on()
         try:
-            stored = self._stored(call)
+            stored = self._standing(call, claimed.found)
             if stored is None:
                 return await self._ask(call, work)
             self.meter.stored += 1
-            return stored
-        finally:
-            self.cache.release(call.key)
+        except BaseException:
+            await self._on_disk(self.cache.release, call.key)
+            raise
+        await self._on_disk(self.cache.release, call.key)
+        return stored
+
+    def _claimed(self, call: Request) -> "_Claimed | None":
+        """Take a call as this job's own, and look what another was told before; None while another is at it."""
+        if not self.cache.claim(call.key, self.settings.deadline):
+            return None
+        return _Claimed(self.cache.find(call.key))
 
     async def _ask(self, call: Request, work: Work) -> Response:
         lane = self._lane(call)
@@ -229,11 +280,11 @@ class Client:
             if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
                 raise PluginError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
-            self.cache.keep(call, reply, attempts.open)
+            await self._on_disk(self.cache.keep, call, reply, attempts.open)
             self._settled_one(attempts.open)
             attempts.open = None
         finally:
-            attempts.record_usage()
+            await attempts.record_usage()
         self.meter.ended(reply)
         self._conclude(lane, call, result)
         return reply
@@ -246,10 +297,14 @@ class Client:
         """
         price = self._price(call)
         reserved = price.of(call.expected) if price else 0.0
+
+        def not_sent(number: int) -> None:
+            self.cache.record_usage(UsageEntry(number, "not sent", None, None, charged=False))
+
         while True:
             self._go_on()
             try:
-                number = self.cache.send(call, reserved, self.budget)
+                number = await self._on_disk(self.cache.send, call, reserved, self.budget, undo=not_sent)
             except BudgetError:
                 if not self._under_way:
                     raise
@@ -263,10 +318,12 @@ class Client:
         price, known = self.prices.of(call.model), None if usage == Usage() else usage
         return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
 
-    def record_usage(self, settlement: UsageEntry) -> None:
+    async def record_usage(self, settlement: UsageEntry) -> None:
         """Note what an attempt came to."""
-        self.cache.record_usage(settlement)
-        self._settled_one(settlement)
+        try:
+            await self._on_disk(self.cache.record_usage, settlement)
+        finally:
+            self._settled_one(settlement)
 
     def _settled_one(self, settlement: UsageEntry | None) -> None:
         if settlement is None:
@@ -285,12 +342,9 @@ class Client:
             )
         return price
 
-    def adapt_concurrency(self, call: Request, result: Any) -> None:
-        """Learn from how an attempt ended how many such calls the server bears at once."""
-        if not isinstance(result, Fault):
-            self._lane(call).limiter.went_well()
-        elif result.throttled:
-            self._lane(call).limiter.throttled()
+    def pace(self, call: Request) -> Pace:
+        """How fast such calls go."""
+        return self._lane(call).pace
 
     async def pause(self, seconds: float) -> None:
         """Wait before a further attempt, or until the run stops.
@@ -344,9 +398,9 @@ async def shared_client() -> Client:
 async def _opened() -> AsyncIterator[Client]:
     calls = settings()
     prices = load_prices(calls.prices)
-    with closing(ResponseCache(Path(calls.cache))) as cache:
+    with closing(ResponseCache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
         async with open_client() as http:
-            client = Client(calls, cache, prices, http)
+            client = Client(calls, cache, prices, http, disk)
             with client.meter.shown():
                 try:
                     yield client

@@ -43,8 +43,8 @@ class Fault:
 
     `status` and `reason` are what the item ends with if no attempt goes well; `wait` is how many seconds the server
     asks to wait; `tries` bounds the attempts that may end this way; `sent` says that the server may have done the work,
-    and `usage` what it charged. `final` says that a later run should not try again; `systematic` that it is likely to
-    be no fault of this call: if all the first calls end so, the run does.
+    `usage` what it charged, and `text` what it wrote, where that is kept. `final` says that a later run should not try
+    again; `systematic` that it is likely to be no fault of this call: if all the first calls end so, the run does.
     """
 
     kind: str
@@ -58,6 +58,7 @@ class Fault:
     final: bool = False
     systematic: bool = False
     usage: Usage | None = None
+    text: str = ""
     raw: Any = None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cfeval.core.records import Status
 from cfeval.inference.remote.faults import Fault, of_status, record, retry
+from cfeval.inference.remote.finish_reasons import Ending, finish
 from cfeval.inference.remote.images import of_base64, of_data_url
 from cfeval.inference.remote.request import Response, Usage
 
@@ -35,9 +36,9 @@ class Completion:
         """The model that answered, as it names itself; empty where it does not."""
         return str(self.body.get("model") or "")
 
-    def record(self, kind: str, status: Status, reason: str) -> Fault:
+    def record(self, kind: str, status: Status, reason: str, **more: Any) -> Fault:
         """A fault that stands."""
-        return record(kind, status, reason, usage=self.usage, sent=True, raw=without_images(self.body))
+        return record(kind, status, reason, usage=self.usage, sent=True, raw=without_images(self.body), **more)
 
     def retry(self, kind: str, reason: str, **more: Any) -> Fault:
         """A fault that may pass."""
@@ -50,7 +51,14 @@ class Completion:
         )
 
 
-def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, image: bool = False) -> Response | Fault:
+def chat_reply(
+    body: Any,
+    asked: str,
+    accepted: Sequence[str],
+    key_env: str,
+    image: bool = False,
+    finish_reasons: tuple[str, ...] = (),
+) -> Response | Fault:
     """Read a chat completion.
 
     Args:
@@ -59,15 +67,19 @@ def chat_reply(body: Any, asked: str, accepted: Sequence[str], key_env: str, ima
         accepted: further names under which it may be served.
         key_env: see `of_status`.
         image: an image is wanted, not a text.
+        finish_reasons: further finish reasons of a whole answer.
     """
     answer = Completion(_dict(body), asked, accepted, usage_of(body))
     choice = _choice(answer.body)
-    fault = _error(answer, choice, key_env) or _unusable(answer, choice)
+    ending, word = finish(choice, finish_reasons)
+    fault = _error(answer, choice, key_env) or _unusable(answer, choice, ending, word)
     if fault is not None:
         # The image of another model is not kept: where the model is accepted later, it must be asked again.
         return replace(fault, final=False) if image and fault.kind == "wrong_model" else fault
     message = choice["message"]
-    return _image(answer, message) if image else _text(answer, choice, _content(message))
+    if ending is Ending.OTHER:
+        return _other(answer, message, word, image)
+    return _image(answer, message) if image else _text(answer, ending, _content(message))
 
 
 def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
@@ -103,28 +115,43 @@ def _error(answer: Completion, choice: dict[str, Any], key_env: str) -> Fault | 
     return fault and replace(fault, usage=answer.usage, sent=True)
 
 
-def _unusable(answer: Completion, choice: dict[str, Any]) -> Fault | None:
+def _unusable(answer: Completion, choice: dict[str, Any], ending: Ending | None, word: str) -> Fault | None:
     """Why there is nothing to read in an answer, whatever was wanted."""
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        return answer.retry("no_choice", "the answer holds no choice with a message")
-    if choice.get("finish_reason") == "error":
-        return answer.retry("provider", "the provider broke off")
+    message = _dict(choice.get("message"))
+    if ending is Ending.BROKEN_OFF:
+        return answer.retry("provider", f"the provider broke off ({word})")
     if message.get("refusal"):
         return answer.record("refused", Status.REFUSED, str(message["refusal"]))
-    if choice.get("finish_reason") == "content_filter" or "SAFETY" in str(choice.get("native_finish_reason")).upper():
-        return answer.record("moderated", Status.MODERATED, "the provider's filter stopped the answer")
+    if ending is Ending.REFUSED:
+        return answer.record("refused", Status.REFUSED, _content(message) or f"the model refused ({word})")
+    if ending is Ending.MODERATED:
+        return answer.record("moderated", Status.MODERATED, f"the provider's filter stopped the answer ({word})")
+    if ending is Ending.TRUNCATED:
+        return answer.record("truncated", Status.TRUNCATED, f"cut off at a limit on tokens ({word}); raise max_tokens")
+    if not isinstance(choice.get("message"), dict):
+        return answer.retry("no_choice", "the answer holds no choice with a message")
     if answer.served and not same_model(answer.asked, answer.served, answer.accepted):
         reason = f"{answer.served} answered, not {answer.asked}; name it in accept_models if it is meant"
         return answer.record("wrong_model", Status.WRONG_MODEL, reason)
     return None
 
 
-def _text(answer: Completion, choice: dict[str, Any], text: str) -> Response | Fault:
-    finish = choice.get("finish_reason")
-    if finish == "length":
-        return answer.record("truncated", Status.TRUNCATED, "cut off at max_tokens; raise it")
-    if finish is None:
+def _other(answer: Completion, message: dict[str, Any], word: str, image: bool) -> Fault:
+    """An ending that is not known to be a good one: the text is kept, and not taken for an answer.
+
+    An image is not kept: where the word is accepted later, it must be asked for again.
+    """
+    reason = f"it ended by '{word}', which no whole answer is known to end by"
+    text = _content(message)
+    if not text.strip() and not (image and message.get("images")):
+        status = Status.NO_IMAGE if image else Status.UNPARSABLE
+        return answer.retry("finish_reason", f"{reason}, and is empty", tries=EMPTY_TRIES, status=status)
+    reason += "; name it in accept_finish_reasons if it is meant"
+    return answer.record("finish_reason", Status.UNPARSABLE, reason, text=text, final=not image)
+
+
+def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fault:
+    if ending is None:
         return answer.retry("unfinished", "the answer does not say how it ended")
     if not text.strip():
         return answer.retry("empty", "the answer is empty", tries=EMPTY_TRIES, status=Status.UNPARSABLE)
@@ -159,6 +186,7 @@ def fault_as_reply(fault: Fault) -> Response:
     return Response(
         status=fault.status,
         reason=" ".join(fault.reason.split()),
+        text=fault.text,
         usage=fault.usage or Usage(),
         final=fault.final,
         raw=fault.raw,

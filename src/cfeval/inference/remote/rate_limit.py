@@ -1,72 +1,79 @@
-"""Concurrency that adapts under a ceiling: halved when a server is throttling, raised again as calls go well."""
+"""How fast attempts at a server go, by the share of its complaints among the last of them and by its Retry-After.
 
-import asyncio
+A single complaint is only a reason to try that call again: providers complain now and then, whatever is asked of them,
+and nothing else is held up. Where most of the last attempts meet one, the server's limit is reached: from what it took
+in the last seconds follows the rate at which attempts begin from then on. It rises with every good one, a little while
+complaints come, so that the limit is not run over at once, and fast when there are none.
+"""
+
 import math
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 
-_CALM = 1.0
-"""Seconds for which further complaints count as the same one: calls in flight all meet the same full server."""
+WINDOW = 16
+"""Attempts that are looked at."""
+MANY = 10
+"""So many complaints among them are a limit. Where one attempt in ten meets one at random, it never comes to that."""
+SPAN = 10.0
+"""Seconds over which what the server took is counted, at most."""
+MARGIN = 2.0
+"""The rate is so many times what the server took: attempts just as fast would miss a part of what it takes where it
+counts by whole seconds, and what it turns away costs nothing."""
+SLOWEST = 0.5
+"""Attempts a second at least: a server that takes none is asked now and then whether it does again."""
+CAREFUL, FAST = 1.005, 1.1
+"""By how much each good attempt raises the rate: while some of the last met a complaint, and while none did."""
 
 
-class Limiter:
-    """At most `limit` blocks at once, in the order in which they came; `limit` is at most `ceiling`.
+class Pace:
+    """When attempts at one server begin; `rate` is how many a second, infinite until its limit is reached.
 
-    Those inside when the limit falls may finish; nobody enters until there are fewer than it allows. `clock` tells
-    seconds.
+    All times are of `clock`, in seconds.
     """
 
-    def __init__(self, ceiling: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.ceiling = self.limit = ceiling
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate = math.inf
+        self.good = 0
+        """How many attempts went well."""
         self._clock = clock
-        self._inside = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._good = 0
-        self._complained = -math.inf
+        self._next = self._slowed = -math.inf
+        self._taken: deque[float] = deque()
+        self._recent: deque[bool] = deque(maxlen=WINDOW)
 
-    async def __aenter__(self) -> None:
-        """Wait for a slot."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        self._admit()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._leave()  # the slot came at the same moment
-            raise
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the slot back."""
-        self._leave()
-
-    def throttled(self) -> None:
-        """Half as many from now on, at least one."""
-        self._good = 0
+    def turn(self) -> float:
+        """When the next attempt may begin; that turn is taken."""
         now = self._clock()
-        if now - self._complained >= _CALM:
-            self._complained = now
-            self.limit = max(1, self.limit // 2)
+        while self._taken and self._taken[0] < now - SPAN:
+            self._taken.popleft()
+        turn = max(now, self._next)
+        self._next = turn + 1 / self.rate
+        self._taken.append(turn)
+        return turn
 
     def went_well(self) -> None:
-        """One more after as many good calls as there may be at once."""
-        self._good += 1
-        if self._good >= self.limit and self.limit < self.ceiling:
-            self._good = 0
-            self.limit += 1
-            self._admit()
+        """An attempt was answered."""
+        self.good += 1
+        self._recent.append(False)
+        self.rate *= FAST if len(self._recent) == WINDOW and not any(self._recent) else CAREFUL
 
-    def _leave(self) -> None:
-        self._inside -= 1
-        self._admit()
+    def complained(self, turn: float, wait: float | None = None) -> None:
+        """The server asked for fewer calls when an attempt came at its turn, and perhaps to wait so many seconds.
 
-    def _admit(self) -> None:
-        while self._waiting and self._inside < self.limit:
-            turn = self._waiting.popleft()
-            if not turn.cancelled():
-                turn.set_result(None)
-                self._inside += 1
+        What began before the rate last fell says nothing about the new one.
+        """
+        if turn in self._taken:
+            self._taken.remove(turn)
+        if turn < self._slowed:
+            return
+        self._recent.append(True)
+        if sum(self._recent) >= MANY:
+            self._slow_down(wait or 0.0)
+
+    def _slow_down(self, wait: float) -> None:
+        now = self._slowed = self._clock()
+        taken = [turn for turn in self._taken if now - SPAN <= turn <= now]
+        seconds = max(1.0, now - taken[0]) if taken else 1.0
+        self.rate = max(SLOWEST, MARGIN * len(taken) / seconds)
+        self._next = max(self._next, now + wait)
+        self._recent.clear()

@@ -41,6 +41,8 @@ class Plugin(plugin.Plugin):
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served."""
+    accept_finish_reasons: tuple[str, ...] = ()
+    """Further finish reasons of a whole answer; any other unknown one is the status unparsable."""
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
 
@@ -90,7 +92,10 @@ class OpenRouterImage:
         content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
         if isinstance(content, Fault):
             return content
-        reply = chat_reply(content, self.options.model, self.options.accept_models, where.key_env, image=True)
+        options = self.options
+        reply = chat_reply(
+            content, options.model, options.accept_models, where.key_env, True, options.accept_finish_reasons
+        )
         return await sound(reply)
 
 
