@@ -1,6 +1,8 @@
 """The entry point `cfeval` and the one error boundary: a known error is one line and exit status 2."""
 
 import ast
+import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,20 +10,28 @@ from pathlib import Path
 import typer
 
 from cfeval import __version__
-from cfeval.core.errors import CfevalError, as_output_error
+from cfeval.core.errors import CfevalError, StoppedError, as_output_error
 from cfeval.core.names import load
 from cfeval.verbs import GROUPS, VERBS
 
 
 def main() -> None:
     """Run the command line."""
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    if status == -signal.SIGINT:  # a shell ends its loop only where Ctrl-C has ended the command
+        sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit status."""
+    """Run one command and return its exit status; minus SIGINT's number where Ctrl-C has ended it."""
     try:
         _app(arguments)(args=arguments, prog_name="cfeval")
+    except StoppedError as error:
+        _refuse(error)
+        return -error.number if error.number == signal.SIGINT else 128 + error.number
     except CfevalError as error:
         return _refuse(error)
     except OSError as error:

@@ -34,8 +34,10 @@ VERBS: Mapping[str, Mapping[str, str]] = {
     "cvqa": cvqa.VERBS,
     "cache": {
         "export": "cfeval.inference.cli:run_export",
+        "forget": "cfeval.inference.forget:run",
         "import": "cfeval.inference.cli:run_import",
         "prune": "cfeval.inference.cli:run_prune",
+        "recover": "cfeval.inference.cli:run_recover",
         "stats": "cfeval.inference.cli:run_stats",
         "verify": "cfeval.inference.cli:run_verify",
     },

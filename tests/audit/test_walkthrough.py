@@ -96,3 +96,34 @@ def test_a_wrong_argument_is_one_line(
     assert status == 2
     assert complaint in err
     assert not (photo.parent / "out").exists()
+
+
+BROKEN = {"plugin": "mock", "no_such_option": 1}
+"""A plugin that may not be used."""
+
+
+@pytest.mark.parametrize(
+    ("tables", "given", "used"),
+    [
+        ({"editor": ["g"]}, [], "own writer, own judge"),
+        ({"editor": ["scene", "g"]}, [], "own writer, own judge"),
+        ({"editor": ["scene"]}, ["--editor", "g"], "own writer, own judge"),
+        ({"judge": ["j", "k"]}, ["--judge", "k"], "own writer, own judge"),
+        ({"vlm": ["m"]}, [], "edct.instruction_writers.w"),
+        ({"vlm": ["m"]}, ["--writer", "v"], "edct.judges.j"),
+    ],
+)
+def test_an_own_model_gets_the_plugins_of_the_table_that_it_is_in(
+    cfeval: Run, photo: Path, tmp_path: Path, tables: dict[str, list[str]], given: list[str], used: str
+) -> None:
+    """The first writer and judge of all cannot be used; where they are, the line names them."""
+    mock = {"plugin": "mock"}
+    study = changed("edct.instruction_writers", {"w": BROKEN, "v": mock})
+    study["edct"] |= {"judges": {"j": BROKEN, "k": mock}, "vlms": {"m": mock, "n": mock, "mine": mock}}
+    study["edct"]["editors"] = {"e": mock, "g": mock, "scene": {"plugin": "scene"}}
+    block = {"dataset": ["d"], "vlm": ["mine"], "writer": ["v"], "editor": ["g"], "judge": ["k"], **tables}
+    study["edct"]["tables"]["table2"] = [block]
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+    options = ("--vlm", "mine", *given, "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
+    status, _, err = cfeval("try", photo, "What is it?", *options)
+    assert (status, used in err) == ((0, False) if used == "own writer, own judge" else (2, True)), err

@@ -55,7 +55,7 @@ def test_all_rules_run_their_job_as_one_rule_says() -> None:
     assert [
         rule for rule, text in RULES.items() if re.search(r"^    (shell|params|priority):", text, re.MULTILINE)
     ] == []
-    assert STAGE.rstrip().endswith('"cfeval stage {params.job:q} 2>{log:q}"')
+    assert STAGE.rstrip().endswith('"exec cfeval stage {params.job:q} 2>{log:q}"')
     assert "job=job_name" in STAGE
     assert re.search(r'\*\*needs\(mem_mb=\d+, runtime="\w+"\)', STAGE)
     assert "    priority: waiting\n" in STAGE

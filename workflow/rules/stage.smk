@@ -2,6 +2,7 @@
 
 Inputs, outputs, log, message: of each rule. Outputs go through `makes`, and an input `stale=stale(…)` is among the inputs.
 Steps: 1. the run's plan knows the job by its first output. 2. `cfeval stage` runs its command and writes the sidecar.
+The shell becomes that command (`exec`): one that stayed would die of `scancel` before the command has stored its calls.
 Memory and time are those of a small job, where a rule says nothing else by `needs`.
 """
 
@@ -18,4 +19,4 @@ rule stage:
     params:
         job=job_name,
     shell:
-        "cfeval stage {params.job:q} 2>{log:q}"
+        "exec cfeval stage {params.job:q} 2>{log:q}"

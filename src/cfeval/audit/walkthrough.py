@@ -58,14 +58,18 @@ def run(
     image: Annotated[Path, typer.Argument(help="An image file.")],
     question: Annotated[str, typer.Argument(help="The question about it.")],
     vlm: Annotated[str, typer.Option(help="The target model: a name from edct.vlms.")],
-    writer: Annotated[str, typer.Option(help="A name from edct.instruction_writers; empty: the first.")] = "",
-    editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: one that works on pixels.")] = "",
-    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: the first.")] = "",
+    writer: Annotated[str, typer.Option(help="A name from edct.instruction_writers; empty: see above.")] = "",
+    editor: Annotated[str, typer.Option(help="A name from edct.editors; empty: see above.")] = "",
+    judge: Annotated[str, typer.Option(help="A name from edct.judges; empty: see above.")] = "",
     params: ParamsFiles = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("results/try"),
     offline: Offline = False,
 ) -> None:
-    """Put one image and question through the whole study and show every step."""
+    """Put one image and question through the whole study and show every step.
+
+    Writer, editor and judge that are not named are those of the first condition in the tables that has the model, and
+    an editor that works on pixels; where there is none, the first of the study.
+    """
     if not question.strip():
         raise InputError("the question is empty; ask something about the image")
     picture = import_image(image)
@@ -76,12 +80,7 @@ def run(
     study = loaded.edct
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
-    plugins = Plugins(
-        vlm=registry.build("chat", _named(study, "vlms", vlm, where)),
-        writer=registry.build("instruction_writers", _named(study, "instruction_writers", writer, where)),
-        editor=_editor(study, vlm, editor, where),
-        judge=registry.build("judges", _named(study, "judges", judge, where)),
-    )
+    plugins = _plugins(study, {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}, where)
     steps, edited, keys = _go_through(sample, picture, plugins, prompts, study.seed)
     write_bytes(out / "original.png", picture.png)
     if edited:
@@ -160,15 +159,31 @@ def _named(study: Edct, section: str, name: str, where: str) -> dict[str, Any]:
     return spec
 
 
-def _editor(study: Edct, vlm: str, name: str, where: str) -> Editor:
-    """The named editor, or the first of the target's conditions, then of all, that needs no scene record."""
-    used = [condition.editor for condition in study.conditions() if condition.vlm == vlm]
+def _plugins(study: Edct, given: dict[str, str], where: str) -> Plugins:
+    """The plugins given by name, each other one of the target's first condition: best one with the names given."""
+    vlm = registry.build("chat", _named(study, "vlms", given["vlm"], where))
+    conditions = [condition for condition in study.conditions() if condition.vlm == given["vlm"]]
+    conditions.sort(key=lambda condition: -sum(getattr(condition, field) == name for field, name in given.items()))
+    name, editor = _editor(study, [condition.editor for condition in conditions], given["editor"], where)
+    conditions.sort(key=lambda condition: condition.editor != name)
+    first = {field: getattr(condition, field) for condition in conditions[:1] for field in ("writer", "judge")}
+    writer, judge = (given[field] or first.get(field, "") for field in ("writer", "judge"))
+    return Plugins(
+        vlm=vlm,
+        writer=registry.build("instruction_writers", _named(study, "instruction_writers", writer, where)),
+        editor=editor,
+        judge=registry.build("judges", _named(study, "judges", judge, where)),
+    )
+
+
+def _editor(study: Edct, used: list[str], name: str, where: str) -> tuple[str, Editor]:
+    """The named editor, or the first of those used, then of all, that needs no scene record; and its name."""
     candidates: Iterable[str] = [name] if name else dict.fromkeys([*used, *study.editors])
     for candidate in candidates:
         editor: Editor = registry.build("editors", _named(study, "editors", candidate, where))
         behind = editor.editor if name and isinstance(editor, Gated) else editor  # a gate's verifier may need none
         if not behind.needs_metadata:
-            return editor
+            return candidate, editor
     raise InputError("the editor needs a scene record, which an image file has not; choose one that works on pixels")
 
 

@@ -53,6 +53,9 @@ class Calls(Section):
     attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
     timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
     deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
+    grace: float = Field(
+        30, ge=0, description="Seconds that a stop (Ctrl-C, SIGTERM) waits for calls in flight, which are paid for."
+    )
     max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the cache's life.")
     max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the cache's life.")
     prices: str = Field("", description="Price list (YAML); empty: the package's.")

@@ -4,13 +4,15 @@
     ├── InputError      a file or argument of the user's cannot be used
     │   └── ParamsError     params.yaml holds an unknown key, a wrong type or an unknown plugin
     ├── PluginError    a model, editor or judge cannot be built or used at all (one failed item is a status instead)
-    └── OutputError     a result cannot be written: full disk, read-only folder, no permission
+    ├── OutputError     a result cannot be written: full disk, read-only folder, no permission
+    └── StoppedError    Ctrl-C or SIGTERM came while calls were in flight; the exit status is that of the signal
 
 Anything else is a defect of cfeval and keeps its traceback.
 """
 
 import difflib
 import errno
+import signal
 from collections.abc import Iterable
 
 _UNWRITABLE = {
@@ -48,6 +50,14 @@ class PluginError(CfevalError):
 
 class OutputError(CfevalError):
     """A result cannot be written."""
+
+
+class StoppedError(CfevalError):
+    """The user, a scheduler or the system ends the run by a signal."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.name = number, "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        super().__init__(f"stopped by {self.name}; all calls that were answered are stored, run again to go on")
 
 
 def as_output_error(error: OSError) -> OutputError | None:

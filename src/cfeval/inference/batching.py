@@ -46,7 +46,7 @@ def map_requests(
 
     Raises:
         Exception: the first, in order, that `answer` raises, or at once one of `things` or `request`. Whatever ends
-            the run, calls in flight are waited for and stored first; Ctrl-C breaks them off.
+            the run, calls in flight are waited for and stored first; after a signal no longer than `calls.grace`.
     """
     left, taken = iter(things), deque[tuple[T, "asyncio.Task[R]"]]()
     with _Loop(batch) as loop:
@@ -154,7 +154,7 @@ class _Loop:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End what is still open; calls in flight are waited for, or on Ctrl-C broken off."""
+        """End what is still open; calls in flight are waited for, or on a Ctrl-C that nobody heard broken off."""
         broken_off = isinstance(error, KeyboardInterrupt)
         try:
             self._loop.run_until_complete(self._end(asyncio.CancelledError() if broken_off else None))

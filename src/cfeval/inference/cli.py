@@ -1,4 +1,4 @@
-"""The verbs about the response cache: move its calls to another machine, prune, count and verify them."""
+"""The verbs about the response cache: move its calls to another machine, prune, save, count and verify them."""
 
 import hashlib
 import json
@@ -17,6 +17,7 @@ from cfeval.core.errors import InputError
 from cfeval.core.jsonl import read_lines
 from cfeval.inference.remote.archive import export, read
 from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.recovery import recover
 from cfeval.inference.remote.settings import settings
 
 CacheFile = Annotated[Path | None, typer.Option("--cache", help="The cache; empty: the one of the settings.")]
@@ -79,6 +80,19 @@ def run_prune(
     print(f"{len(unused)} calls that no record names{'' if dry_run else ' removed'}")
 
 
+def run_recover(
+    source: Annotated[Path, typer.Argument(help="A damaged cache; it stays as it is.")],
+    out: Annotated[Path, typer.Argument(help="The new cache; it appears whole or not at all.")],
+) -> None:
+    """Save what a damaged cache still holds into a new one, and print how much of it that is.
+
+    Only calls that are exactly as they were stored come over, each with its image, and what the ledger tells of costs.
+    """
+    done = recover(source, out)
+    named = "" if done.whole else " that it still names"
+    print(f"{done.calls} of {done.named} calls{named} and {done.sends} lines of the ledger in {out}")
+
+
 def run_stats(
     cache: CacheFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, a list of one object a model.")] = False,
@@ -127,7 +141,7 @@ def run_verify(cache: CacheFile = None) -> None:
     """Check that every stored call is the one its key names and every image the one its hash names."""
     held = opened(cache)
     if damage := held.integrity_error():
-        raise InputError(f"{held.path}: damaged ({damage}); restore it from an export with `cfeval cache import`")
+        raise InputError(f"{held.path}: damaged ({damage}); save what it holds with `cfeval cache recover`")
     count = 0
     for call in held.calls():
         count += 1

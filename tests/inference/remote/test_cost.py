@@ -33,9 +33,12 @@ def test_a_model_is_found_with_or_without_its_maker_and_the_way_it_is_routed(pri
     said = load_prices(str(prices))
     assert said.date == date(2026, 1, 2)
     known = said.models["maker/a"]
-    assert all(said.of(name) == known for name in ("maker/a", "a", "Maker/A:nitro", "models/a", "other/a"))
+    assert all(
+        said.of(name) == known for name in ("maker/a", "a", "Maker/A:nitro", "models/a", "other/a", "a-2026-01-02")
+    )
     assert said.of("c") is None
     assert said.of("a-2") is None
+    assert said.of("a-72") is None
 
 
 def test_the_packages_list_has_the_models_of_the_paper_and_a_date() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cfeval.core.errors import StoppedError
 from cfeval.inference.remote.cache import ResponseCache
 from tests.inference.remote.child import conversations, job
 from tests.inference.remote.conftest import Configure
@@ -70,6 +71,7 @@ def test_a_killed_job_sends_again_no_more_than_was_in_flight_and_ends_with_the_s
 
 
 def test_what_ctrl_c_breaks_off_is_told_as_lost(server: Loopback, configure: Configure) -> None:
+    configure(grace=0.1)
     server.script(["hang"])
 
     def interrupt() -> None:
@@ -80,7 +82,7 @@ def test_what_ctrl_c_breaks_off_is_told_as_lost(server: Loopback, configure: Con
     presser = threading.Thread(target=interrupt)
     presser.start()
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(StoppedError, match="Ctrl-C"):
             conversations(server.openrouter, 0, 1)
     finally:
         presser.join()

@@ -11,10 +11,11 @@ import socket
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -213,6 +214,27 @@ class ResponseCache:
         with self._speaking(), transaction(self._db):
             self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
             self._db.execute("DELETE FROM images WHERE sha256 NOT IN (SELECT image FROM calls WHERE image IS NOT NULL)")
+
+    def forget(self, calls: Iterable[tuple[str, str]]) -> int:
+        """Remove calls by key and seal, so that one that was answered anew meanwhile stays; how many were removed."""
+        with self._speaking(), transaction(self._db):
+            before = self._db.total_changes
+            self._db.executemany("DELETE FROM calls WHERE key = ? AND seal = ?", calls)
+            removed = self._db.total_changes - before
+            self._db.execute("DELETE FROM images WHERE sha256 NOT IN (SELECT image FROM calls WHERE image IS NOT NULL)")
+        return removed
+
+    def add_sends(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows of another cache's ledger."""
+        with self._speaking(), transaction(self._db):
+            self._db.executemany(f"INSERT INTO sends VALUES ({', '.join('?' * 11)})", rows)
+
+    def last_cost(self, key: str) -> float | None:
+        """What the last attempt at a call cost, or may have, in USD; None where it was never sent from here."""
+        query = f"SELECT {_SPENT} FROM sends WHERE key = ? ORDER BY id DESC LIMIT 1"
+        with self._speaking():
+            row = self._db.execute(query, (key,)).fetchone()
+        return None if row is None else float(row[0])
 
     def ledger(self) -> list[dict[str, object]]:
         """A line a model: calls stored, sends and how they ended, tokens, cost as reported and by the price list."""

@@ -103,7 +103,7 @@ def speaking(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         raise InputError(
             f"{path}: not a response cache, or a damaged one ({error}); name another file by calls.cache, and fill it "
-            "from an export with `cfeval cache import`"
+            "from an export (`cfeval cache import`) or with what this one still holds (`cfeval cache recover`)"
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from cfeval.core.config import Calls
-from cfeval.core.errors import CfevalError, PluginError
+from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.core.records import Status
 from cfeval.inference.batching import shared
 from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
@@ -26,6 +27,7 @@ from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.rate_limit import Pace
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.settings import ProgressMeter, settings
+from cfeval.inference.remote.stops import heard
 
 T = TypeVar("T")
 _BACK_OFF = 0.5
@@ -179,6 +181,7 @@ class Client:
         self._lanes: dict[tuple[str, str, str], _Lane] = {}
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
+        self._loop = asyncio.get_running_loop()
         self._answers: set[asyncio.Task[Response]] = set()
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -191,17 +194,50 @@ class Client:
         """
         answer = asyncio.create_task(self._answer(call, work))
         self._answers.add(answer)
-        answer.add_done_callback(self._answers.discard)
-        reply = await asyncio.shield(answer)
+        answer.add_done_callback(self._answered)
+        try:
+            reply = await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            if answer.cancelled():  # the grace period is over
+                self._go_on()
+            raise
         self._go_on()
         return reply
+
+    def _answered(self, answer: asyncio.Task[Response]) -> None:
+        self._answers.discard(answer)
+        if not answer.cancelled():
+            answer.exception()  # looked at, whether or not anybody still waits for the reply
 
     async def end(self, broken_off: bool) -> None:
         """Send nothing more, and wait for the calls in flight, which are paid for; or break them off."""
         self.stop(CfevalError("broken off"))
-        for answer in self._answers if broken_off else ():
-            answer.cancel()
+        if broken_off:
+            self._break_off()
         await asyncio.gather(*self._answers, return_exceptions=True)
+
+    def stop_politely(self, error: StoppedError) -> None:
+        """Send nothing more, and break calls in flight off after the grace period (`calls.grace`).
+
+        A signal may call it in the midst of anything, so that only the loop goes on from here.
+        """
+        self.stopped = error
+        self._loop.call_soon_threadsafe(self._wind_down, error)
+
+    def _wind_down(self, error: StoppedError) -> None:
+        self.stop(error)
+        grace, flying = self.settings.grace, self.meter.flying
+        print(
+            f"calls: {error.name}: nothing more is sent, {flying} in flight have {grace:g} s to end (calls.grace); a "
+            "second signal ends the run at once",
+            file=sys.stderr,
+            flush=True,
+        )
+        self._loop.call_later(grace, self._break_off)
+
+    def _break_off(self) -> None:
+        for answer in self._answers:
+            answer.cancel()
 
     async def _answer(self, call: Request, work: Work) -> Response:
         async with self._locks.setdefault(call.key, asyncio.Lock()):
@@ -401,10 +437,10 @@ async def _opened() -> AsyncIterator[Client]:
     with closing(ResponseCache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
         async with open_client() as http:
             client = Client(calls, cache, prices, http, disk)
-            with client.meter.shown():
+            with client.meter.shown(), heard(client.stop_politely):
                 try:
                     yield client
-                except asyncio.CancelledError:  # Ctrl-C
+                except asyncio.CancelledError:  # Ctrl-C before anybody listened
                     await client.end(broken_off=True)
                     raise
                 await client.end(broken_off=False)

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from cfeval.core.config import Calls
 from cfeval.core.errors import InputError
 from cfeval.core.records import Record
+from cfeval.inference.remote.openai_api import undated
 from cfeval.inference.remote.request import Usage
 
 
@@ -38,10 +39,11 @@ class Prices(Record):
     models: dict[str, Price]
 
     def of(self, model: str) -> Price | None:
-        """The price of a model by its name, with or without the maker's; None where the list has none."""
+        """The price of a model by its name, with or without the maker's and a date; None where the list has none."""
         name = model.removeprefix("models/").partition(":")[0].lower()
         by_name = {known.rpartition("/")[2]: price for known, price in self.models.items()}
-        return self.models.get(name) or by_name.get(name.rpartition("/")[2])
+        names = (name, name.rpartition("/")[2], undated(name), undated(name).rpartition("/")[2])
+        return next((price for one in names if (price := self.models.get(one) or by_name.get(one))), None)
 
 
 def load_prices(path: str = "") -> Prices:

@@ -16,8 +16,13 @@ EMPTY_TRIES = 3
 """How often an empty answer is asked for again; it was paid for each time."""
 MOST = 2**53
 """A larger count of tokens is none."""
-_SNAPSHOT = re.compile(r"[-@](\d{2,8}|latest|main)(-\d+)*(-preview)?$")
-"""What a provider adds to the name of the model asked for: a date, a revision."""
+_MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+_DATES = (rf"20\d\d-?{_MONTH}-?{_DAY}", rf"{_MONTH}-20\d\d", rf"{_MONTH}-?{_DAY}", rf"2[3-9]{_MONTH}")
+_SNAPSHOT = re.compile(rf"[-@]({'|'.join(_DATES)}|00\d|latest|main)(-preview)?$")
+"""What a provider adds to the name of the model asked for, and nothing else: a date (gpt-4o-2024-08-06, gpt-4-0613,
+claude-sonnet-4@20250514, gemini-2.5-flash-preview-09-2025), Google's revision (gemini-2.0-flash-001), `latest`, `main`.
+See platform.openai.com/docs/models, docs.claude.com/en/docs/about-claude/models, ai.google.dev/gemini-api/docs/models.
+Other numbers, such as a size, are part of the name."""
 _ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)$")
 """OpenRouter's suffixes; at other servers what follows a colon may be the model's size."""
 
@@ -198,7 +203,12 @@ def same_model(asked: str, served: str, accepted: Sequence[str]) -> bool:
     names = {_bare(name) for name in (asked, *accepted)}
     names |= {name.rpartition("/")[2] for name in names}
     given = _bare(served)
-    return given in names or _SNAPSHOT.sub("", given) in names
+    return given in names or undated(given) in names
+
+
+def undated(name: str) -> str:
+    """A model's name without the date or revision of a snapshot."""
+    return _SNAPSHOT.sub("", name)
 
 
 def _bare(name: str) -> str:
@@ -246,7 +256,9 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < MOST else 0
+    """A count of tokens; some servers write whole numbers as floats."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole and not isinstance(value, bool) and 0 <= value < MOST else 0
 
 
 def _dict(value: Any) -> dict[str, Any]:
