@@ -135,7 +135,8 @@ class RetryLoop:
     def _wait(self, fault: Fault, total: int) -> float:
         if fault.wait is not None:
             return fault.wait
-        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2**total)
+        soon = 1 if fault.throttled else 0  # it is the pace that spares the server
+        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (total - soon))
         return self.caller.random.uniform(longest / 2, longest)
 
 
