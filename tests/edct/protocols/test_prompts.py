@@ -81,7 +81,7 @@ def test_the_worked_examples_of_a_writer_are_in_the_form_that_is_read(protocol: 
     parts = openings(form).split("# The texts")[0].split("# Example with ")[1:]
     found = [form.read(part.split("Explanation:", 1)[1]) for part in parts]
     counts = {"one": 1, "two": 2}
-    assert [len(edits) for edits in found if edits] == [counts[part.split()[0]] for part in parts]
+    assert [len(said.edits) for said in found if said] == [counts[part.split()[0]] for part in parts]
 
 
 def test_no_template_lies_there_unused() -> None:
