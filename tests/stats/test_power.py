@@ -50,6 +50,7 @@ def test_paired_items_have_that_power_in_simulated_studies(difference: float, di
     assert 0.78 <= power <= 0.84
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("difference", "differing"), PLANS[:2])
 def test_one_difference_among_several_comparisons_is_found_as_often_as_planned(
     difference: float, differing: float

@@ -195,6 +195,7 @@ def test_a_whole_cache_is_saved_whole(whole: Path, tmp_path: Path) -> None:
     cache.close()
 
 
+@pytest.mark.slow
 def test_where_any_one_page_is_overwritten_all_else_is_saved(whole: Path, tmp_path: Path) -> None:
     """Among them the head of the file, the roots of all tables and what lies between these and the rows."""
     pages = whole.stat().st_size // PAGE
