@@ -30,7 +30,7 @@ def shown(text: str) -> list[str]:
 def test_the_gallery_shows_its_first_page_and_no_text_of_a_model_ran(report_page: Path) -> None:  # noqa: F811
     text = dom(report_page)
     assert len(shown(text)) == 24
-    assert "260 of 260 items, page 1 of 11" in text
+    assert "300 of 300 items, page 1 of 13" in text
     assert "<title>cfeval report</title>" in text
     assert "pwned'&lt;/script&gt;" in text
     assert '<img src="x"' not in text
@@ -39,34 +39,34 @@ def test_the_gallery_shows_its_first_page_and_no_text_of_a_model_ran(report_page
 @pytest.mark.parametrize(
     ("state", "count"),
     [
-        ("#vlm=grounded", 180),
+        ("#vlm=grounded", 220),
         ("#protocol=edct-bench-2026", 60),
         ("#verdict=1", 88),
-        ("#verdict=moved", 8),
-        ("#verdict=stood", 64),
+        ("#verdict=moved", 12),
+        ("#verdict=stood", 96),
         ("#vlm=prior&verdict=0", 36),
-        ("#status=no_image", 28),
-        ("#verdict=none&vlm=grounded", 20),
-        ("#kind=shape", 70),
-        ("#words=ZEBRA", 7),
+        ("#status=no_image", 32),
+        ("#verdict=none&vlm=grounded", 24),
+        ("#kind=shape", 80),
+        ("#words=ZEBRA", 8),
         ("#words=zebra+item-005&vlm=prior", 1),
         ("#words=onerror&kind=shape&verdict=1", 24),
         ("#words=nothing+like+it", 0),
-        ("#vlm=unknown", 260),
+        ("#vlm=unknown", 300),
     ],
 )
 def test_filters_in_the_address_select_the_items(report_page: Path, state: str, count: int) -> None:  # noqa: F811
-    assert f"{count} of 260 items" in dom(report_page, state)
+    assert f"{count} of 300 items" in dom(report_page, state)
 
 
 def test_pages_beyond_the_last_show_the_last(report_page: Path) -> None:  # noqa: F811
     text = dom(report_page, "#vlm=grounded&page=99")
-    assert "page 8 of 8" in text
-    assert len(shown(text)) == 12
+    assert "page 10 of 10" in text
+    assert len(shown(text)) == 4
 
 
 def test_all_that_was_done_with_an_item_stands_side_by_side(report_page: Path) -> None:  # noqa: F811
-    assert shown(dom(report_page))[:13] == ["item-000"] * 6 + ["item-001"] * 7
+    assert shown(dom(report_page))[:13] == ["item-000"] * 7 + ["item-001"] * 8
 
 
 @pytest.mark.parametrize(
