@@ -99,7 +99,7 @@ EDITS = (
     Edit(
         "how edits are checked",
         f"{_CODE}/edct/metrics.py",
-        "(difference > threshold)",
+        "> threshold).mean()",
         "(difference >= threshold)",
     ),
     Edit("the diffusion editor", f"{_CODE}/testbed/plugins/editors_diffusion.py", ":.4f}", ":.3f}"),
