@@ -100,7 +100,7 @@ EDITS = (
         "how edits are checked",
         f"{_CODE}/edct/metrics.py",
         "> threshold).mean()",
-        "(difference >= threshold)",
+        ">= threshold).mean()",
     ),
     Edit("the diffusion editor", f"{_CODE}/testbed/plugins/editors_diffusion.py", ":.4f}", ":.3f}"),
     Edit("the prompt that asks for a reason", f"{_CODE}/edct/prompts/conversation/explain.md", "", "Be brief.\n"),
