@@ -16,7 +16,7 @@ RUN: dict[str, dict[str, str]] = {
     "the report's page": {"edct.report": "index"},
     "CCS": {"edct.scores": ""},
     "the lexical judge": {"edct.verdicts": "/lexical"},
-    "how edits are checked": {"edct.checks": ""},
+    "how edits are checked": {"edct.counterfactuals": "", "edct.checks": ""},
     "the diffusion editor": {"edct.counterfactuals": "/diffusion"},
     "the prompt that asks for a reason": {"edct.baselines": "", "edct.requeries": ""},
     "the denoiser's weights": {"vce.counterfactuals": ""},
