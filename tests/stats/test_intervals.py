@@ -9,6 +9,7 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.estimates import Estimate, ratio_variance, sums_and_counts
@@ -119,10 +120,15 @@ def test_wilson_refuses_what_is_not_a_share() -> None:
         share([0, 0.5])
 
 
-def test_scores_that_are_no_zeros_and_ones_get_a_bootstrap_instead_of_wilson_and_it_is_named() -> None:
-    found = interval([0, 0.5, 1], "wilson", 0.95, 500, 0)
-    assert found == interval([0, 0.5, 1], "bca", 0.95, 500, 0)
-    assert found.method == "BCa bootstrap 95 %"
+def test_means_over_edits_have_wilsons_interval_of_as_many_ones_as_are_known_as_well() -> None:
+    """By hand: .6 with a variance of .0016 is known as well as from 150 ones and zeros; Student's t for few images."""
+    values = [0.4, 0.8] * 50
+    size = 0.24 / (0.04 / 99) * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 99)) ** 2
+    found = interval(values, "wilson", 0.95, 500, 0)
+    low, high = proportion_confint(0.6 * size, size, method="wilson")
+    assert limits(found) == pytest.approx((low, high))
+    assert found.method == "Wilson 95 %"
+    assert interval([0, 0.5, 1], "bca", 0.95, 500, 0).method == "BCa bootstrap 95 %"
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0])

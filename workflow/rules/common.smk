@@ -167,6 +167,11 @@ def inputs_of(pattern):
     return lambda wildcards: list(job_of(pattern, wildcards).inputs)
 
 
+def also(pattern, protocol, of):
+    """For a rule's input: the jobs of one protocol read a stage's file of another protocol too."""
+    return lambda wildcards: at(pattern).replace("{protocol}", of) if wildcards.protocol == protocol else []
+
+
 def stale(pattern):
     """For a rule's input: what makes Snakemake run a job whose output is not what it would make now."""
     return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []

@@ -20,11 +20,6 @@ wildcard_constraints:
     judge=one_of(PARAMS.edct.judges),
 
 
-def cited_instructions(wildcards):
-    """The instructions of the cited edits, which the judge of null edits is told as a sham."""
-    return at(edct.INSTRUCTIONS).replace("{protocol}", "edct-2025") if wildcards.protocol == "null-edit" else []
-
-
 localrules:
     edct_items_all,
     edct_baselines_all,
@@ -172,13 +167,16 @@ use rule stage as edct_requeries with:
 
 
 use rule stage as edct_verdicts with:
-    """Compare answer and explanation before and after every edit (Stage 4, consistency)."""
+    """Compare answer and explanation before and after every edit (Stage 4, consistency).
+
+    The judge of null edits is told the cited instructions as sham edits.
+    """
     input:
         baseline=at(edct.BASELINES),
         instructions=at(edct.INSTRUCTIONS),
         counterfactuals=pictured(at(edct.COUNTERFACTUALS)),
         requery=at(edct.REQUERIES),
-        cited=cited_instructions,
+        cited=also(edct.INSTRUCTIONS, "null-edit", of="edct-2025"),
         stale=stale(edct.VERDICTS),
     output:
         **makes(records=at(edct.VERDICTS)),

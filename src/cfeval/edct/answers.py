@@ -1,8 +1,8 @@
 """Whether an answer is another one in substance, and whether an explanation names a thing: what texts alone can say.
 
 An answer has *moved* if it says something else in substance than the answer before. Where the texts decide, no judge is
-asked, since one that is asked about everything errs on everything: a judge with a sensitivity of .9 and a specificity
-of .8 that is asked about all pairs makes most of its errors on equal ones (docs/estimand.md).
+asked, since one that is asked about everything errs on everything: most answers stay as they are, and a judge with a
+specificity of .8 calls every fifth of those changed.
 """
 
 import re

@@ -8,10 +8,9 @@ import typer
 from cfeval.core.cli_options import FigureOut, MetricsOut, ShownTable, TableFiles, TableOut, from_json, which
 from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
-from cfeval.edct.exam.table import exam_error
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
-from cfeval.edct.options import Conditions, How, Results, Shards, conditions_of, interval_of
+from cfeval.edct.options import Conditions, How, Results, Shards, conditions_of, exam_errors, interval_of
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import TABLES
 from cfeval.edct.tables.headline import metrics
@@ -76,7 +75,7 @@ def run_table(
         published=[line for file in reference or () for line in read_csv(file, Published)],
         test_targets=from_json(test_targets, list[str], "--test-targets"),
         known=from_json(known, dict[str, float], "--known"),
-        exams={name: exam_error(Path(path)) for name, path in from_json(exams, dict[str, str], "--exams").items()},
+        exams=exam_errors(exams),
         expected=from_json(expected, dict[str, dict[str, float | None]], "--expected"),
         judge_error=from_json(judge_error, list[str], "--judge-error"),
         repeats=from_json(repeats, dict[str, str], "--repeats"),

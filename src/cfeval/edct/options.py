@@ -7,8 +7,10 @@ import typer
 
 from cfeval.core.cli_options import from_json
 from cfeval.core.errors import InputError
+from cfeval.edct.exam.table import exam_error
 from cfeval.edct.records import Condition
 from cfeval.stats.intervals import Interval
+from cfeval.stats.misclassification import JudgeError
 
 Conditions = Annotated[
     str, typer.Option("--conditions", help="The conditions to show, in order: a JSON list of objects of names.")
@@ -32,3 +34,8 @@ def conditions_of(text: str, may_be_none: bool = False) -> list[Condition]:
 def interval_of(text: str) -> Interval:
     """The settings of `--interval`."""
     return from_json(text, Interval, "--interval")
+
+
+def exam_errors(text: str) -> dict[str, JudgeError]:
+    """The error of the judges of `--exams`, from the table that the exam of each wrote."""
+    return {name: exam_error(Path(path)) for name, path in from_json(text, dict[str, str], "--exams").items()}

@@ -81,7 +81,7 @@ def laid_out(
     shown = list(more.get("", ()))
     for name in readers_order(kind):
         heading = headings[name]
-        told = not heading.optional or any(getattr(row, name) is not None for row in rows)
+        told = not heading.optional or any(getattr(row, name) not in (None, "") for row in rows)
         if told and name not in without:
             shown.append((heading.text, heading.cell or partial(_value, kind, name)))
         shown += more.get(name, ())

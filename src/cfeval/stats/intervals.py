@@ -13,12 +13,11 @@ import numpy as np
 from pydantic import Field
 
 from cfeval.core.config import Section
-from cfeval.stats.bootstrap import Kind, bootstrap
-from cfeval.stats.estimates import DECIMALS, Estimate, Groups, described
-from cfeval.stats.proportions import share, wilson
+from cfeval.stats.bootstrap import bootstrap, no_variation
+from cfeval.stats.estimates import DECIMALS, Estimate, Groups, described, sums_and_counts
+from cfeval.stats.proportions import mean_as_share, share, wilson
 
 Method = Literal["bootstrap", "bca", "wilson"]
-_KINDS: dict[Method, Kind] = {"bootstrap": "percentile", "bca": "BCa", "wilson": "BCa"}
 
 
 class Interval(Section):
@@ -26,7 +25,7 @@ class Interval(Section):
 
     method: Method = Field(
         "wilson",
-        description="Wilson for zeros and ones, BCa bootstrap for other values; or a bootstrap over images for all.",
+        description="Wilson, with images as clusters; or a bootstrap over images.",
     )
     level: float = Field(0.95, gt=0, lt=1, description="Nominal coverage.")
     resamples: int = Field(2000, ge=100, description="Bootstrap resamples.")
@@ -63,8 +62,7 @@ def interval(
 
     Args:
         values: at least one, in [0, 1].
-        method: `wilson`, `bca` or `bootstrap` (percentile, EDCT-Bench 2026). Wilson's interval is for zeros and ones;
-            other values, such as grades and means over several edits, get the BCa bootstrap, and the estimate says so.
+        method: `wilson`, `bca` or `bootstrap` (percentile, EDCT-Bench 2026).
         level: nominal coverage, in (0, 1).
         resamples, seed: of the bootstrap.
         groups: the cluster (image) of each value.
@@ -74,7 +72,9 @@ def interval(
     """
     if method == "wilson" and all(value in (0, 1) for value in values):
         return wilson(share(values, groups), level)
-    return bootstrap(values, level, resamples, seed, groups, _KINDS[method])
+    if method == "wilson" and not no_variation(sums_and_counts(values, groups)):
+        return wilson(mean_as_share(values, groups), level)
+    return bootstrap(values, level, resamples, seed, groups, "percentile" if method == "bootstrap" else "BCa")
 
 
 def t_interval(values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate:

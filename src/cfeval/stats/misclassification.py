@@ -31,6 +31,8 @@ class JudgeError:
     """The share of ones among the items that deserve a one."""
     specificity: Share | None
     """The share of zeros among the items that deserve a zero."""
+    by_kind: str = ""
+    """On which kinds of items it errs: `hedge 3 of 12, negation 1 of 20`."""
 
 
 def judge_error(judged: Sequence[float], truth: Sequence[float], groups: Groups = None) -> JudgeError:

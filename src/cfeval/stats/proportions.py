@@ -10,6 +10,10 @@ and (Σ n²)² / Σ n⁴ of the clusters' sizes (Satterthwaite's approximation).
 truth in 90 to 92 % of simulated studies of 120 and 400 items at .02, .05 and .98 (images of 1 to 8 items, intraclass
 correlation .3); with all three in 94 to 99 %, at .02 to .98 and with a correlation of .6 as well.
 
+Other values in [0, 1], such as means over several edits, get the size m (1 − m) / variance of their mean m: that of
+zeros and ones which would carry as much information. In simulated studies of 12 to 100 images, of 1 to 8 items with up
+to four edits each, at .02 to .98, 95 % intervals held the truth in 94 % or more, where the BCa bootstrap fell to 83 %.
+
 More ones never make the lower limit fall at the end of the scale: where all items are ones, clusters are counted, and
 no sample with a zero among as many clusters has a higher lower limit.
 
@@ -60,6 +64,27 @@ def share(values: Sequence[float], groups: Groups = None) -> Share:
     return Share(sum(values) / len(values), len(values), effective_size(totals), has_clusters(groups))
 
 
+def mean_as_share(values: Sequence[float], groups: Groups = None) -> Share:
+    """The mean of values in [0, 1], not all the same, as the share of ones that would be known as well.
+
+    Args:
+        values: such as an item's mean over several edits.
+        groups: the cluster (image) of each value; not all clusters have the same mean.
+
+    Raises:
+        ValueError: a value is out of bounds.
+    """
+    outside = [value for value in values if not 0 <= value <= 1]
+    if outside:
+        raise ValueError(f"`values` must lie in [0, 1] for a Wilson interval, but got {outside[0]}")
+    from scipy.special import ndtri, stdtrit
+
+    totals, value = sums_and_counts(values, groups), sum(values) / len(values)
+    few = ndtri(0.975) / stdtrit(_degrees_of_freedom(totals), 0.975)
+    size = value * (1 - value) / ratio_variance(totals) * few**2
+    return Share(value, len(values), float(size), has_clusters(groups))
+
+
 def wilson(of: Share, level: float) -> Estimate:
     """A share with its interval in [0, 1].
 
@@ -94,11 +119,16 @@ def effective_size(totals: Floats) -> float:
     if clusters == items or clusters == 1 or ones in (0, items):
         return float(clusters)
     independent = ones / items * (1 - ones / items) / (items - 1)
-    rarer = min(np.count_nonzero(totals[:, 0]), np.count_nonzero(totals[:, 0] < totals[:, 1]))
-    alike = (totals[:, 1] ** 2).sum() ** 2 / (totals[:, 1] ** 4).sum()  # clusters of equal size that would tell as much
-    few = stdtrit(items - 1, 0.975) / stdtrit(max(1.0, min(clusters - 1, alike, rarer + 2)), 0.975)
+    few = stdtrit(items - 1, 0.975) / stdtrit(_degrees_of_freedom(totals), 0.975)
     size = items * independent / max(independent, ratio_variance(totals)) * few**2
     return float(min(size, *(_most(value, clusters) for value in (ones / items, 1 - ones / items))))
+
+
+def _degrees_of_freedom(totals: Floats) -> float:
+    """Of the variance between clusters, at least 1: see above."""
+    rarer = min(np.count_nonzero(totals[:, 0]), np.count_nonzero(totals[:, 0] < totals[:, 1]))
+    alike = (totals[:, 1] ** 2).sum() ** 2 / (totals[:, 1] ** 4).sum()  # clusters of equal size that would tell as much
+    return float(max(1.0, min(len(totals) - 1, alike, rarer + 2)))
 
 
 def _most(value: float, clusters: int) -> float:

@@ -266,7 +266,7 @@ CONTROLLED = ("card", "faithfulness", "controls")
 OF_A_CONDITION = ("table1", "table2", "bench", *CONTROLLED)
 
 
-def made_table(cfeval: Run, results: Path, name: str, out: Path) -> list[dict[str, str]]:
+def made_table(cfeval: Run, results: Path, name: str, out: Path, *more: object) -> list[dict[str, str]]:
     """A table as the command makes it; its rows."""
     shown = [CHAINED if name == "bench" else PLAIN]
     beside = [NULL, UNCITED, BLANK] if name in CONTROLLED else []
@@ -274,7 +274,7 @@ def made_table(cfeval: Run, results: Path, name: str, out: Path) -> list[dict[st
         f"--{option}={json.dumps([c.model_dump() for c in of])}"
         for option, of in (("conditions", shown), ("beside", beside))
     ]
-    assert cfeval("edct", "table", name, "--results", results, "--out", out, *options)[0] == 0
+    assert cfeval("edct", "table", name, "--results", results, "--out", out, *options, *more)[0] == 0
     with Path(f"{out}.csv").open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
@@ -303,6 +303,20 @@ def test_every_column_of_a_table_with_one_condition_a_row_is_made_anew(
         left = {column for column in changed if column.startswith("paper_") or column == "test_world"}
         limits = set() if options else {column for column in changed if column == "ci" or column[-3:] in ("_lo", "_hi")}
         assert found == changed.keys() - left - limits
+
+
+def test_figures_that_rest_on_a_judges_exam_are_made_anew_with_it(
+    cfeval: Run, with_controls: Path, tmp_path: Path
+) -> None:
+    assert cfeval("edct", "exam", "--judge", '{"plugin": "lexical"}', "--out", tmp_path / "exam")[0] == 0
+    exams = ("--exams", json.dumps({"j": str(tmp_path / "exam.csv")}))
+    [row] = made_table(cfeval, with_controls, "faithfulness", tmp_path / "table", *exams)
+    assert row["exam_sensitivity"] > "0"
+    assert "hedge 5 of 9" in row["exam_errors"]
+    checked = ("edct", "verify", "--results", with_controls, "--table", tmp_path / "table.csv", "--limit", 500)
+    assert cfeval(*checked, *exams)[0] == 0
+    status, out, _ = cfeval(*checked)
+    assert (status, "exam_sensitivity is " in out) == (2, True)
 
 
 def test_a_row_of_a_condition_without_scores_is_found(cfeval: Run, with_controls: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from cfeval.core.records import Binary, Record, Status
 from cfeval.edct.exam.cases import KINDS, ExamCase
 from cfeval.report.tables import Figure, RenderedTable, figures_of, intervals, with_interval
 from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import rounded
 from cfeval.stats.misclassification import JudgeError
 from cfeval.stats.proportions import Share, share, wilson
 
@@ -53,10 +54,13 @@ class ExamRow(Record):
     sensitivity_hi: Figure = None
     n_gold_1: int = 0
     """Scored cases whose gold score is 1."""
+    size_gold_1: Figure = None
+    """As how many independent cases they count: one question has several."""
     specificity: Figure = None
     specificity_lo: Figure = None
     specificity_hi: Figure = None
     n_gold_0: int = 0
+    size_gold_0: Figure = None
     ci: str = ""
 
 
@@ -72,7 +76,8 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
     scored = [reply for reply in replies if getattr(reply, score) is not None]
     ones, zeros = ([reply for reply in scored if getattr(reply, f"gold_{score}") == gold] for gold in (1, 0))
     missing = Counter(str(reply.status) for reply in replies if getattr(reply, score) is None)
-    found = {"sensitivity": _right(ones, score, questions), "specificity": _right(zeros, score, questions)}
+    right = {1: _right(ones, score, questions), 0: _right(zeros, score, questions)}
+    found = {"sensitivity": _interval(right[1]), "specificity": _interval(right[0])}
     return ExamRow.model_validate(
         {
             "score": score,
@@ -82,15 +87,20 @@ def _row(score: str, kind: str, replies: Sequence[ExamReply], questions: Mapping
             "missing": ", ".join(f"{status} {count}" for status, count in sorted(missing.items())),
             "n_gold_1": len(ones),
             "n_gold_0": len(zeros),
+            **{f"size_gold_{gold}": rounded(of.size) for gold, of in right.items() if of},
             **figures_of(found),
         }
     )
 
 
-def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Estimate:
-    """The share of replies that give the gold score."""
+def _right(replies: Sequence[ExamReply], score: str, questions: Mapping[str, str]) -> Share | None:
+    """The share of replies that give the gold score; None where there is no such case."""
     right = [float(getattr(reply, score) == getattr(reply, f"gold_{score}")) for reply in replies]
-    return wilson(share(right, [questions[reply.id] for reply in replies]), LEVEL) if right else Estimate(None)
+    return share(right, [questions[reply.id] for reply in replies]) if right else None
+
+
+def _interval(of: Share | None) -> Estimate:
+    return wilson(of, LEVEL) if of else Estimate(None)
 
 
 def exam_error(table: Path) -> JudgeError:
@@ -101,15 +111,25 @@ def exam_error(table: Path) -> JudgeError:
     """
     if not table.is_file():
         raise InputError(f"{table}: no such file; `cfeval exam --out {table.with_suffix('')}` writes it")
-    found = [row for row in read_csv(table, ExamRow) if (row.score, row.kind) == ("ccs", ALL)]
-    if len(found) != 1:
+    of = {row.kind: row for row in read_csv(table, ExamRow) if row.score == "ccs"}
+    if ALL not in of:
         raise InputError(f"{table}: no row of CCS over all cases; name a table that `cfeval exam` wrote")
-    [row] = found
-    return JudgeError(_share(row.sensitivity, row.n_gold_1), _share(row.specificity, row.n_gold_0))
+    whole = of.pop(ALL)
+    wrong = {kind: count for kind, row in of.items() if (count := _wrong(row))}
+    return JudgeError(
+        _share(whole.sensitivity, whole.n_gold_1, whole.size_gold_1),
+        _share(whole.specificity, whole.n_gold_0, whole.size_gold_0),
+        ", ".join(f"{kind.replace('_', ' ')} {count} of {of[kind].n_scored}" for kind, count in wrong.items()),
+    )
 
 
-def _share(value: Figure, n: int) -> Share | None:
-    return None if value is None else Share(value, n, float(n))
+def _share(value: Figure, n: int, size: Figure) -> Share | None:
+    return None if value is None or size is None else Share(value, n, size)
+
+
+def _wrong(row: ExamRow) -> int:
+    """How many scored cases of a row do not have the gold score."""
+    return round((1 - (row.sensitivity or 0)) * row.n_gold_1 + (1 - (row.specificity or 0)) * row.n_gold_0)
 
 
 def sheet(of: Sequence[ExamRow]) -> RenderedTable:

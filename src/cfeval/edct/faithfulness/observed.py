@@ -102,11 +102,11 @@ def changed(of: Sequence[Observed], kind: Kind, level: float = 0.95) -> Estimate
     return rate(of, lambda one: getattr(one, kind), level)
 
 
-def effect_contrast(of: Sequence[Observed]) -> Estimate:
+def effect_contrast(of: Sequence[Observed], level: float = 0.95) -> Estimate:
     """EC: P(present and changed | cited edit) − the greater P(changed) of the two uncited kinds."""
-    others = [found for kind in UNCITED if (found := changed(of, kind)).value is not None]
+    others = [found for kind in UNCITED if (found := changed(of, kind, level)).value is not None]
     worst = max(others, key=lambda found: found.value or 0.0, default=Estimate(None, note="no uncited edit was made"))
-    return difference(rate(of, cited_and_present), worst)
+    return difference(rate(of, cited_and_present, level), worst)
 
 
 def completeness(of: Sequence[Observed]) -> float | None:

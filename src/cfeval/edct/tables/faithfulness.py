@@ -101,6 +101,8 @@ class FaithfulnessRow(Condition, TableRow):
     """Of the judge's CCS in the judge exam (`edct.exams`): share of 1s where 1 is right."""
     exam_specificity: Annotated[Figure, Heading("Exam: specificity", optional=True)] = None
     """The same of 0s where 0 is right."""
+    exam_errors: Annotated[str, Heading("Exam: wrong, by kind", optional=True)] = ""
+    """On which kinds of exam cases the judge's CCS is wrong, and how often; of those it scored."""
     corrected_ccs: Annotated[Estimated, Heading("Corrected CCS", optional=True)] = None
     """ccs corrected for the judge's error (Rogan–Gladen): the exam's sensitivity, and 1 − sham rate as specificity, or
     the exam's where there is no sham edit. Empty where the judge may be no better than chance."""
@@ -269,7 +271,7 @@ def _row(condition: Condition, material: TableData) -> FaithfulnessRow:
         "ccs": rate(of, lambda one: one.ccs, level),
         "strict_ccs": rate(of, strict_ccs, level),
         "citation_rate": rate(of, lambda one: one.present, level),
-        "effect_contrast": effect_contrast(of),
+        "effect_contrast": effect_contrast(of, level),
         "noise_floor": changed(of, "null", level),
         "blank": changed(of, "blank", level),
     }
@@ -303,7 +305,8 @@ def _examined(of: Sequence[Observed], condition: Condition, material: TableData)
     figures = figures_of({"corrected_ccs": rogan_gladen(observed, error, material.how.level)})
     figures.pop("ci")
     figures |= {"exam_sensitivity": rounded(exam.sensitivity.value) if exam.sensitivity else None}
-    return figures | {"exam_specificity": rounded(exam.specificity.value) if exam.specificity else None}
+    figures |= {"exam_specificity": rounded(exam.specificity.value) if exam.specificity else None}
+    return figures | {"exam_errors": exam.by_kind}
 
 
 def _range(of: Sequence[Observed]) -> Figures:

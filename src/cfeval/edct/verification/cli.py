@@ -17,7 +17,7 @@ from cfeval.core.jsonl import read_jsonl, write_jsonl
 from cfeval.core.provenance.jobs import ENDING
 from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files, stage_records
-from cfeval.edct.options import conditions_of, interval_of
+from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition
 from cfeval.edct.verification.calls import Asked, asked, call_links, calls_of, picture_links, text_links
@@ -95,6 +95,10 @@ def run(
     failed_edits: Annotated[
         float, typer.Option(min=0, max=0.9, help="As the trust card was told: share of edits that failed unseen.")
     ] = 0.0,
+    exams: Annotated[
+        str,
+        typer.Option(help='As the tables were told: exams by judge, as JSON: {"panel": "exam.csv"}.'),
+    ] = "{}",
     kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the chain (JSONL): a line of hashes for each score.")
@@ -114,6 +118,7 @@ def run(
         raise InputError(f"--calls: no file {calls}")
     tables = {file: read_table(file) for file in table or ()}
     how = interval_of(interval) if interval else None
+    errors = exam_errors(exams)
     tally = Tally(limit)
     shelves = list(_shelves(results, conditions_of(conditions) if conditions else None, tally))
     done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, cache, tally), tally)
@@ -123,7 +128,7 @@ def run(
         tally.add("seals", file, [Link("seals", ("", 0), fault)])
     scores = [score for shelf in shelves for score in shelf.records.scores]
     for file, (name, rows) in tables.items():
-        tally.add("tables", file, table_links(name, rows, scores, how, failed_edits))
+        tally.add("tables", file, table_links(name, rows, scores, how, failed_edits, errors))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
         tally.add("kept", kept, _kept(kept, lines, conditions_of(conditions) if conditions else None))

@@ -17,6 +17,7 @@ from cfeval.edct.tables.scores import TableData, condition_of, label, material
 from cfeval.edct.verification.links import Link
 from cfeval.report.tables import csv_text
 from cfeval.stats.intervals import Interval
+from cfeval.stats.misclassification import JudgeError
 
 _NOT_OF_SCORES = ("paper_", "test_world")
 _OF_INTERVALS = ("_lo", "_hi")
@@ -48,6 +49,7 @@ def table_links(
     scores: Sequence[Score],
     how: Interval | None,
     failed_edits: float = 0.0,
+    exams: Mapping[str, JudgeError] | None = None,
 ) -> Iterator[Link]:
     """A link for each cell that follows from scores.
 
@@ -57,11 +59,13 @@ def table_links(
         scores: of all conditions that are checked.
         how: how intervals were computed; None: they are not compared.
         failed_edits: the share of edits that are known to have failed unseen, in [0, 1).
+        exams: the error of judges in their exams, as far as the tables show it.
     """
     by_condition: dict[Condition, list[Score]] = {}
     for score in scores:
         by_condition.setdefault(condition_of(score), []).append(score)
-    known = material(by_condition, how=how or Interval(resamples=100), failed_edits=failed_edits)
+    settings = {"how": how or Interval(resamples=100), "failed_edits": failed_edits, "exams": exams or {}}
+    known = material(by_condition, **settings)
     for row in rows:
         condition = Condition.model_validate({part: row[part] for part in NAMES})
         try:
