@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.table import Found, machine
 
 PARTS = (
-    *("orchestration", "resume", "nothing", "judge", "growth", "stages", "metrics", "local", "calls"),
+    *("orchestration", "rate_limits", "resume", "nothing", "judge", "growth", "stages", "metrics", "local", "calls"),
     *("gate", "programs", "puzzles", "readers", "vce_cost", "gpu"),
 )
 """A module each, with `tables() -> list[Table]`; its docstring opens the section. In the order of the page."""

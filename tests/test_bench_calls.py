@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from bench import calls, judge, orchestration, resume
+from bench import calls, judge, orchestration, rate_limits, resume
 from bench.processes import Ran, run
 from bench.subjects import CFEVAL, TWO_TURNS, Subject, lay_out
 from bench.table import Table
@@ -34,6 +34,17 @@ def test_orchestration_shows_medians_and_the_ratio_to_the_ideal() -> None:
     assert row["whole process, s"] == "8.80"
     assert row["CPU a call, ms"] == "4.2"
     assert row["peak, MiB"] == "60"
+
+
+def test_rate_limits_show_the_median_over_the_ideal_and_why_a_run_failed() -> None:
+    well, failed = Ran(0, 1, 1, 50), Ran(1, 1, 1, 50, "299 of 300 answered")
+    found = {
+        CFEVAL: {share: [(1.3, well), (1.1, well), (1.05, well)] for share in rate_limits.SHARES},
+        PEER: {share: [(1.3, well), (0.0, failed)] for share in rate_limits.SHARES},
+    }
+    shown = cells(rate_limits.table("0.5 s a call", found))
+    assert set(shown["**cfeval**"].values()) == {"1.10"}
+    assert set(shown[PEER.name].values()) == {"299 of 300 answered"}
 
 
 def test_where_calls_take_unlike_times_each_has_an_ideal_of_its_own() -> None:
