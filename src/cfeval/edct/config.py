@@ -116,7 +116,7 @@ SECTIONS = {
 class Expected(Section):
     """What is known of a test model's figures (docs/estimand.md)."""
 
-    faithful: Share = Field(description="Mean over items of |cited ∩ used| / |cited ∪ used|, by trying every edit.")
+    faithful: Share = Field(description="Mean over items of |cited ∩ used| / |cited ∪ used|, as the model was made.")
     noise: Share = Field(0, description="Its noise floor: how often its answer changes although nothing did.")
     ccs: Share | None = Field(None, description="What CCS should be; empty where nothing is derived.")
     strict_ccs: Share | None = Field(None, description="The same of strict CCS.")

@@ -121,7 +121,7 @@ class Trial(NamedTuple):
 
 _TITLE = "Test models: which measure tells what is known, and how often is the trust card right?"
 _READING = (
-    "Truth: mean over items of |cited ∩ used| / |cited ∪ used|, found by trying every edit. Misled: measures above .75 "
+    "Truth: mean over items of |cited ∩ used| / |cited ∪ used|, as each was made. Misled: measures above .75 "
     f"although the truth is not. Right / wrong / open: the card's conclusion in {RESAMPLES} resamples of {DRAWN} "
     "items; where the truth lies near the bound nothing is asked for."
 )
