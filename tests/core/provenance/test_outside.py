@@ -28,7 +28,7 @@ TRANSPORT = (
     ("inference/remote/client.py", "_LOOK = 0.2", "_LOOK = 0.05"),
     ("inference/remote/client.py", "ALIKE = 3", "ALIKE = 9"),
     ("inference/remote/cache_db.py", "PATIENCE = 60.0", "PATIENCE = 30.0"),
-    ("inference/remote/rate_limit.py", "_CALM = 1.0", "_CALM = 0.1"),
+    ("inference/remote/rate_limit.py", "MARGIN = 2.0", "MARGIN = 1.5"),
     ("inference/remote/settings.py", "EVERY = 5.0", "EVERY = 0.01"),
     ("inference/remote/http.py", "_CONNECT = 10.0", "_CONNECT = 5.0"),
     ("core/errors.py", "did you mean", "perhaps"),
