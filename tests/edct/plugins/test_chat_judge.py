@@ -15,7 +15,8 @@ from cfeval.edct.plugins.judges import chat
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import CONTROLS, RULES
 from cfeval.inference.chat import ChatReply, ChatRequest
-from cfeval.inference.models.openai import OpenAIChat, Plugin, _shrunk
+from cfeval.inference.models.hosted import shrunk
+from cfeval.inference.models.openai import OpenAIChat, Plugin
 from tests.answers import answers
 from tests.edct.plugins.judging import BAR, RAMP, graded, inside, judge_of, judged, lines, request
 from tests.fake_chat import FakeChat
@@ -45,9 +46,7 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
     answers(judge_of(model, votes=3).judge, [request(), plain])
     server = OpenAIChat(Plugin(model="lab/m", provider="openrouter"))
     keys = {
-        turns: [
-            server._call(asked, _shrunk(asked.turns, None)).key for asked in model.seen if len(asked.turns) == turns
-        ]
+        turns: [server._call(asked, shrunk(asked.turns, None)).key for asked in model.seen if len(asked.turns) == turns]
         for turns in (1, 3)
     }
     assert [key[:16] for key in keys[1][:4]] == [

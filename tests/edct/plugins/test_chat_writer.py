@@ -14,7 +14,8 @@ from cfeval.edct.plugins.instruction_writers.chat import Chat, Plugin
 from cfeval.edct.protocols import controls, edct_2025, edct_bench_2026
 from cfeval.edct.protocols.rules import EDCT_2025, EDCT_BENCH_2026, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.inference.chat import ChatReply
-from cfeval.inference.models.openai import OpenAIChat, _shrunk
+from cfeval.inference.models.hosted import shrunk
+from cfeval.inference.models.openai import OpenAIChat
 from cfeval.inference.models.openai import Plugin as Server
 from tests.answers import answers
 from tests.fake_chat import FakeChat
@@ -121,7 +122,7 @@ def test_calls_of_2025_are_keyed_as_they_always_were() -> None:
     model = FakeChat("no")
     write(model)
     server = OpenAIChat(Server(model="lab/m", provider="openrouter"))
-    keys = [server._call(asked, _shrunk(asked.turns, None)).key[:16] for asked in model.seen]
+    keys = [server._call(asked, shrunk(asked.turns, None)).key[:16] for asked in model.seen]
     assert keys == ["86a6be140210e616", "8692a11e9da87917"]
 
 

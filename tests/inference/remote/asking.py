@@ -67,11 +67,11 @@ def _asked(server: Loopback) -> Outcome:
     return Outcome(reply.status, reply.reason, reply.text)
 
 
-def _edited(server: Loopback, kind: Kind) -> Outcome:
+def edited(server: Loopback, kind: Kind, **options: Any) -> Outcome:
     """An edit as the study makes it, so that an unchanged image counts as none."""
     sample = Sample(id="i1", image=PHOTO.ref("i1.png"), question="What is this?")
     written = [Instruction(id="i1", concept="colour", positive="Make it blue.", negative="red")]
-    made = counterfactuals(written, {"i1": sample}, lambda _: PHOTO, editor(server, kind), EDCT_2025, 1)
+    made = counterfactuals(written, {"i1": sample}, lambda _: PHOTO, editor(server, kind, **options), EDCT_2025, 1)
     ((record, pictures),) = made
     return Outcome(record.status, record.reason, "".join(picture.sha256 for picture in pictures.values()))
 
@@ -79,7 +79,7 @@ def _edited(server: Loopback, kind: Kind) -> Outcome:
 def ask(server: Loopback, kind: Kind) -> Outcome:
     """Ask one item by a call of a kind; a run that stops is an outcome, any other exception is a defect."""
     try:
-        return _asked(server) if kind == Kind.CHAT else _edited(server, kind)
+        return _asked(server) if kind == Kind.CHAT else edited(server, kind)
     except CfevalError as error:
         return Outcome(stopped=str(error))
 

@@ -2,13 +2,14 @@
 
 import json
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import PluginError
 from cfeval.inference.remote.faults import Fault, RetryPolicy
-from cfeval.inference.remote.http import DEEPEST, Endpoint, HttpResponse, fault_of, read_json
+from cfeval.inference.remote.http import DEEPEST, Endpoint, fault_of, read_json
 from cfeval.inference.remote.providers import about_model, checked_base_url, endpoint
 from cfeval.inference.remote.request import Response
 from tests.inference.remote.conftest import Configure
@@ -23,7 +24,7 @@ WITH_KEY = Endpoint("http://x", KEY_ENV, KEY)
 @given(st.binary(max_size=200) | st.text(max_size=60).map(str.encode))
 def test_no_bytes_are_an_exception(body: bytes) -> None:
     said = read_json(WITH_KEY, body)
-    fault = fault_of(WITH_KEY, HttpResponse(500, {}, body))
+    fault = fault_of(WITH_KEY, httpx2.Response(500, content=body))
     assert fault is not None
     assert "\n" not in fault.reason
     Response(raw=said if not isinstance(said, Fault) else said.reason).as_json().encode()
@@ -52,7 +53,7 @@ def test_deep_nesting_is_no_json_and_reasonable_nesting_is() -> None:
 def test_the_key_is_taken_out_of_answers_and_errors_and_a_word_of_an_answer_is_not() -> None:
     echo = json.dumps({"said": f"Bearer {KEY}"}).encode()
     assert read_json(WITH_KEY, echo) == {"said": "Bearer [key]"}
-    fault = fault_of(WITH_KEY, HttpResponse(400, {}, echo))
+    fault = fault_of(WITH_KEY, httpx2.Response(400, content=echo))
     assert fault is not None
     assert KEY not in fault.reason + str(fault.raw)
     assert KEY not in repr(WITH_KEY)

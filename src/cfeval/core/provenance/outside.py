@@ -24,6 +24,7 @@ MODULES = (
     "cfeval.inference.remote.cost",
     "cfeval.inference.remote.cache",
     "cfeval.inference.remote.http",
+    "cfeval.inference.remote.sdks",
     "cfeval.inference.remote.stops",
 )
 """Modules, and packages with all that is in them."""

@@ -69,6 +69,11 @@ async def edit(request: EditRequest, service: Service, max_pixels: int | None, p
     return await asyncio.to_thread(_edited, request, reply, call.key, planned.details)
 
 
+def named_headers(headers: Mapping[str, str]) -> dict[str, Any]:
+    """Further headers as a part of what identifies an edit, where there are any."""
+    return {"headers": dict(headers)} if headers else {}
+
+
 async def sound(reply: Response | Fault) -> Response | Fault:
     """The reply, or the fault that its image cannot be decoded: known before it is stored, so that it is retried."""
     if isinstance(reply, Fault) or reply.image is None:

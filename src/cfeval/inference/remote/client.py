@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import httpx2
-
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.core.records import Status
@@ -22,7 +20,7 @@ from cfeval.inference.batching import shared
 from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
 from cfeval.inference.remote.cost import Price, Prices, load_prices
 from cfeval.inference.remote.faults import Fault, RetryPolicy
-from cfeval.inference.remote.http import open_client
+from cfeval.inference.remote.http import HttpClient, open_client
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.rate_limit import Pace
 from cfeval.inference.remote.request import Request, Response, Usage
@@ -44,7 +42,7 @@ class RetryLoop:
 
     caller: "Client"
     call: Request
-    client: httpx2.AsyncClient
+    client: HttpClient
     began: float
     open: UsageEntry | None = None
     """What is still to be noted of the last paid attempt: an answer is settled when it is stored, in one step."""
@@ -169,9 +167,7 @@ class _Lane:
 class Client:
     """One job's way to the models outside; all of it happens in one event loop, that of `client`."""
 
-    def __init__(
-        self, calls: Calls, cache: ResponseCache, prices: Prices, client: httpx2.AsyncClient, disk: Executor
-    ) -> None:
+    def __init__(self, calls: Calls, cache: ResponseCache, prices: Prices, client: HttpClient, disk: Executor) -> None:
         """`disk` has one thread, in which alone the cache is used."""
         self.settings, self.cache, self.prices, self.client, self._disk = calls, cache, prices, client, disk
         self.budget = Budget(calls.max_calls, calls.max_cost_usd)

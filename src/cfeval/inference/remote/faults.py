@@ -28,6 +28,9 @@ BAD_KEY = {"API_KEY_INVALID", "invalid_api_key"}
 MODERATION = {"content_policy_violation", "moderation_blocked", "content_filter"}
 """Codes that mean that the provider's policy refuses the request."""
 
+NO_CREDIT_SAID, MODERATION_SAID = "credit balance is too low", "content filtering policy"
+"""What Anthropic says of both, whose code is that of any bad request (docs.claude.com/en/api/errors)."""
+
 
 class RetryPolicy(StrEnum):
     """What to do about a fault."""
@@ -84,13 +87,13 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key_env: str) 
     if 200 <= status < 300:
         return None
     said, codes = f"HTTP {status}: {message_of(body)}", _codes(body)
-    wait = retry_after(headers)
+    wait = retry_after(headers) or _retry_delay(body)
     if status == 401 or codes & BAD_KEY:
         return Fault("key", RetryPolicy.STOP, _key_refused(said, key_env))
-    if (status == 402 and wait is None) or codes & NO_CREDIT:
+    if (status == 402 and wait is None) or codes & NO_CREDIT or NO_CREDIT_SAID in said:
         account = f"the account of {key_env}" if key_env else "the account"
         return Fault("credit", RetryPolicy.STOP, f"no credit left ({said}); add credit to {account}")
-    if codes & MODERATION:
+    if codes & MODERATION or MODERATION_SAID in said:
         return record("moderated", Status.MODERATED, said, raw=body)
     if status == 403:
         return _forbidden(said, body, key_env)
@@ -132,6 +135,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return None
 
 
+def _retry_delay(body: Any) -> float | None:
+    """The same as Google says it: the `retryDelay` of a `RetryInfo`, such as 7.5s (google.rpc, error_details.proto)."""
+    said = (str(detail.get("retryDelay", "")).removesuffix("s") for detail in _details(body))
+    return next((seconds for value in said if (seconds := _seconds(value)) > 0), None)
+
+
 def _seconds(value: str) -> float:
     """A header's number, or how far its date lies ahead; NaN where it is neither."""
     with suppress(ValueError):
@@ -150,9 +159,13 @@ def _error(body: Any) -> Any:
 def _codes(body: Any) -> set[str]:
     """What an error calls itself: OpenAI's code and type, and the reasons in Google's details."""
     error = _dict(_error(body))
-    details = error.get("details")
-    reasons = [_dict(detail).get("reason") for detail in details] if isinstance(details, list) else []
+    reasons = [detail.get("reason") for detail in _details(body)]
     return {code for code in (error.get("code"), error.get("type"), *reasons) if isinstance(code, str)}
+
+
+def _details(body: Any) -> list[dict[str, Any]]:
+    details = _dict(_error(body)).get("details")
+    return [_dict(detail) for detail in details] if isinstance(details, list) else []
 
 
 def _metadata(body: Any) -> dict[str, Any]:

@@ -1,11 +1,15 @@
-"""One HTTP exchange: a deadline of our own, a size limit, and every way a connection breaks named as a fault."""
+"""One HTTP exchange: a deadline of our own, a size limit, and every way a connection breaks named as a fault.
+
+The vendors' packages send through the same client (`remote.sdks`), so that these hold for them too.
+"""
 
 import asyncio
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -24,29 +28,83 @@ SHORTEST_KEY = 8
 """Shorter keys, which only servers at home take, are not looked for: they may be words of an answer."""
 _CONNECT = 10.0
 """Seconds to connect."""
+_HEARD: ContextVar[list[httpx2.Response] | None] = ContextVar("heard", default=None)
+"""The answers of the exchange that is under way, whatever a vendor's package makes of them."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a provider is and how it knows us; `key_env` names the variable that the key in `headers` came from."""
+    """Where a provider is and how it knows us.
+
+    `key_env` names the variable that the key came from. `header` is the one that carries the key where no vendor's
+    package does; `headers` are sent beside. `api_version` is Azure's.
+    """
 
     base_url: str
     key_env: str = ""
     key: str = field(default="", repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    header: str = "Authorization"
+    headers: tuple[tuple[str, str], ...] = ()
+    api_version: str = ""
 
     def scrubbed(self, text: str) -> str:
         """A text without the key, which servers like to repeat."""
         return text.replace(self.key, "[key]") if len(self.key) >= SHORTEST_KEY else text
 
+    def all_headers(self) -> dict[str, str]:
+        """All that is sent, the key included."""
+        value = f"Bearer {self.key}" if self.header == "Authorization" else self.key
+        return {**dict(self.headers), **({self.header: value} if self.key else {})}
+
+
+class TooLarge(httpx2.TransportError):
+    """An answer is over `MAX_BYTES`."""
+
+
+class CutOff(httpx2.TransportError):
+    """The connection broke after an answer had begun."""
+
+
+class HttpClient(httpx2.AsyncClient):
+    """Reads every answer whole, up to `MAX_BYTES`, whoever sends through it; `sdks` are the packages' clients that do.
+
+    Limits, the time to connect and what becomes of redirects are its own, whatever a package asks for.
+    """
+
+    def __init__(self) -> None:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        timeout = httpx2.Timeout(None, connect=_CONNECT)
+        super().__init__(timeout=timeout, limits=limits, follow_redirects=False, verify=_tls())
+        self.sdks: dict[Hashable, Any] = {}
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request and read the whole answer.
+
+        Raises:
+            TooLarge: it is over `MAX_BYTES`.
+            CutOff: it does not come whole.
+        """
+        request.extensions = {**request.extensions, "timeout": self.timeout.as_dict()}
+        response = await super().send(request, **{**options, "stream": True, "follow_redirects": False})
+        try:
+            body = await _whole(response)
+        except (httpx2.NetworkError, httpx2.ProtocolError) as error:
+            raise CutOff(str(error)) from error
+        finally:
+            await response.aclose()
+        coded = ("content-encoding", "content-length", "transfer-encoding")
+        headers = [(name, value) for name, value in response.headers.multi_items() if name not in coded]
+        whole = httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+        if (heard := _HEARD.get()) is not None:
+            heard.append(whole)
+        return whole
+
 
 @asynccontextmanager
-async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
+async def open_client() -> AsyncIterator[HttpClient]:
     """The client for the calls of one event loop; redirects are not followed, so that no key goes elsewhere."""
-    timeout = httpx2.Timeout(None, connect=_CONNECT)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
-    async with httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False, verify=_tls()) as client:
+    async with HttpClient() as client:
         yield client
 
 
@@ -55,80 +113,88 @@ def _tls() -> ssl.SSLContext:  # slow to load, and each batch of calls opens a c
     return httpx2.create_ssl_context()
 
 
-@dataclass(frozen=True)
-class HttpResponse:
-    """A whole answer; the names of headers are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-async def exchange(
-    client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
-) -> Any:
-    """Send a request and read the JSON of a successful answer, or a Fault; the arguments are those of `respond`."""
-    response = await respond(client, endpoint, method, url, seconds, **content)
-    if isinstance(response, Fault):
-        return response
-    return fault_of(endpoint, response) or read_json(endpoint, response.body)
-
-
-def fault_of(endpoint: Endpoint, response: HttpResponse) -> Fault | None:
-    """What the status of an answer tells; None for a success."""
-    if response.status < 300:
-        return None
-    text = endpoint.scrubbed(response.body.decode("utf-8", "replace"))[:MAX_ERROR]
-    try:
-        said = _parsed(endpoint, text)
-    except (ValueError, RecursionError):
-        said = text[:300]
-    return of_status(response.status, response.headers, said, endpoint.key_env)
-
-
-async def respond(
-    client: httpx2.AsyncClient, endpoint: Endpoint, method: str, url: str, seconds: float, **content: Any
-) -> HttpResponse | Fault:
-    """Send a request and read the whole answer, whatever its status.
-
-    Args:
-        client: of `open_client`.
-        endpoint: whose key is sent.
-        method: HTTP method.
-        url: the full address.
-        seconds: until when the whole answer must be there.
-        content: `json=…`, or `data=…` and `files=…`.
-    """
-    connected = False
-    try:
-        async with asyncio.timeout(seconds):
-            async with client.stream(method, url, headers=dict(endpoint.headers), **content) as response:
-                connected = True
-                body = await _whole(response)
-    except TimeoutError:
-        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
-    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-        return retry("unreachable", f"{_host(url)} cannot be reached ({_what(error)})", systematic=True)
-    except httpx2.DecodingError as error:
-        return retry("bad_body", f"the answer cannot be decoded ({_what(error)})", sent=True)
-    except httpx2.TransportError as error:
-        cut = "cut the answer off" if connected else "dropped the connection"
-        return retry("connection", f"{_host(url)} {cut} ({_what(error)})", sent=True)
-    except httpx2.InvalidURL as error:
-        return retry("bad_body", f"not an address: {_what(error)}", tries=1)
-    if isinstance(body, Fault):
-        return body
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return HttpResponse(response.status_code, headers, body)
-
-
-async def _whole(response: httpx2.Response) -> bytes | Fault:
+async def _whole(response: httpx2.Response) -> bytes:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_BYTES:
-            return retry("bad_body", f"the answer is over {MAX_BYTES >> 20} MiB", tries=2, sent=True)
+            raise TooLarge(f"the answer is over {MAX_BYTES >> 20} MiB")
     return bytes(body)
+
+
+Send = Callable[[], Awaitable[Any]]
+"""Sends one request through an `HttpClient`, by itself or by a vendor's package; what it returns does not count."""
+
+
+async def exchange(endpoint: Endpoint, seconds: float, send: Send) -> Any:
+    """Send a request and read the JSON of a successful answer, or a Fault; the arguments are those of `respond`."""
+    response = await respond(endpoint, seconds, send)
+    if isinstance(response, Fault):
+        return response
+    return fault_of(endpoint, response) or read_json(endpoint, response.content)
+
+
+def request(client: HttpClient, endpoint: Endpoint, method: str, url: str, **content: Any) -> Send:
+    """A request without a vendor's package: `json=…`, or nothing."""
+    return lambda: client.request(method, url, headers=endpoint.all_headers(), **content)
+
+
+async def respond(endpoint: Endpoint, seconds: float, send: Send) -> httpx2.Response | Fault:
+    """Send a request and read the whole answer, whatever its status.
+
+    Args:
+        endpoint: who is asked.
+        seconds: until when the whole answer must be there.
+        send: what a vendor's package makes of an answer, an exception perhaps, does not count.
+    """
+    heard: list[httpx2.Response] = []
+    token = _HEARD.set(heard)
+    try:
+        async with asyncio.timeout(seconds):
+            await send()
+    except TimeoutError:
+        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
+    except Exception as error:
+        fault = None if heard else _broken(endpoint, error) or _broken(endpoint, error.__cause__)
+        if fault is not None:
+            return fault
+        if not heard:
+            raise
+    finally:
+        _HEARD.reset(token)
+    return heard[-1]
+
+
+def _broken(endpoint: Endpoint, error: BaseException | None) -> Fault | None:
+    """What an exception of the connection says; None for any other."""
+    from anyio import EndOfStream
+
+    host = httpx2.URL(endpoint.base_url).host
+    if isinstance(error, TooLarge):
+        return retry("bad_body", str(error), tries=2, sent=True)
+    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        return retry("unreachable", f"{host} cannot be reached ({_what(error)})", systematic=True)
+    if isinstance(error, httpx2.DecodingError):
+        return retry("bad_body", f"the answer cannot be decoded ({_what(error)})", sent=True)
+    if isinstance(error, CutOff):
+        return retry("connection", f"{host} cut the answer off ({_what(error.__cause__)})", sent=True)
+    if isinstance(error, httpx2.TransportError | ssl.SSLError | EndOfStream):
+        return retry("connection", f"{host} dropped the connection ({_what(error)})", sent=True)
+    if isinstance(error, httpx2.InvalidURL):
+        return retry("bad_body", f"not an address: {_what(error)}", tries=1)
+    return None
+
+
+def fault_of(endpoint: Endpoint, response: httpx2.Response) -> Fault | None:
+    """What the status of an answer tells; None for a success."""
+    if response.status_code < 300:
+        return None
+    text = endpoint.scrubbed(response.content.decode("utf-8", "replace"))[:MAX_ERROR]
+    try:
+        said = _parsed(endpoint, text)
+    except (ValueError, RecursionError):
+        said = text[:300]
+    return of_status(response.status_code, response.headers, said, endpoint.key_env)
 
 
 def read_json(endpoint: Endpoint, body: bytes) -> Any:
@@ -142,11 +208,11 @@ def read_json(endpoint: Endpoint, body: bytes) -> Any:
 
 
 def _parsed(endpoint: Endpoint, text: str) -> Any:
-    """JSON that can be stored, see `_storable`; NaN and the infinities, which are no JSON, become null."""
-    return _storable(json.loads(text, parse_constant=lambda _: None), endpoint.scrubbed)
+    """JSON that can be stored; NaN and the infinities, which are no JSON, become null."""
+    return storable(json.loads(text, parse_constant=lambda _: None), endpoint.scrubbed)
 
 
-def _storable(content: Any, scrubbed: Callable[[str], str], depth: int = 0) -> Any:
+def storable(content: Any, scrubbed: Callable[[str], str], depth: int = 0) -> Any:
     """Content without the key, however JSON spells it, and without lone surrogates, which UTF-8 cannot hold.
 
     Raises:
@@ -157,15 +223,11 @@ def _storable(content: Any, scrubbed: Callable[[str], str], depth: int = 0) -> A
     if depth > DEEPEST:
         raise ValueError("nested too deep")
     if isinstance(content, dict):
-        return {_storable(k, scrubbed): _storable(value, scrubbed, depth + 1) for k, value in content.items()}
+        return {storable(k, scrubbed): storable(value, scrubbed, depth + 1) for k, value in content.items()}
     if isinstance(content, list):
-        return [_storable(value, scrubbed, depth + 1) for value in content]
+        return [storable(value, scrubbed, depth + 1) for value in content]
     return content
 
 
-def _host(url: str) -> str:
-    return httpx2.URL(url).host
-
-
-def _what(error: Exception) -> str:
+def _what(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

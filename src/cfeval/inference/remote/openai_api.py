@@ -29,17 +29,13 @@ _ROUTING = re.compile(r":(free|nitro|floor|online|exacto|extended|beta|thinking)
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer's JSON: what was asked of whom, and what came."""
+    """An answer's JSON: what was asked of whom, what came, and the model that answered, as it names itself, if so."""
 
     body: dict[str, Any]
     asked: str
     accepted: Sequence[str]
     usage: Usage
-
-    @property
-    def served(self) -> str:
-        """The model that answered, as it names itself; empty where it does not."""
-        return str(self.body.get("model") or "")
+    served: str = ""
 
     def record(self, kind: str, status: Status, reason: str, **more: Any) -> Fault:
         """A fault that stands."""
@@ -74,8 +70,33 @@ def chat_reply(
         image: an image is wanted, not a text.
         finish_reasons: further finish reasons of a whole answer.
     """
-    answer = Completion(_dict(body), asked, accepted, usage_of(body))
-    choice = _choice(answer.body)
+    said = _dict(body)
+    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
+    return reply_of(answer, _choice(said), key_env, image, finish_reasons)
+
+
+def responses_reply(
+    body: Any, asked: str, accepted: Sequence[str], key_env: str, finish_reasons: tuple[str, ...] = ()
+) -> Response | Fault:
+    """Read an answer of OpenAI's Responses; for the arguments see `chat_reply`."""
+    said = _dict(body)
+    parts = [
+        part
+        for item in _dicts(said.get("output"))
+        if item.get("type") == "message"
+        for part in _dicts(item.get("content"))
+    ]
+    refusal = "".join(str(part.get("refusal")) for part in parts if part.get("type") == "refusal")
+    message = {"content": [part for part in parts if part.get("type") == "output_text"], "refusal": refusal}
+    word = _dict(said.get("incomplete_details")).get("reason") or said.get("status")
+    answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
+    return reply_of(answer, {"finish_reason": word, "message": message}, key_env, False, finish_reasons)
+
+
+def reply_of(
+    answer: Completion, choice: dict[str, Any], key_env: str, image: bool, finish_reasons: tuple[str, ...]
+) -> Response | Fault:
+    """Read a choice as a chat completion has them, whatever protocol its parts came by; see `chat_reply`."""
     ending, word = finish(choice, finish_reasons)
     fault = _error(answer, choice, key_env) or _unusable(answer, choice, ending, word)
     if fault is not None:
@@ -89,14 +110,14 @@ def chat_reply(
 
 def images_reply(body: Any, asked: str, key_env: str) -> Response | Fault:
     """Read an answer of the images endpoints: one image as base64; for the arguments see `chat_reply`."""
-    answer = Completion(_dict(body), asked, (), usage_of(body))
+    answer = Completion(_dict(body), asked, (), usage_of(body), str(_dict(body).get("model") or ""))
     fault = _error(answer, {}, key_env)
     if fault is not None:
         return fault
     data = answer.body.get("data")
     if not isinstance(data, list):
         return answer.retry("no_data", "the answer holds no list of images")
-    images = [part for part in data if isinstance(part, dict)]
+    images = _dicts(data)
     if len(images) != 1:
         return _not_one(answer, len(images), "")
     if not isinstance(images[0].get("b64_json"), str):
@@ -164,8 +185,7 @@ def _text(answer: Completion, ending: Ending | None, text: str) -> Response | Fa
 
 
 def _image(answer: Completion, message: dict[str, Any]) -> Response | Fault:
-    parts = message.get("images")
-    images = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    images = _dicts(message.get("images"))
     text = _content(message)
     if len(images) != 1:
         return _not_one(answer, len(images), text)
@@ -222,9 +242,9 @@ def usage_of(body: Any) -> Usage:
     Gemini counts what it thinks in the total only, and charges for it as output.
     """
     said = _dict(_dict(body).get("usage"))
-    read = _count(said.get("prompt_tokens") or said.get("input_tokens"))
-    written = _count(said.get("completion_tokens") or said.get("output_tokens"))
-    return Usage(read, max(written, _count(said.get("total_tokens")) - read), cost_usd=cost_of(said.get("cost")))
+    read = count(said.get("prompt_tokens") or said.get("input_tokens"))
+    written = count(said.get("completion_tokens") or said.get("output_tokens"))
+    return Usage(read, max(written, count(said.get("total_tokens")) - read), cost_usd=cost_of(said.get("cost")))
 
 
 def cost_of(value: Any, unit: float = 1.0) -> float | None:
@@ -255,11 +275,15 @@ def _content(message: dict[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _count(value: Any) -> int:
-    """A count of tokens; some servers write whole numbers as floats."""
+def count(value: Any) -> int:
+    """A count of tokens, 0 where it is none; some servers write whole numbers as floats."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole and not isinstance(value, bool) and 0 <= value < MOST else 0
 
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []

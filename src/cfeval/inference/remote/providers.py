@@ -6,6 +6,7 @@ models know `max_completion_tokens` only, OpenRouter drops what the chosen host 
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -13,11 +14,11 @@ from urllib.parse import urlsplit
 
 from cfeval.core.errors import CfevalError, PluginError, nearest
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.http import Endpoint, exchange, open_client
+from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
 from cfeval.inference.remote.openai_api import same_model
 
 T = TypeVar("T")
-ProviderName = Literal["openai", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]
+ProviderName = Literal["openai", "azure", "openrouter", "gemini", "vllm", "llama_cpp", "transformers", "other"]
 SECONDS = 8.0
 """How long a server may take to answer what is asked before a run."""
 
@@ -27,8 +28,8 @@ class Provider:
     """A provider's rules.
 
     `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models. `limit`: the name of its limit on
-    tokens. `body`: what every request holds beside. An empty `base_url` is for the user to give; an empty `key_env`
-    means that no key is needed.
+    tokens. `body`: what every request holds beside. An empty `base_url` is for the user to give, such as `example`; an
+    empty `key_env` means that no key is needed.
     """
 
     base_url: str = ""
@@ -38,10 +39,18 @@ class Provider:
     lists: bool = True
     limit: str = "max_tokens"
     body: Mapping[str, Any] = field(default_factory=dict)
+    example: str = "http://localhost:8000/v1"
 
 
 PROVIDERS: dict[ProviderName, Provider] = {
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", limit="max_completion_tokens"),
+    "azure": Provider(
+        "",
+        "AZURE_OPENAI_API_KEY",
+        limit="max_completion_tokens",
+        lists=False,
+        example="https://NAME.openai.azure.com/openai/v1",
+    ),
     "openrouter": Provider(
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
@@ -62,7 +71,13 @@ def joined(rules: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return {**rules, **own, **objects}
 
 
-def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endpoint:
+def endpoint(
+    base_url: str,
+    key_env: str,
+    header: str = "Authorization",
+    headers: Mapping[str, str] | None = None,
+    api_version: str = "",
+) -> Endpoint:
     """A provider's address and the key from the environment; no key where `key_env` is empty.
 
     Raises:
@@ -73,8 +88,7 @@ def endpoint(base_url: str, key_env: str, header: str = "Authorization") -> Endp
         raise PluginError(f"{base_url} needs a key: set the environment variable {key_env}")
     if not (key.isascii() and key.isprintable()):
         raise PluginError(f"{key_env} holds a line break or a character that no key has; set it to the key alone")
-    value = f"Bearer {key}" if header == "Authorization" else key
-    return Endpoint(base_url, key_env, key, {header: value} if key else {})
+    return Endpoint(base_url, key_env, key, header, tuple((headers or {}).items()), api_version)
 
 
 def only_further(extra: dict[str, T], own: Sequence[str]) -> dict[str, T]:
@@ -86,6 +100,20 @@ def only_further(extra: dict[str, T], own: Sequence[str]) -> dict[str, T]:
     if taken := sorted(set(extra) & set(own)):
         raise ValueError(f"extra may not set {', '.join(taken)}")
     return extra
+
+
+def checked_headers(headers: dict[str, str]) -> dict[str, str]:
+    """Further headers of a request.
+
+    Raises:
+        ValueError: one carries a key, or is none.
+    """
+    for name, value in headers.items():
+        if not re.fullmatch(r"[A-Za-z0-9-]+", name) or not (value.isascii() and value.isprintable()):
+            raise ValueError(f"'{name}' is no header with a value in one line")
+        if re.search("auth|cookie|key|token|secret", name, re.IGNORECASE):
+            raise ValueError(f"'{name}' may carry a key; keys come by key_env")
+    return headers
 
 
 def checked_base_url(value: str) -> str:
@@ -112,7 +140,7 @@ def get(where: Endpoint, path: str) -> Any | Fault:
 
     async def do() -> Any | Fault:
         async with open_client() as client:
-            return await exchange(client, where, "GET", f"{where.base_url}{path}", SECONDS)
+            return await exchange(where, SECONDS, request(client, where, "GET", f"{where.base_url}{path}"))
 
     return asyncio.run(do())
 

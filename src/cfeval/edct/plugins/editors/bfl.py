@@ -19,18 +19,29 @@ from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
-from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit, expected, prompt_for, sound
+from cfeval.edct.plugins.remote_editor import (
+    Planned,
+    Service,
+    Uses,
+    edit,
+    expected,
+    named_headers,
+    prompt_for,
+    sound,
+)
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
-from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, respond
+from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, request, respond
 from cfeval.inference.remote.openai_api import cost_of
-from cfeval.inference.remote.providers import checked_base_url, endpoint, get
+from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, get, only_further
 from cfeval.inference.remote.request import Response, Usage
 
 USES = Uses(seed=True)
 USD_PER_CREDIT = 0.01
 ACTIVE_TASKS = {"flux-kontext-max": 6}
 """How many tasks may be active at once, where it is not 24."""
+OWN = ("prompt", "seed", "input_image", "prompt_upsampling", "safety_tolerance", "webhook_url", "webhook_secret")
+"""Fields that no option of `extra` may set."""
 FINAL = ("Ready", "Request Moderated", "Content Moderated", "Task not found", "Error", "Failed")
 """Statuses after which polling is over; any other, also one not known here, means that the task is under way."""
 EXPIRED = (403, 404, 410)
@@ -51,6 +62,10 @@ class Plugin(plugin.Plugin):
     """0 is strictest; none: the provider's default."""
     prompt_upsampling: bool = False
     """Whether the provider may rewrite the instruction."""
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
+    """Further headers of the request; no keys."""
+    extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
+    """Further fields of the request, such as {aspect_ratio: "1:1"}."""
     poll: float = Field(0.5, gt=0, le=60)
     """Seconds between two looks at a task."""
 
@@ -110,18 +125,20 @@ class Bfl:
         fields["prompt_upsampling"] = self.options.prompt_upsampling
         if self.options.safety_tolerance is not None:
             fields["safety_tolerance"] = self.options.safety_tolerance
+        fields |= self.options.extra
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            where = endpoint(self.options.base_url, self.options.key_env, "x-key")
+            where = endpoint(self.options.base_url, self.options.key_env, "x-key", self.options.headers)
             body = {**fields, "input_image": base64.b64encode(picture.png).decode()}
             task = await attempts.paid(lambda: self._submit(attempts, where, body), lambda made: made.usage)
             return task if isinstance(task, Fault) else await self._outcome(attempts, where, task)
 
-        return Planned({"model": self.options.model, **fields}, send, prompted.details)
+        named = {"model": self.options.model, **fields, **named_headers(self.options.headers)}
+        return Planned(named, send, prompted.details)
 
     async def _submit(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Task | Fault:
         url = f"{where.base_url}/v1/{self.options.model}"
-        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
+        content = await exchange(where, attempts.seconds(), request(attempts.client, where, "POST", url, json=body))
         if isinstance(content, Fault):
             return content
         if not isinstance(content, dict):
@@ -160,12 +177,12 @@ class Bfl:
 
 async def _look(attempts: RetryLoop, where: Endpoint, url: str) -> dict[str, Any] | Fault:
     """A task's state; a final one counts whatever HTTP status it came with."""
-    response = await respond(attempts.client, where, "GET", url, attempts.seconds())
+    response = await respond(where, attempts.seconds(), request(attempts.client, where, "GET", url))
     if isinstance(response, Fault):
         return response
-    content = read_json(where, response.body)
+    content = read_json(where, response.content)
     if isinstance(content, dict) and (
-        content.get("status") in FINAL or (response.status < 300 and "status" in content)
+        content.get("status") in FINAL or (response.status_code < 300 and "status" in content)
     ):
         return content
     fault = fault_of(where, response) or (content if isinstance(content, Fault) else None)
@@ -190,18 +207,18 @@ def _ending(said: Mapping[str, Any]) -> str | Fault:
 async def _fetch(attempts: RetryLoop, link: str) -> bytes | Fault:
     """The picture behind a link; it lies elsewhere, so that no key goes along."""
     nobody = Endpoint(link)
-    response = await respond(attempts.client, nobody, "GET", link, attempts.seconds())
+    response = await respond(nobody, attempts.seconds(), request(attempts.client, nobody, "GET", link))
     if isinstance(response, Fault):
         return response
-    if response.status in EXPIRED:
+    if response.status_code in EXPIRED:
         return record(
-            "expired", Status.NO_IMAGE, f"the picture's link has expired (HTTP {response.status})", final=False
+            "expired", Status.NO_IMAGE, f"the picture's link has expired (HTTP {response.status_code})", final=False
         )
     fault = fault_of(nobody, response)
     if fault is not None:
         return fault
-    checked = await sound(Response(image=response.body))
-    return checked if isinstance(checked, Fault) else response.body
+    checked = await sound(Response(image=response.content))
+    return checked if isinstance(checked, Fault) else response.content
 
 
 def _trusted(url: str, base_url: str) -> bool:

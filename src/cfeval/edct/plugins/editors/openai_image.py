@@ -1,4 +1,7 @@
-"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed."""
+"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed.
+
+Servers that edit by `images/generations` take the picture in a field of theirs (`reference`).
+"""
 
 import io
 from collections.abc import Iterator
@@ -7,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from PIL import Image
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from cfeval.core import plugin
 from cfeval.core.images import Picture
@@ -15,17 +18,34 @@ from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.edct.plugins.masks import Mask, MaskOptions, Segmenter, mask_files, segmenter
-from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit, expected, prompt_for, sound
+from cfeval.edct.plugins.remote_editor import (
+    Planned,
+    Service,
+    Uses,
+    edit,
+    expected,
+    named_headers,
+    prompt_for,
+    sound,
+)
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.http import exchange
+from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import images_reply
-from cfeval.inference.remote.providers import PROVIDERS, about_model, checked_base_url, endpoint, only_further
+from cfeval.inference.remote.providers import (
+    PROVIDERS,
+    about_model,
+    checked_base_url,
+    checked_headers,
+    endpoint,
+    only_further,
+)
 from cfeval.inference.remote.request import Response
+from cfeval.inference.remote.sdks import edit_image, generate_image
 
 OPENAI = PROVIDERS["openai"]
 
-OWN = ("model", "prompt", "n", "image", "mask", "response_format")
+OWN = ("model", "prompt", "n", "image", "mask", "stream")
 """Fields that no option may set."""
 
 
@@ -40,8 +60,19 @@ class Plugin(MaskOptions, plugin.Plugin):
     """Environment variable that holds the key."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    reference: str = Field("", pattern=r"^[a-z_]*$")
+    """Field of `images/generations` that takes the picture, such as Together's image_url; empty: `images/edits`
+    is asked, which alone takes a mask."""
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
+    """Further headers of the request; no keys."""
     extra: Annotated[dict[str, str], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the form, such as {quality: high, input_fidelity: high}."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Plugin":
+        if self.reference and (self.masks or self.mask_model):
+            raise ValueError("reference asks images/generations, which takes no mask; leave one of them out")
+        return self
 
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""
@@ -65,7 +96,7 @@ class Plugin(MaskOptions, plugin.Plugin):
 
 
 class OpenAIImage:
-    """Edits by `images/edits`."""
+    """Edits by `images/edits`, or by `images/generations`."""
 
     needs_metadata = False
 
@@ -74,14 +105,15 @@ class OpenAIImage:
 
     async def edit(self, request: EditRequest) -> EditReply:
         """Have a picture edited."""
-        service = Service("images/edits", self.options.base_url, self.options.model)
+        api = "images/generations" if self.options.reference else "images/edits"
+        service = Service(api, self.options.base_url, self.options.model)
         return await edit(request, service, self.options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
         prompted = prompt_for(request, Uses(mask=self.mask_of is not None))
         form = {"model": self.options.model, "prompt": prompted.prompt, "n": "1", **self.options.extra}
         files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
-        named: dict[str, Any] = dict(form)
+        named: dict[str, Any] = {**form, **named_headers(self.options.headers)}
         if self.mask_of is not None:
             masked = self.mask_of(request)
             if masked.mask is None:
@@ -92,14 +124,19 @@ class OpenAIImage:
             details = {**details, **masked.details}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            return await attempts.paid(lambda: self._once(attempts, form, files), lambda reply: reply.usage)
+            return await attempts.paid(lambda: self._once(attempts, form, files, picture), lambda reply: reply.usage)
 
         return Planned(named, send, details)
 
-    async def _once(self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any]) -> Response | Fault:
-        where = endpoint(self.options.base_url, self.options.key_env)
-        url = f"{where.base_url}/images/edits"
-        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), data=form, files=files)
+    async def _once(
+        self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], picture: Picture
+    ) -> Response | Fault:
+        where = endpoint(self.options.base_url, self.options.key_env, headers=self.options.headers)
+        if self.options.reference:
+            body = {**form, "n": 1, self.options.reference: data_url(picture)}
+            content = await generate_image(attempts, where, body)
+        else:
+            content = await edit_image(attempts, where, form, files)
         if isinstance(content, Fault):
             return content
         return await sound(images_reply(content, self.options.model, where.key_env))

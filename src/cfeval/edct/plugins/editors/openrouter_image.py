@@ -1,8 +1,12 @@
-"""Image models behind OpenRouter's chat protocol: Gemini 2.5 Flash Image (Nano Banana) and its successors."""
+"""Image models behind OpenRouter: Gemini 2.5 Flash Image (Nano Banana) and its successors.
+
+By chat, where the answer holds a picture, or by OpenRouter's own endpoint for images (`api: images`), which takes a
+seed and reaches models that do not chat (openrouter.ai/docs, POST /api/v1/images).
+"""
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -10,21 +14,39 @@ from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
-from cfeval.edct.plugins.remote_editor import Planned, Service, Uses, edit, expected, prompt_for, sound
+from cfeval.edct.plugins.remote_editor import (
+    Planned,
+    Service,
+    Uses,
+    edit,
+    expected,
+    named_headers,
+    prompt_for,
+    sound,
+)
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
-from cfeval.inference.remote.http import exchange
 from cfeval.inference.remote.images import data_url
-from cfeval.inference.remote.openai_api import chat_reply
-from cfeval.inference.remote.providers import PROVIDERS, about_model, checked_base_url, endpoint, joined, only_further
+from cfeval.inference.remote.openai_api import chat_reply, images_reply
+from cfeval.inference.remote.providers import (
+    PROVIDERS,
+    about_model,
+    checked_base_url,
+    checked_headers,
+    endpoint,
+    joined,
+    only_further,
+)
 from cfeval.inference.remote.request import Response
+from cfeval.inference.remote.sdks import chat, openrouter_image
 
 OPENROUTER = PROVIDERS["openrouter"]
-USES = Uses()
-ASKED = {"modalities": ["image", "text"], "provider": {"allow_fallbacks": False}}
+CHAT, IMAGES = Uses(), Uses(seed=True)
+ROUTED: dict[str, Any] = {"provider": {"allow_fallbacks": False}}
 """What every request holds beside; that one host answers all, as for chat."""
+BY_CHAT = {"modalities": ["image", "text"], **ROUTED}
 
-OWN = ("model", "messages", "modalities", "stream", "n")
+OWN = ("model", "messages", "modalities", "prompt", "input_references", "seed", "stream", "n")
 """Fields that no option may set."""
 
 
@@ -33,6 +55,8 @@ class Plugin(plugin.Plugin):
 
     model: str = Field("google/gemini-2.5-flash-image", min_length=1)
     """Its name at OpenRouter."""
+    api: Literal["chat", "images"] = "chat"
+    """Which of OpenRouter's interfaces is asked."""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENROUTER.base_url
     """Address up to and including the version."""
     key_env: str = Field(OPENROUTER.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -43,6 +67,8 @@ class Plugin(plugin.Plugin):
     """Further names under which the model may be served."""
     accept_finish_reasons: tuple[str, ...] = ()
     """Further finish reasons of a whole answer; any other unknown one is the status unparsable."""
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
+    """Further headers of the request; no keys."""
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
 
@@ -60,10 +86,10 @@ class Plugin(plugin.Plugin):
 
     def build(self) -> Editor:
         """The editor; offline no key is needed."""
-        return OpenRouterImage(self)
+        return OpenRouterImages(self) if self.api == "images" else OpenRouterChat(self)
 
 
-class OpenRouterImage:
+class OpenRouterChat:
     """Edits by chat: picture and instruction in, picture out."""
 
     needs_metadata = False
@@ -77,26 +103,62 @@ class OpenRouterImage:
         return await edit(request, service, self.options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned:
-        prompted = prompt_for(request, USES)
-        fields = {"model": self.options.model, **joined(ASKED, self.options.extra)}
+        prompted = prompt_for(request, CHAT)
+        options = self.options
+        fields = {"model": options.model, **joined(BY_CHAT, options.extra)}
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             body = {**fields, "messages": _messages(prompted.prompt, data_url(picture))}
             return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
 
-        return Planned({**fields, "prompt": prompted.prompt}, send, prompted.details)
+        named = {**fields, "prompt": prompted.prompt, **named_headers(options.headers)}
+        return Planned(named, send, prompted.details)
 
     async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
-        where = endpoint(self.options.base_url, self.options.key_env)
-        url = f"{where.base_url}/chat/completions"
-        content = await exchange(attempts.client, where, "POST", url, attempts.seconds(), json=body)
+        options = self.options
+        where = endpoint(options.base_url, options.key_env, headers=options.headers)
+        content = await chat(attempts, where, body)
         if isinstance(content, Fault):
             return content
-        options = self.options
         reply = chat_reply(
             content, options.model, options.accept_models, where.key_env, True, options.accept_finish_reasons
         )
         return await sound(reply)
+
+
+class OpenRouterImages:
+    """Edits by the endpoint for images: the picture is a reference."""
+
+    needs_metadata = False
+
+    def __init__(self, options: Plugin) -> None:
+        self.options = options
+
+    async def edit(self, request: EditRequest) -> EditReply:
+        """Have a picture edited."""
+        service = Service("images", self.options.base_url, self.options.model)
+        return await edit(request, service, self.options.max_pixels, self._plan)
+
+    def _plan(self, request: EditRequest, picture: Picture) -> Planned:
+        prompted = prompt_for(request, IMAGES)
+        options = self.options
+        asked = {"model": options.model, "prompt": prompted.prompt, "seed": request.seed}
+        fields = {**asked, **joined(ROUTED, options.extra)}
+
+        async def send(attempts: RetryLoop) -> Response | Fault:
+            shown = {"type": "image_url", "image_url": {"url": data_url(picture)}}
+            body = {**fields, "input_references": [shown]}
+            return await attempts.paid(lambda: self._once(attempts, body), lambda reply: reply.usage)
+
+        return Planned({**fields, **named_headers(options.headers)}, send, prompted.details)
+
+    async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
+        options = self.options
+        where = endpoint(options.base_url, options.key_env, headers=options.headers)
+        content = await openrouter_image(attempts, where, body)
+        if isinstance(content, Fault):
+            return content
+        return await sound(images_reply(content, options.model, where.key_env))
 
 
 def _messages(prompt: str, image: str) -> list[dict[str, Any]]:

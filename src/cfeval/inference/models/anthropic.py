@@ -1,0 +1,89 @@
+"""Claude by Anthropic's own protocol, by the `anthropic` package (extra `anthropic`).
+
+It takes no seed: draws that are to differ are told apart in the cache alone.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from cfeval.core.images import Picture
+from cfeval.core.registry import Diagnostic
+from cfeval.inference.chat import ChatRequest
+from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
+from cfeval.inference.remote import sdks
+from cfeval.inference.remote.client import RetryLoop
+from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.http import Endpoint
+from cfeval.inference.remote.openai_api import Completion, count, reply_of
+from cfeval.inference.remote.request import Response, Usage
+
+READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""What was read, prompt caching included: docs.claude.com/en/api/messages, usage."""
+
+
+class Plugin(HostedPlugin):
+    """How to reach and ask the model."""
+
+    OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "stream", "output_config")
+
+    json_schema: bool = True
+    """Whether the server is asked to enforce a schema."""
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url or "https://api.anthropic.com"
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key."""
+        return self.key_env or "ANTHROPIC_API_KEY"
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Package and key."""
+        yield Diagnostic(*sdks.ready("anthropic", "anthropic", self.endpoint))
+
+    def build(self) -> "Anthropic":
+        """The model; offline neither package nor key is needed."""
+        return Anthropic(self)
+
+
+class Anthropic(HostedChat):
+    """A chat model behind Anthropic's `messages`."""
+
+    api = "anthropic"
+
+    def _fields(self, request: ChatRequest) -> dict[str, Any]:
+        options = self.options
+        fields = {"model": options.model, "max_tokens": request.max_tokens or options.max_tokens, **options.sampling()}
+        if request.schema and options.json_schema:
+            fields["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
+        return {**fields, **options.extra}
+
+    def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
+        return {"messages": [_message(turn, image) for turn in turns]}
+
+    async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
+        return await sdks.anthropic_message(attempts, where, body)
+
+    def _read(self, body: Any, key_env: str) -> Response | Fault:
+        said = body if isinstance(body, dict) else {}
+        used = said["usage"] if isinstance(said.get("usage"), dict) else {}
+        usage = Usage(sum(count(used.get(name)) for name in READ), count(used.get("output_tokens")))
+        options = self.options
+        answer = Completion(said, options.model, options.accept_models, usage, str(said.get("model") or ""))
+        parts = said.get("content")
+        message = {"content": [part for part in parts if _is_text(part)]} if isinstance(parts, list) else None
+        choice = {"finish_reason": said.get("stop_reason"), "message": message}
+        return reply_of(answer, choice, key_env, False, options.accept_finish_reasons)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text"
+
+
+def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+    if turn.picture is None:
+        return {"role": turn.role, "content": turn.text}
+    source = {"type": "base64", "media_type": "image/png", "data": image(turn.picture)}
+    return {"role": turn.role, "content": [{"type": "image", "source": source}, {"type": "text", "text": turn.text}]}

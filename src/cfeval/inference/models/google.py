@@ -1,0 +1,103 @@
+"""Gemini by Google's own protocol, by the `google-genai` package (extra `google`).
+
+Unlike Gemini's path for the OpenAI protocol it takes a seed, and says why an answer was stopped.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from cfeval.core.images import Picture
+from cfeval.core.registry import Diagnostic
+from cfeval.inference.chat import ChatRequest
+from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
+from cfeval.inference.remote import sdks
+from cfeval.inference.remote.client import RetryLoop
+from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.http import Endpoint
+from cfeval.inference.remote.openai_api import Completion, count, reply_of
+from cfeval.inference.remote.providers import joined
+from cfeval.inference.remote.request import Response, Usage
+
+WRITTEN = ("candidatesTokenCount", "thoughtsTokenCount")
+"""What was written, thoughts included: ai.google.dev/api/generate-content#UsageMetadata."""
+
+
+class Plugin(HostedPlugin):
+    """How to reach and ask the model."""
+
+    OWN: ClassVar[tuple[str, ...]] = ("model", "contents")
+
+    json_schema: bool = True
+    """Whether the server is asked to enforce a schema."""
+    seed: bool = True
+    """Whether a seed is sent."""
+
+    @property
+    def address(self) -> str:
+        """The base URL."""
+        return self.base_url or "https://generativelanguage.googleapis.com/v1beta"
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key."""
+        return self.key_env or "GEMINI_API_KEY"
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """Package and key."""
+        yield Diagnostic(*sdks.ready("google.genai", "google", self.endpoint))
+
+    def build(self) -> "Google":
+        """The model; offline neither package nor key is needed."""
+        return Google(self)
+
+
+class Google(HostedChat):
+    """A chat model behind Gemini's `generateContent`."""
+
+    api = "google"
+
+    def _fields(self, request: ChatRequest) -> dict[str, Any]:
+        options = self.options
+        sampling = {"topP" if name == "top_p" else name: value for name, value in options.sampling().items()}
+        config: dict[str, Any] = {"maxOutputTokens": request.max_tokens or options.max_tokens, **sampling}
+        if options.seed:
+            config["seed"] = request.seed
+        if request.schema and options.json_schema:
+            config |= {"responseMimeType": "application/json", "responseJsonSchema": dict(request.schema)}
+        return {"model": options.model, **joined({"generationConfig": config}, options.extra)}
+
+    def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
+        return {"contents": [_content(turn, image) for turn in turns]}
+
+    async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
+        return await sdks.google_content(attempts, where, body)
+
+    def _read(self, body: Any, key_env: str) -> Response | Fault:
+        said = body if isinstance(body, dict) else {}
+        used = _dict(said.get("usageMetadata"))
+        usage = Usage(count(used.get("promptTokenCount")), sum(count(used.get(name)) for name in WRITTEN))
+        options = self.options
+        answer = Completion(said, options.model, options.accept_models, usage, str(said.get("modelVersion") or ""))
+        candidates = said.get("candidates")
+        first = _dict(candidates[0]) if isinstance(candidates, list) and candidates else {}
+        word = first.get("finishReason") or _dict(said.get("promptFeedback")).get("blockReason")
+        choice = {"finish_reason": word, "message": _message(first.get("content"))}
+        return reply_of(answer, choice, key_env, False, options.accept_finish_reasons)
+
+
+def _content(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+    said = [{"text": turn.text}]
+    shown = [{"inlineData": {"mimeType": "image/png", "data": image(turn.picture)}}] if turn.picture else []
+    return {"role": "model" if turn.role == "assistant" else "user", "parts": [*shown, *said]}
+
+
+def _message(content: Any) -> dict[str, Any] | None:
+    """The text of a candidate without its thoughts; None where there is no content at all."""
+    if not isinstance(content, dict):
+        return None
+    parts = content.get("parts")
+    return {"content": [part for part in parts if not _dict(part).get("thought")] if isinstance(parts, list) else ""}
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,188 @@
+"""What the chat models behind a provider share: their options, the request that is stored, the pictures that are sent.
+
+A picture goes along as a PNG, shrunk under `max_pixels` where that is set; the stored request names the picture that
+was sent by its hash, and where it was shrunk says from what. A protocol adds how it words requests and reads answers.
+"""
+
+import asyncio
+import base64
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field, field_validator
+
+from cfeval.core import plugin
+from cfeval.core.images import Picture
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate, Resources
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from cfeval.inference.remote.client import RetryLoop, shared_client
+from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.http import Endpoint
+from cfeval.inference.remote.images import under
+from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, only_further
+from cfeval.inference.remote.request import Request, Response, Usage
+
+TOKENS_PER_IMAGE = 1500
+"""What an image is taken to cost at most, where a budget has to set something aside."""
+
+
+class HostedPlugin(plugin.Plugin):
+    """How to reach and ask a model behind a provider."""
+
+    OWN: ClassVar[tuple[str, ...]] = ()
+    """Fields of the request that no option may set."""
+
+    model: str = Field(min_length=1)
+    """Its name, as the provider knows it."""
+    base_url: Annotated[str, AfterValidator(checked_base_url)] = ""
+    """Address up to and including the version, such as http://localhost:8000/v1; empty: the provider's."""
+    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
+    """Environment variable that holds the key; empty: the provider's."""
+    temperature: float | None = Field(None, ge=0, le=2)
+    """Of sampling; none: the model's own default."""
+    top_p: float | None = Field(None, gt=0, le=1)
+    """Nucleus sampling; none: the model's own default."""
+    max_tokens: int = Field(2048, ge=1)
+    """Of one reply (EDCT 2025, Appendix B: 2048)."""
+    max_pixels: int | None = Field(None, ge=1)
+    """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    accept_models: tuple[str, ...] = ()
+    """Further names under which the model may be served; any other is the status wrong_model."""
+    accept_finish_reasons: tuple[str, ...] = ()
+    """Further finish reasons of a whole answer; any other unknown one is the status unparsable."""
+    headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
+    """Further headers of the request, such as {anthropic-beta: context-1m-2025-08-07}; no keys."""
+    extra: dict[str, Any] = {}
+    """Further fields of the request, such as {reasoning: {effort: low}}; joined with those of the provider's rules."""
+
+    @field_validator("extra")
+    @classmethod
+    def _no_own(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        return only_further(extra, cls.OWN)
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """The base URL."""
+
+    @property
+    @abstractmethod
+    def key_variable(self) -> str:
+        """The environment variable that holds the key; empty where none is needed."""
+
+    def endpoint(self) -> Endpoint:
+        """Where calls go, with the key.
+
+        Raises:
+            PluginError: see `remote.providers.endpoint`.
+        """
+        return endpoint(self.address, self.key_variable, headers=self.headers)
+
+    def resources(self) -> Resources:
+        """A slot among the jobs that call a provider."""
+        return Resources(api=True)
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """One a request."""
+        return (CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens),)
+
+    def sampling(self) -> dict[str, float]:
+        """`temperature` and `top_p`, where they are set."""
+        return {name: value for name in ("temperature", "top_p") if (value := getattr(self, name)) is not None}
+
+
+class HostedChat:
+    """A chat model behind a provider; a protocol's class says how requests are worded, sent and answered."""
+
+    api: str
+    """The protocol's name, part of what identifies a call."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Answer a request."""
+        client = await shared_client()
+        shrink = partial(shrunk, request.turns, self.options.max_pixels)
+        turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
+        client.meter.shrunk += sum(turn.original is not None for turn in turns)
+        call = self._call(request, turns)
+
+        async def send(attempts: RetryLoop) -> Response | Fault:
+            where = self.options.endpoint()
+            body = self._fields(request) | self._messages(turns, self._encoded)
+            return await attempts.paid(lambda: self._once(attempts, where, body), lambda reply: reply.usage)
+
+        reply = self._accepted(await client.answer(call, send))
+        return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
+
+    async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Response | Fault:
+        """One attempt."""
+        content = await self._ask(attempts, where, body)
+        return content if isinstance(content, Fault) else self._read(content, where.key_env)
+
+    def _accepted(self, reply: Response) -> Response:
+        """A stored answer that the options or the table of finish reasons have come to accept: not paid for again."""
+        if reply.status not in (Status.WRONG_MODEL, Status.UNPARSABLE):
+            return reply
+        again = self._read(reply.raw, self.options.key_variable)
+        return again if isinstance(again, Response) else reply
+
+    def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Request:
+        """What identifies a request: all that is sent, pictures by their hashes."""
+        named = self._fields(request) | self._messages(turns, lambda picture: f"sha256:{picture.sha256}")
+        if self.options.headers:
+            named["headers"] = self.options.headers
+        was = [{"now": t.picture.sha256, "was": t.original.sha256} for t in turns if t.picture and t.original]
+        if was:
+            named["shrunk"] = was
+        expected = Usage(_tokens(turns), request.max_tokens or self.options.max_tokens)
+        return Request(self.api, self.options.address, self.options.model, named, request.seed, request.item, expected)
+
+    def _encoded(self, picture: Picture) -> str:
+        """A picture as the protocol carries it: base64 of its PNG."""
+        return base64.b64encode(picture.png).decode()
+
+    @abstractmethod
+    def _fields(self, request: ChatRequest) -> dict[str, Any]:
+        """All of a request but the conversation."""
+
+    @abstractmethod
+    def _messages(self, turns: Sequence["Shown"], image: Callable[[Picture], str]) -> dict[str, Any]:
+        """The conversation, pictures as `image` makes them."""
+
+    @abstractmethod
+    async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
+        """Send a request; the answer's JSON, or a Fault."""
+
+    @abstractmethod
+    def _read(self, body: Any, key_env: str) -> Response | Fault:
+        """What an answer's JSON says."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A turn as it is shown to the model; `original` is the picture before it was shrunk, None where it was not."""
+
+    role: str
+    text: str
+    picture: Picture | None
+    original: Picture | None
+
+
+def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
+    """The turns with their pictures under a limit; none: as they are."""
+    return [_shown(turn, turn.picture and under(turn.picture, max_pixels)) for turn in turns]
+
+
+def _shown(turn: ChatMessage, picture: Picture | None) -> Shown:
+    return Shown(turn.role, turn.text, picture, None if picture is turn.picture else turn.picture)
+
+
+def _tokens(turns: Sequence[Shown]) -> int:
+    """About how many tokens a conversation has, rather too many."""
+    return sum(len(turn.text) // 3 + (TOKENS_PER_IMAGE if turn.picture else 0) for turn in turns)

@@ -1,0 +1,213 @@
+"""The vendors' own packages as our transport: their retries off, their answers as JSON, their errors as faults.
+
+Each is imported when the first call is sent through it. What is sent, what an answer says, and when to ask again is
+decided elsewhere; nothing here changes a result.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from cfeval.core.errors import PluginError
+from cfeval.inference.remote.client import RetryLoop
+from cfeval.inference.remote.faults import Fault, of_status, retry
+from cfeval.inference.remote.http import Endpoint, HttpClient, exchange, storable
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+Json = Mapping[str, Any]
+
+
+def package(module: str, extra: str) -> ModuleType:
+    """A vendor's package.
+
+    Raises:
+        PluginError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise PluginError(
+            f"the package '{error.name}' is not installed; install the extra: pip install 'cfeval[{extra}]'"
+        ) from error
+
+
+def ready(module: str, extra: str, where: Callable[[], Endpoint]) -> tuple[bool, str]:
+    """Whether a vendor's package is installed and the key is there; and that in one line. Nothing is sent."""
+    try:
+        package(module, extra)
+        address = where().base_url
+    except PluginError as error:
+        return False, str(error)
+    return True, f"the package {module} is installed and the key is set; {address or 'the model'} is not asked"
+
+
+def openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
+    """The `openai` package's client for an address: Azure's where it has an `api_version`."""
+    return _kept(client, ("openai", where), lambda: _openai(client, where))
+
+
+def _openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
+    from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
+
+    ambient = {
+        "OpenAI-Organization": Omit(),
+        "OpenAI-Project": Omit(),
+    }  # of another account, perhaps
+    headers: Any = {**ambient, **dict(where.headers)}
+    common: dict[str, Any] = {
+        "api_key": where.key or "none",
+        "default_headers": headers,
+        "http_client": client,
+        "max_retries": 0,
+        "timeout": client.timeout,
+    }
+    if where.api_version:
+        return AsyncAzureOpenAI(azure_endpoint=where.base_url, api_version=where.api_version, **common)
+    return AsyncOpenAI(base_url=where.base_url, **common)
+
+
+async def chat(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The JSON that `chat/completions` answers."""
+    create = openai(attempts.client, where).chat.completions.with_raw_response.create
+    arguments = _arguments(where, body, "model", "messages")
+    return await exchange(where, attempts.seconds(), lambda: create(**arguments))
+
+
+async def responses(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The JSON that `responses` answers."""
+    create = openai(attempts.client, where).responses.with_raw_response.create
+    arguments = _arguments(where, body, "model", "input")
+    return await exchange(where, attempts.seconds(), lambda: create(**arguments))
+
+
+async def edit_image(attempts: RetryLoop, where: Endpoint, form: Json, files: Json) -> Any | Fault:
+    """The JSON that `images/edits` answers; a file is its name, its bytes and its type."""
+    edit = openai(attempts.client, where).images.with_raw_response.edit
+    arguments = {**files, **_arguments(where, form, "model", "prompt")}
+    return await exchange(where, attempts.seconds(), lambda: edit(**arguments))
+
+
+async def generate_image(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The JSON that `images/generations` answers."""
+    generate = openai(attempts.client, where).images.with_raw_response.generate
+    arguments = _arguments(where, body, "model", "prompt")
+    return await exchange(where, attempts.seconds(), lambda: generate(**arguments))
+
+
+async def openrouter_image(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The JSON that OpenRouter's `images` answers, for which the `openai` package has no method of its own."""
+    post = openai(attempts.client, where).post
+    return await exchange(where, attempts.seconds(), lambda: post("/images", cast_to=httpx2.Response, body=dict(body)))
+
+
+def _arguments(where: Endpoint, body: Json, *named: str) -> dict[str, Any]:
+    """The arguments of a method of the `openai` package; no Authorization where there is no key."""
+    from openai import Omit
+
+    further = {name: value for name, value in body.items() if name not in named}
+    anonymous = {} if where.key else {"extra_headers": {"Authorization": Omit()}}
+    return {**{name: body[name] for name in named}, "extra_body": further, **anonymous}
+
+
+def anthropic(client: HttpClient, where: Endpoint) -> Any:
+    """The `anthropic` package's client for an address."""
+
+    def make() -> Any:
+        vendor = package("anthropic", "anthropic")
+        return vendor.AsyncAnthropic(
+            base_url=where.base_url,
+            api_key=where.key or "none",
+            default_headers=dict(where.headers),
+            http_client=client,
+            max_retries=0,
+            timeout=client.timeout,
+        )
+
+    return _kept(client, ("anthropic", where), make)
+
+
+async def anthropic_message(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The JSON that Anthropic's `messages` answers."""
+    create = anthropic(attempts.client, where).messages.with_raw_response.create
+    named = ("model", "messages", "max_tokens")
+    further = {name: value for name, value in body.items() if name not in named}
+    arguments = {**{name: body[name] for name in named}, "extra_body": further}
+    return await exchange(where, attempts.seconds(), lambda: create(**arguments))
+
+
+def google(client: HttpClient, where: Endpoint) -> Any:
+    """The `google-genai` package's client for an address that ends with the version."""
+
+    def make() -> Any:
+        vendor = package("google.genai", "google")
+        host, _, version = where.base_url.rpartition("/")
+        options = {
+            "base_url": host,
+            "api_version": version,
+            "headers": dict(where.headers),
+            "httpx_async_client": client,
+        }
+        return vendor.Client(vertexai=False, api_key=where.key or "none", http_options=options).aio
+
+    return _kept(client, ("google", where), make)
+
+
+async def google_content(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The JSON that Gemini's `generateContent` answers."""
+    generate = google(attempts.client, where).models.generate_content
+    further = {name: value for name, value in body.items() if name not in ("model", "contents")}
+    config = {"should_return_http_response": True, "http_options": {"extra_body": further}}
+    arguments = {"model": body["model"], "contents": body["contents"], "config": config}
+    return await exchange(where, attempts.seconds(), lambda: generate(**arguments))
+
+
+async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fault:
+    """The answer of LiteLLM, as that of a chat completion; it sends by itself."""
+    vendor = _litellm()
+    address = {"api_base": where.base_url} if where.base_url else {}
+    own = {**address, "api_key": where.key or None, "extra_headers": dict(where.headers) or None}
+    seconds = attempts.seconds()
+    try:
+        async with asyncio.timeout(seconds):
+            said = await vendor.acompletion(**body, **own, num_retries=0, max_retries=0, timeout=seconds)
+        return storable(said.model_dump(mode="json"), where.scrubbed)
+    except TimeoutError:
+        return retry("timeout", f"no whole answer within {seconds:.0f} s", sent=True)
+    except (ValueError, RecursionError) as error:
+        return retry("bad_body", f"the answer cannot be read ({type(error).__name__})", sent=True)
+    except Exception as error:
+        status = getattr(error, "status_code", None)
+        if not isinstance(status, int):
+            raise
+        refused = isinstance(error, vendor.ContentPolicyViolationError)
+        told = {"message": where.scrubbed(str(error)), "code": "content_policy_violation" if refused else status}
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        return of_status(status, headers, {"error": told}, where.key_env)
+
+
+def _litellm() -> Any:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import fetches a list of prices
+    vendor: Any = package("litellm", "litellm")
+    vendor.suppress_debug_info = True
+    vendor.telemetry = False
+    handler = package("litellm.llms.custom_httpx.http_handler", "litellm").AsyncHTTPHandler
+    handler.single_connection_post_request = _not_again
+    return vendor
+
+
+async def _not_again(*_: Any, **__: Any) -> Any:
+    """Instead of LiteLLM's own second attempt where a connection breaks: the error it would cover."""
+    raise
+
+
+def _kept(client: HttpClient, key: tuple[str, Endpoint], make: Callable[[], Any]) -> Any:
+    if key not in client.sdks:
+        client.sdks[key] = make()
+    return client.sdks[key]
