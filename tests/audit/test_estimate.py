@@ -275,3 +275,22 @@ def test_nothing_is_made_and_no_key_is_needed_or_shown(
     assert status == 0, err
     assert CANARY not in out + err
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_calls_by_batches_are_counted_at_half_the_price(
+    estimated: Any, cfeval: Run, study: dict[str, Any], tmp_path: Path
+) -> None:
+    full = estimated(study)
+    for judge in (study["edct"]["judges"]["j"], study["edct"]["judges"]["panel"]["judges"][1]):
+        judge["model"] = judge["model"] | {"provider": "openai", "batch": True}
+    found = estimated(study)
+    saved = {
+        name: sum(line[name]["usd"] for line in full["stages"] if line["stage"] == "verdicts") / 2
+        for name in ("typical", "most")
+    }
+    assert saved["typical"] > 0
+    assert {name: full["usd"][name] - found["usd"][name] for name in saved} == pytest.approx(saved)
+    _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
+    assert "maker/talker (batches: 50% of the price)" in out
+    study["calls"]["batches"] = False
+    assert estimated(study)["usd"] == pytest.approx(full["usd"])

@@ -36,7 +36,7 @@ def route_of(provider: str) -> Any:
 
         async def answer(effect: Effect | None) -> web.StreamResponse:
             conversation = _conversation(request, provider, payload, digest)
-            body = _body(request, provider, conversation, effect, kind)
+            body = body_of(request, provider, conversation, effect, kind)
             request.app[LOOPBACK].charge(usd=cost_of(body))
             if kind == Kind.STREAM and not isinstance(effect, str):
                 return await sse.stream(request, body, effect if isinstance(effect, Stream) else None)
@@ -97,7 +97,7 @@ def _worded(provider: str, status: int, message: str) -> Any:
     return bodies.openai_error(message, "invalid_request_error", "model_not_found" if status == 404 else None)
 
 
-def _body(request: web.Request, provider: str, conversation: Conversation, effect: Effect | None, kind: Kind) -> Any:
+def body_of(request: web.Request, provider: str, conversation: Conversation, effect: Effect | None, kind: Kind) -> Any:
     """The completion, with what a fault does to it."""
     images = _images(conversation, effect) if kind == Kind.IMAGE else None
     persona = persona_of(conversation.model, request.app[LOOPBACK].settings.personas)

@@ -10,6 +10,7 @@ from aiohttp import web
 from tests.loopback import wire
 from tests.loopback.bodies import error, google_error, openai_error
 from tests.loopback.control import Control, Request
+from tests.loopback.desk import Desk
 from tests.loopback.effects import Effect, Http, Task
 from tests.loopback.fault import Kind
 from tests.loopback.faults import FAULTS
@@ -70,8 +71,9 @@ class Loopback(Control):
         super().__init__()
 
     def reset(self) -> None:
-        """Forget the log, the counts, the script, the random faults and the tasks at BFL."""
+        """Forget the log, the counts, the script, the random faults, the tasks at BFL and the batches."""
         super().reset()
+        self.desk = Desk()
         self.tasks: dict[str, BflTask] = {}
 
     def seconds_of(self, digest: str) -> float:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +23,18 @@ from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, Prices, added, budget, by_model, load_prices
+from cfeval.inference.remote.cost import (
+    Amount,
+    Held,
+    Line,
+    ModelLine,
+    Prices,
+    added,
+    budget,
+    by_model,
+    load_prices,
+    price_of,
+)
 
 WIDTH = 160
 """Columns of the tables where there is no terminal."""
@@ -70,6 +81,8 @@ def _estimate(params: Params, where: str) -> Estimate:
     notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
     more, said = _cvqa(params)
     found, notes = found + more, notes + said
+    if not params.calls.batches:
+        found = [replace(line, share=1.0) for line in found]
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
     models = by_model(found, prices, held)
     return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
@@ -145,8 +158,8 @@ def _show(estimate: Estimate) -> None:
 def _stages(estimate: Estimate) -> Table:
     table = _table("stage", "protocol", "plugin", "model", "calls", "tokens read", "tokens written", "images", "USD")
     for line in estimate.lines:
-        price = estimate.prices.of(line.model)
-        names = line.stage, line.protocol, line.plugin, line.model
+        price = price_of(estimate.prices, line.model, line.share)
+        names = line.stage, line.protocol, line.plugin, _asked(line)
         table.add_row(*names, *_cells(line.typical, line.most), _usd(line, price))
     return table
 
@@ -155,13 +168,17 @@ def _models(estimate: Estimate) -> Table:
     table = _table("model", "calls", "tokens read", "tokens written", "images", "USD", "in the cache", "USD spent")
     for one in estimate.models:
         held = f"{one.held.stored:,}", f"{one.held.spent_usd:.4f}"
-        table.add_row(one.model, *_cells(one.typical, one.most), _usd(one, one.price), *held)
+        table.add_row(_asked(one), *_cells(one.typical, one.most), _usd(one, one.price), *held)
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
     spent = sum(one.held.spent_usd for one in estimate.models)
     held = f"{sum(one.held.stored for one in estimate.models):,}", f"{spent:.4f}"
     table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *held)
     return table
+
+
+def _asked(line: Line | ModelLine) -> str:
+    return line.model if line.share == 1 else f"{line.model} (batches: {line.share:.0%} of the price)"
 
 
 def _table(*columns: str) -> Table:
@@ -245,7 +262,7 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
         "items": dict(estimate.items),
         "typical_lengths": TYPICAL.as_dict(),
         "prices_of": str(estimate.prices.date),
-        "stages": [_with_usd(line, estimate.prices.of(line.model)) for line in estimate.lines],
+        "stages": [_with_usd(line, price_of(estimate.prices, line.model, line.share)) for line in estimate.lines],
         "calls_of_protocols": added(estimate.lines),
         "models": [_with_usd(one, one.price) | {"price_known": one.price is not None} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},

@@ -75,7 +75,7 @@ def run(
     picture = import_image(image)
     files = params or [PARAMS]
     loaded, where = load(*files), named(files)
-    use(loaded.calls)
+    use(loaded.calls.model_copy(update={"batches": False}))
     use_offline_cache(offline)
     study = loaded.edct
     prompts = Prompts(*conversation_prompts(study.prompts or ""))

@@ -56,6 +56,9 @@ class Calls(Section):
     grace: float = Field(
         30, ge=0, description="Seconds that a stop (Ctrl-C, SIGTERM) waits for calls in flight, which are paid for."
     )
+    batches: bool = Field(
+        True, description="Models with `batch: true` are asked by batches; false: at once, at the full price."
+    )
     max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the cache's life.")
     max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the cache's life.")
     prices: str = Field("", description="Price list (YAML); empty: the package's.")

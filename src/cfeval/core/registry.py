@@ -51,7 +51,7 @@ class CallEstimate:
     `model` is its name in the price list. `prompt` is the number of characters that the plugin's own template adds to
     what it is given; `pictures` how many pictures a writer or judge shows; `image_tokens` what each picture that is
     shown is taken to cost at most; `max_tokens` the longest reply; `images` how many pictures are made. `repair` says
-    that it is made only where a reply cannot be read.
+    that it is made only where a reply cannot be read. `share` is how much of the list price it costs, as in a batch.
     """
 
     model: str
@@ -61,6 +61,7 @@ class CallEstimate:
     max_tokens: int = 0
     images: int = 0
     repair: bool = False
+    share: float = 1.0
 
 
 Component = tuple[str, Mapping[str, Any]]

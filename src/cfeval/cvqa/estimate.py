@@ -114,7 +114,7 @@ def _lines(
             Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, pictures)
         )
         most = _one(call, 2 * question, call.max_tokens, LETTERS_A_TOKEN_AT_LEAST, pictures)
-        yield Line(stage, "", plugin, call.model, typical.times(times), most.times(times))
+        yield Line(stage, "", plugin, call.model, call.share, typical.times(times), most.times(times))
 
 
 def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: int) -> Amount:

@@ -91,7 +91,7 @@ def lines(
         for use in plugins
         for protocol in use.protocols
     }
-    found: dict[tuple[str, str, str, str], Line] = {}
+    found: dict[tuple[str, str, str, str, float], Line] = {}
     controlled = set(study.tables.conditions("controls"))
     for stage, condition in jobs(study.conditions()):
         calls_of = {f: expected.get((_SECTIONS[f], named(condition, f), condition.protocol), ()) for f in FIELDS}
@@ -103,7 +103,7 @@ def lines(
         protocol = condition.protocol if "protocol" in stage.fields else ""
         every = next((many for name, many in study.one_item_in.items() if name == protocol), 1)
         for under, call, number in asked:
-            key = stage.name, protocol, named(condition, stage.field), call.model
+            key = stage.name, protocol, named(condition, stage.field), call.model, call.share
             asking = _Asking(stage, call, (answer_prompt, explain_prompt), under, number)
             typical, most = asking.amount(TYPICAL, most=False), asking.amount(longest(limits), most=True)
             before = found.get(key, Line(*key, Amount(), Amount()))

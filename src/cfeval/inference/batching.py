@@ -116,6 +116,17 @@ async def shared(open_: Callable[[], AbstractAsyncContextManager[T]]) -> T:
     return opened
 
 
+def make_room(requests: int) -> None:
+    """Let so many more requests be open at a time, or fewer: one that waits for hours is not to hold up others.
+
+    Whoever makes room takes it back when the wait is over.
+    """
+    loop = _LOOP.get()
+    loop._at_once += requests
+    if requests > 0 and not loop._settles and not loop._goal.done():
+        loop._goal.set_result(None)  # the next request is taken now, not once one is answered
+
+
 class _Selector(selectors.DefaultSelector):
     """Asks `idle` whenever the event loop has nothing to do but wait; it does not wait where that says so."""
 

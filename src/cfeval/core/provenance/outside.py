@@ -18,6 +18,10 @@ MODULES = (
     "cfeval.warm",
     "cfeval.core.gpu_leases",  # which GPU a process takes
     "cfeval.inference.remote.client",  # transport of calls: retries, limits, cache
+    "cfeval.inference.remote.batches",  # calls by batches
+    "cfeval.inference.remote.batch_api",
+    "cfeval.inference.remote.batch_db",
+    "cfeval.inference.remote.batch_lanes",
     "cfeval.inference.remote.cache_db",
     "cfeval.inference.remote.rate_limit",
     "cfeval.inference.remote.settings",

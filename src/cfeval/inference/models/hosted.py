@@ -8,17 +8,18 @@ import asyncio
 import base64
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Resources
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop, shared_client
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
@@ -50,6 +51,10 @@ class HostedPlugin(plugin.Plugin):
     """Of one reply (EDCT 2025, Appendix B: 2048)."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
+    batch: bool = False
+    """Whether calls go by the provider's batches, at half the price and within a day (`remote.batches`). All that a
+    stage can ask goes together, whatever `calls.max_connections`; each second turn goes in the next batch. A killed run
+    finds its batches again. `calls.batches: false` asks at once for this run."""
     accept_models: tuple[str, ...] = ()
     """Further names under which the model may be served; any other is the status wrong_model."""
     accept_finish_reasons: tuple[str, ...] = ()
@@ -63,6 +68,17 @@ class HostedPlugin(plugin.Plugin):
     @classmethod
     def _no_own(cls, extra: dict[str, Any]) -> dict[str, Any]:
         return only_further(extra, cls.OWN)
+
+    @model_validator(mode="after")
+    def _has_batches(self) -> Self:
+        if self.batch and self.batch_share is None:
+            raise ValueError("batch: there are no batches of this provider here; leave it out")
+        return self
+
+    @property
+    def batch_share(self) -> float | None:
+        """How much of the list price a call by a batch costs; None where the provider has none."""
+        return None
 
     @property
     @abstractmethod
@@ -88,7 +104,9 @@ class HostedPlugin(plugin.Plugin):
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One a request."""
-        return (CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens),)
+        share = (self.batch and self.batch_share) or 1.0
+        asked = CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens, share=share)
+        return (asked,)
 
     def sampling(self) -> dict[str, float]:
         """`temperature` and `top_p`, where they are set."""
@@ -111,11 +129,19 @@ class HostedChat:
         turns = await asyncio.to_thread(shrink) if self.options.max_pixels else shrink()
         client.meter.shrunk += sum(turn.original is not None for turn in turns)
         call = self._call(request, turns)
+        if self.options.batch and client.settings.batches:
+            call = replace(call, batched=True, share=self.options.batch_share)
+
+        def body() -> dict[str, Any]:
+            return self._fields(request) | self._messages(turns, self._encoded)
 
         async def send(attempts: RetryLoop) -> Response | Fault:
             where = self.options.endpoint()
-            body = self._fields(request) | self._messages(turns, self._encoded)
-            return await attempts.paid(lambda: self._once(attempts, where, body), lambda reply: reply.usage)
+            if call.batched:
+                read = partial(self._read, key_env=where.key_env)
+                return await attempts.batched(self._batches(attempts, where), body, read)
+            sent = body()
+            return await attempts.paid(lambda: self._once(attempts, where, sent), lambda reply: reply.usage)
 
         reply = self._accepted(await client.answer(call, send))
         return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
@@ -158,6 +184,10 @@ class HostedChat:
     @abstractmethod
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         """Send a request; the answer's JSON, or a Fault."""
+
+    def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
+        """The provider's batches, where the options have any."""
+        raise NotImplementedError
 
     @abstractmethod
     def _read(self, body: Any, key_env: str) -> Response | Fault:

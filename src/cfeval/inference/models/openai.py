@@ -13,11 +13,13 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatRequest
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
+from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import chat_reply, responses_reply
+from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.providers import PROVIDERS, Provider, ProviderName, about_model, endpoint, joined
 from cfeval.inference.remote.request import Response
 
@@ -45,6 +47,11 @@ class Plugin(HostedPlugin):
         if self.api_version and self.provider != "azure":
             raise ValueError("api_version is Azure's; set provider: azure, or leave it out")
         return self
+
+    @property
+    def batch_share(self) -> float | None:
+        """How much of the list price a call by a batch costs; None where the provider has none."""
+        return self.rules.batch_share
 
     @property
     def rules(self) -> Provider:
@@ -79,6 +86,7 @@ class OpenAIChat(HostedChat):
     """A chat model behind chat completions."""
 
     api = "chat"
+    path: ClassVar[BatchPath] = "/v1/chat/completions"
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options, rules = self.options, self.options.rules
@@ -107,6 +115,9 @@ class OpenAIChat(HostedChat):
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.chat(attempts, where, body)
 
+    def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
+        return OpenAIBatches(attempts, where, self.path)
+
     def _read(self, body: Any, key_env: str) -> Response | Fault:
         options = self.options
         return chat_reply(
@@ -118,6 +129,7 @@ class OpenAIResponses(OpenAIChat):
     """A chat model behind Responses; nothing is kept at OpenAI."""
 
     api = "responses"
+    path: ClassVar[BatchPath] = "/v1/responses"
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options = self.options

@@ -2,7 +2,7 @@
 
 calls    what was asked and what came back, by key; a row is written the moment the answer is there
 images   images that came back, by SHA-256
-claims   who is at a call now, so that two jobs that ask the same send it once
+claims   who is at a call or a batch now, so that two jobs that ask the same send it once
 sends    the ledger: a row per paid attempt, written before it leaves, so that what a killed run had in flight is known
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 from cfeval.core.errors import InputError, PluginError
+from cfeval.inference.remote.batch_db import BatchTables
 from cfeval.inference.remote.cache_db import COLUMNS, StoredCall, opened, speaking, transaction
 from cfeval.inference.remote.request import Request, Response, Usage
 
@@ -85,6 +86,7 @@ class ResponseCache:
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time():.2f}:{uuid.uuid4().hex}"
         with self._speaking():
             self._db = opened(path, _SCHEMA)
+            self.batches = BatchTables(self._db, path)
 
     def close(self) -> None:
         """Let go of the file and of every call that this cache holds."""
@@ -128,6 +130,11 @@ class ResponseCache:
             self._db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", (key, self._holder, now))
             return True
 
+    def renew(self) -> None:
+        """Let nobody take over what this job has taken as its own, however long it lasts."""
+        with self._speaking():
+            self._db.execute("UPDATE claims SET since = ? WHERE holder = ?", (time.time(), self._holder))
+
     def release(self, key: str) -> None:
         """Give a call back that is not sent after all."""
         with suppress(sqlite3.Error):  # who comes next finds out, and says it better
@@ -143,10 +150,11 @@ class ResponseCache:
             self._write(stored, reply.image)
             if settlement is not None:
                 self._settle(settlement)
+            self.batches.leave(call.key)
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (call.key, self._holder))
 
     def send(self, call: Request, reserved_usd: float, budget: Budget) -> int:
-        """Note that a paid attempt is about to leave; returns its number in the ledger.
+        """Note that a paid attempt is about to leave, or to wait for a batch; returns its number in the ledger.
 
         Raises:
             BudgetError: it would go over the budget.
@@ -157,7 +165,10 @@ class ResponseCache:
                 "INSERT INTO sends (key, model, sent_at, reserved_usd) VALUES (?, ?, ?, ?)",
                 (call.key, call.model, time.time(), reserved_usd),
             )
-            return int(cursor.lastrowid or 0)
+            number = int(cursor.lastrowid or 0)
+            if call.batched:
+                self.batches.enter(call.key, number)
+            return number
 
     def _refuse_over(self, budget: Budget, reserved_usd: float) -> None:
         if budget.max_calls is not None:

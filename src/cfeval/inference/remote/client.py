@@ -5,9 +5,9 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,11 @@ from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.core.records import Status
 from cfeval.inference.batching import shared
+from cfeval.inference.remote import batches
+from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batches import Batches
 from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
-from cfeval.inference.remote.cost import Price, Prices, load_prices
+from cfeval.inference.remote.cost import Price, Prices, load_prices, price_of
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient, open_client
 from cfeval.inference.remote.openai_api import fault_as_reply
@@ -74,18 +77,50 @@ class RetryLoop:
             number = await self.caller.send(self.call)
             self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
-            if isinstance(result, Fault):
-                self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
-                if result.throttled:
-                    self.caller.pace(self.call).complained(turn, result.wait)
-                if result.reaction is RetryPolicy.RETRY:
-                    await self.record_usage()
-            else:
-                self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
+            await self._ended(number, result, usage)
+            if not isinstance(result, Fault):
                 self.caller.pace(self.call).went_well()
+            elif result.throttled:
+                self.caller.pace(self.call).complained(turn, result.wait)
             return result
 
         return await self._repeated(once, self.caller.pause)
+
+    async def batched(
+        self, api: BatchApi, body: Callable[[], Mapping[str, Any]], read: Callable[[Any], Response | Fault]
+    ) -> Response | Fault:
+        """Attempt a call by a batch, and what may pass by the next one; waits in batches are no part of its time.
+
+        Args:
+            api: of the provider.
+            body: makes the request, only for as long as it is written.
+            read: what an answer's JSON says.
+
+        Raises:
+            CfevalError: the run has stopped, or the budget is reached; what is in a batch is found by the next run.
+        """
+
+        async def once() -> Response | Fault:
+            await self.record_usage()
+            outcome = await self.caller.batches.ask(self.call, api, body)
+            self.began = time.monotonic()
+            said = outcome.content if isinstance(outcome.content, Fault) else api.read(outcome.content)
+            result = said if isinstance(said, Fault) else read(said)
+            await self._ended(outcome.send, result, lambda reply: reply.usage)
+            if isinstance(result, Fault) and result.reaction is not RetryPolicy.RECORD:
+                await self.caller.on_disk(self.caller.cache.batches.forget, self.call.key)
+            return result
+
+        return await self._repeated(once, self.caller.pause)
+
+    async def _ended(self, number: int, result: T | Fault, usage: Callable[[T], Usage]) -> None:
+        """Note how an attempt ended: a fault that is tried again at once, all else with the reply."""
+        if not isinstance(result, Fault):
+            self.open = self.caller.settlement(number, self.call, "ok", usage(result), charged=True)
+            return
+        self.open = self.caller.settlement(number, self.call, result.kind, result.usage, result.sent)
+        if result.reaction is RetryPolicy.RETRY:
+            await self.record_usage()
 
     async def free(self, step: Callable[[], Awaitable[T | Fault]]) -> T | Fault:
         """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
@@ -175,12 +210,13 @@ class Client:
         self.random = random.Random()  # only spreads the waits of a back-off: no result depends on it
         self.stopped: CfevalError | None = None
         self._slots = asyncio.Semaphore(calls.max_connections)
-        self._lanes: dict[tuple[str, str, str], _Lane] = {}
+        self._lanes: dict[tuple[str, str, str, bool], _Lane] = {}
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
         self._under_way = 0
         self._loop = asyncio.get_running_loop()
         self._answers: set[asyncio.Task[Response]] = set()
         self._locks: dict[str, asyncio.Lock] = {}
+        self.batches = Batches(self)
 
     async def answer(self, call: Request, work: Work) -> Response:
         """The reply to a call, from the cache if it is there; a call that is sent ends even if nobody waits any more.
@@ -196,9 +232,9 @@ class Client:
             reply = await asyncio.shield(answer)
         except asyncio.CancelledError:
             if answer.cancelled():  # the grace period is over
-                self._go_on()
+                self.go_on()
             raise
-        self._go_on()
+        self.go_on()
         return reply
 
     def _answered(self, answer: asyncio.Task[Response]) -> None:
@@ -212,6 +248,7 @@ class Client:
         if broken_off:
             self._break_off()
         await asyncio.gather(*self._answers, return_exceptions=True)
+        await self.batches.end(broken_off)
 
     def stop_politely(self, error: StoppedError) -> None:
         """Send nothing more, and break calls in flight off after the grace period (`calls.grace`).
@@ -235,14 +272,17 @@ class Client:
     def _break_off(self) -> None:
         for answer in self._answers:
             answer.cancel()
+        self.batches.break_off()
 
     async def _answer(self, call: Request, work: Work) -> Response:
         async with self._locks.setdefault(call.key, asyncio.Lock()):
-            stored = self._standing(call, await self._on_disk(self.cache.find, call.key))
+            stored = self._standing(call, await self.on_disk(self.cache.find, call.key))
             if stored is not None:
                 self.meter.stored += 1
                 return stored
-            async with self._lane(call).slots, self._slots:
+            async with AsyncExitStack() as slots:
+                for slot in () if call.batched else (self._lane(call).slots, self._slots):
+                    await slots.enter_async_context(slot)
                 try:
                     return await self._own(call, work)
                 except CfevalError as error:
@@ -251,9 +291,9 @@ class Client:
 
     def _lane(self, call: Request) -> _Lane:
         ceiling = min(self.settings.max_connections, call.at_most)
-        return self._lanes.setdefault((call.api, call.base_url, call.model), _Lane(ceiling))
+        return self._lanes.setdefault((call.api, call.base_url, call.model, call.batched), _Lane(ceiling))
 
-    async def _on_disk(self, work: Callable[..., T], *arguments: Any, undo: Callable[[T], None] | None = None) -> T:
+    async def on_disk(self, work: Callable[..., T], *arguments: Any, undo: Callable[[T], None] | None = None) -> T:
         """Have the cache do something in its own thread: while another process writes, answers go on coming in.
 
         It is done to its end also where nobody waits any more, and then undone where that is needed.
@@ -281,19 +321,18 @@ class Client:
 
     async def _own(self, call: Request, work: Work) -> Response:
         """Make the call this job's own and ask, or take what another job was told meanwhile."""
-        self._go_on()
-        while (claimed := await self._on_disk(self._claimed, call)) is None:
-            await asyncio.sleep(_LOOK)
-            self._go_on()
+        self.go_on()
+        while (claimed := await self.on_disk(self._claimed, call)) is None:
+            await self.pause(batches.POLL if call.batched else _LOOK)
         try:
             stored = self._standing(call, claimed.found)
             if stored is None:
                 return await self._ask(call, work)
             self.meter.stored += 1
         except BaseException:
-            await self._on_disk(self.cache.release, call.key)
+            await self.on_disk(self.cache.release, call.key)
             raise
-        await self._on_disk(self.cache.release, call.key)
+        await self.on_disk(self.cache.release, call.key)
         return stored
 
     def _claimed(self, call: Request) -> "_Claimed | None":
@@ -308,12 +347,12 @@ class Client:
             lane.first.add(call.key)
         attempts = RetryLoop(self, call, self.client, time.monotonic())
         try:
-            with self.meter.in_flight():
+            with nullcontext() if call.batched else self.meter.in_flight():
                 result = await work(attempts)
             if isinstance(result, Fault) and result.reaction is RetryPolicy.STOP:
                 raise PluginError(f"{call.model}: {result.reason}")
             reply = fault_as_reply(result) if isinstance(result, Fault) else result
-            await self._on_disk(self.cache.keep, call, reply, attempts.open)
+            await self.on_disk(self.cache.keep, call, reply, attempts.open)
             self._settled_one(attempts.open)
             attempts.open = None
         finally:
@@ -332,12 +371,13 @@ class Client:
         reserved = price.of(call.expected) if price else 0.0
 
         def not_sent(number: int) -> None:
-            self.cache.record_usage(UsageEntry(number, "not sent", None, None, charged=False))
+            self.cache.record_usage(_not_sent(number))
+            self.cache.batches.withdraw(call.key)
 
         while True:
-            self._go_on()
+            self.go_on()
             try:
-                number = await self._on_disk(self.cache.send, call, reserved, self.budget, undo=not_sent)
+                number = await self.on_disk(self.cache.send, call, reserved, self.budget, undo=not_sent)
             except BudgetError:
                 if not self._under_way:
                     raise
@@ -348,13 +388,21 @@ class Client:
 
     def settlement(self, number: int, call: Request, ended: str, usage: Usage | None, charged: bool) -> UsageEntry:
         """What an attempt came to; a usage of nothing at all is one that nobody told."""
-        price, known = self.prices.of(call.model), None if usage == Usage() else usage
+        price, known = price_of(self.prices, call.model, call.share), None if usage == Usage() else usage
         return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
+
+    def resumed(self) -> None:
+        """An attempt that an earlier run began is this one's now."""
+        self._under_way += 1
+
+    async def not_sent(self, number: int) -> None:
+        """Nothing was sent of an attempt that was set aside for."""
+        await self.record_usage(_not_sent(number))
 
     async def record_usage(self, settlement: UsageEntry) -> None:
         """Note what an attempt came to."""
         try:
-            await self._on_disk(self.cache.record_usage, settlement)
+            await self.on_disk(self.cache.record_usage, settlement)
         finally:
             self._settled_one(settlement)
 
@@ -367,7 +415,7 @@ class Client:
         self._settled = asyncio.Event()
 
     def _price(self, call: Request) -> Price | None:
-        price = self.prices.of(call.model)
+        price = price_of(self.prices, call.model, call.share)
         if price is None and self.budget.max_cost_usd is not None:
             raise PluginError(
                 f"calls.max_cost_usd is set, but the price list of {self.prices.date} does not have {call.model}; "
@@ -387,7 +435,7 @@ class Client:
         """
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
-        self._go_on()
+        self.go_on()
 
     def _conclude(self, lane: _Lane, call: Request, result: Response | Fault) -> None:
         """End the run where nothing went well and calls fail alike for a reason that is not their own.
@@ -412,10 +460,22 @@ class Client:
         """Send nothing more; calls in flight end as they may."""
         self.stopped = self.stopped or error
         self._stopping.set()
+        self._settled.set()
+        self._settled = asyncio.Event()
+        self.batches.stop(self.stopped)
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
+        """Before anything is sent.
+
+        Raises:
+            CfevalError: the run has stopped.
+        """
         if self.stopped is not None:
             raise self.stopped
+
+
+def _not_sent(number: int) -> UsageEntry:
+    return UsageEntry(number, "not sent", None, None, charged=False)
 
 
 async def shared_client() -> Client:

@@ -106,6 +106,8 @@ class Line:
     """Empty where the stage is the same under every protocol."""
     plugin: str
     model: str
+    share: float
+    """How much of the list price its calls cost: less where they go by batches."""
     typical: Amount
     most: Amount
 
@@ -121,9 +123,13 @@ class Held:
 
 @dataclass(frozen=True)
 class ModelLine:
-    """What a model takes over all stages, and what the cache knows of it."""
+    """What a model takes over all stages, at once or by batches, and what the cache knows of it.
+
+    `price` is what such calls cost, `share` how much of the list price that is.
+    """
 
     model: str
+    share: float
     typical: Amount
     most: Amount
     price: Price | None
@@ -139,15 +145,24 @@ class ModelLine:
 
 
 def by_model(found: Iterable[Line], prices: Prices, held: Mapping[str, Held]) -> list[ModelLine]:
-    """The same by model."""
-    totals: dict[str, tuple[Amount, Amount]] = {}
+    """The same by model; what the cache knows of one that is asked both at once and by batches is told once."""
+    totals: dict[tuple[str, float], tuple[Amount, Amount]] = {}
     for line in found:
-        typical, most = totals.get(line.model, (Amount(), Amount()))
-        totals[line.model] = typical + line.typical, most + line.most
+        typical, most = totals.get((line.model, line.share), (Amount(), Amount()))
+        totals[line.model, line.share] = typical + line.typical, most + line.most
+    left = dict(held)
     return [
-        ModelLine(model, typical, most, prices.of(model), held.get(model, Held()))
-        for model, (typical, most) in totals.items()
+        ModelLine(model, share, typical, most, price_of(prices, model, share), left.pop(model, Held()))
+        for (model, share), (typical, most) in totals.items()
     ]
+
+
+def price_of(prices: Prices, model: str, share: float) -> Price | None:
+    """The price of a model's calls that cost so much of the list price; None where the list has none."""
+    price = prices.of(model)
+    if price is None or share == 1:
+        return price
+    return price.model_copy(update={name: share * value for name, value in price if isinstance(value, float)})
 
 
 def added(found: Iterable[Line]) -> dict[str, int]:

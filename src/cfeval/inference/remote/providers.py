@@ -28,8 +28,9 @@ class Provider:
     """A provider's rules.
 
     `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models. `limit`: the name of its limit on
-    tokens. `body`: what every request holds beside. An empty `base_url` is for the user to give, such as `example`; an
-    empty `key_env` means that no key is needed.
+    tokens. `body`: what every request holds beside. `batch_share`: how much of the list price a call by its batches
+    costs; None where it has none that `remote.openai_batches` knows. An empty `base_url` is for the user to give, such
+    as `example`; an empty `key_env` means that no key is needed.
     """
 
     base_url: str = ""
@@ -39,11 +40,12 @@ class Provider:
     lists: bool = True
     limit: str = "max_tokens"
     body: Mapping[str, Any] = field(default_factory=dict)
+    batch_share: float | None = None
     example: str = "http://localhost:8000/v1"
 
 
 PROVIDERS: dict[ProviderName, Provider] = {
-    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", limit="max_completion_tokens"),
+    "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", limit="max_completion_tokens", batch_share=0.5),
     "azure": Provider(
         "",
         "AZURE_OPENAI_API_KEY",

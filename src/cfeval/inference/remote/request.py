@@ -16,7 +16,8 @@ class Request:
 
     `request` is the whole request, images by their SHA-256 (`sha256:…`); `draw` tells apart calls that are to be drawn
     anew though they ask the same. `item` is for messages only. `expected` is what it will use at most, and `at_most`
-    how many such calls the provider bears at once.
+    how many such calls the provider bears at once. `batched` says that it goes by a batch, and `share` how much of the
+    list price it then costs.
     """
 
     api: str
@@ -27,6 +28,8 @@ class Request:
     item: str = ""
     expected: "Usage" = field(default_factory=lambda: Usage())
     at_most: int = 512
+    batched: bool = False
+    share: float = 1.0
 
     @cached_property
     def key(self) -> str:

@@ -64,6 +64,9 @@ class ProgressMeter:
 
     def __init__(self) -> None:
         self.stored = self.done = self.failed = self.flying = self.pausing = self.tokens = self.shrunk = 0
+        self.batched = 0
+        self.batches: dict[str, tuple[int, int]] = {}
+        """Calls done and all calls of each batch at a provider."""
         self.usd = 0.0
         self._start = time.monotonic()
 
@@ -75,6 +78,15 @@ class ProgressMeter:
             yield
         finally:
             self.flying -= 1
+
+    @contextmanager
+    def in_batch(self) -> Iterator[None]:
+        """Around the wait of a call for the answer of its batch."""
+        self.batched += 1
+        try:
+            yield
+        finally:
+            self.batched -= 1
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -102,9 +114,17 @@ class ProgressMeter:
         rate = self.done / max(time.monotonic() - self._start, 1e-9)
         return (
             f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the cache, "
-            f"{self.flying} in flight ({self.pausing} of them waiting), {self.tokens:,} tokens, {self.usd:.4f} USD"
-            + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
+            f"{self.flying} in flight ({self.pausing} of them waiting), {self._in_batches()}{self.tokens:,} tokens, "
+            f"{self.usd:.4f} USD" + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
         )
+
+    def _in_batches(self) -> str:
+        if not self.batched and not self.batches:
+            return ""
+        at_work = list(self.batches.values())
+        done, total = sum(one[0] for one in at_work), sum(one[1] for one in at_work)
+        there = f" ({len(at_work)} at the provider: {done} of {total} done)" if at_work else ""
+        return f"{self.batched} waiting in batches{there}, "
 
     @contextmanager
     def shown(self) -> Iterator[None]:

@@ -1,0 +1,340 @@
+"""Calls by batches, at a part of the price: those that a stage has under way together go as one.
+
+A call that is asked waits in a file; once none joins any more, the file goes to the provider, which is asked every
+`POLL` seconds how far it is. Batch and calls are noted in the file of the cache before anything is sent
+(`cfeval.inference.remote.batch_db`), and the provider is told the batch's own id. So a run that comes after one that
+was killed finds the batch by that id, and takes its outcome; no batch is submitted twice.
+
+What a batch left unanswered ends like any call: what may pass (a server's error; the batch expired) is asked again in
+the next batch, what was cancelled at the provider or refused is recorded. A batch over the account's limit on tokens
+in batches is asked again in halves, one after the other.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cfeval.core.errors import CfevalError, PluginError
+from cfeval.inference.batching import make_room
+from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batch_db import Batched, BatchState
+from cfeval.inference.remote.batch_lanes import Gathered, Lane
+from cfeval.inference.remote.faults import Fault, RetryPolicy
+from cfeval.inference.remote.request import Request
+
+if TYPE_CHECKING:
+    from cfeval.inference.remote.client import Client
+
+MOMENT = 5.0
+"""Seconds without another call after which a batch is sent, where none is in flight that another may follow."""
+LOOKS = 5
+"""How often in that time it is looked whether another came."""
+LONGEST = 60.0
+"""Seconds without another call after which a batch is sent in any case."""
+POLL = 30.0
+"""Seconds between two looks at a batch, here and at the provider."""
+RENEW = 60.0
+"""Seconds, at most, between two signs that a job which waits for its batches lives."""
+HELD = 512 * 2**20
+"""Bytes of requests that may wait in batches before a stage takes up no more: it holds their pictures meanwhile."""
+OVERHEAD = 20_000
+"""Bytes that a waiting request takes besides."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call, and its number in the ledger."""
+
+    send: int
+    content: Mapping[str, Any] | Fault
+
+
+@dataclass
+class _Wait:
+    """Who waits for a batch: the future gives what came of it, None where the call is to be asked anew."""
+
+    batch: str
+    outcome: "asyncio.Future[Mapping[str, Any] | Fault | None]"
+
+
+class Batches:
+    """The batches of one client."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client, self._tables = client, client.cache.batches
+        self._lanes: dict[str, Lane] = {}
+        self._waits: dict[str, _Wait] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._held = 0
+
+    async def ask(self, call: Request, api: BatchApi, body: Callable[[], Mapping[str, Any]]) -> Outcome:
+        """Ask a call by the next batch, or by the one that an earlier run left it in.
+
+        Raises:
+            CfevalError: the run has stopped, or the budget is reached.
+        """
+        self._start("", self._renew)
+        known = await self._client.on_disk(self._tables.call, call.key)
+        if known is None:
+            known = Batched(await self._client.send(call), None, None)
+        else:
+            self._client.resumed()
+            if known.outcome is not None and isinstance(api.read(known.outcome), Fault):
+                await self._client.on_disk(self._tables.again, call.key)  # an earlier run did not end it
+                known = replace(known, batch=None, outcome=None)
+        try:
+            while known.outcome is None:
+                found = await self._waited(call.key, api, body, known.batch)
+                if found is not None:
+                    return Outcome(known.send, found)
+                known = await self._client.on_disk(self._tables.call, call.key) or replace(known, batch=None)
+        except BaseException:
+            if await self._client.on_disk(self._tables.withdraw, call.key):
+                await self._client.not_sent(known.send)
+            raise
+        return Outcome(known.send, known.outcome)
+
+    async def _waited(
+        self, key: str, api: BatchApi, body: Callable[[], Mapping[str, Any]], batch: str | None
+    ) -> Mapping[str, Any] | Fault | None:
+        """What comes of a call in its batch, or in the one that gathers; None where that is to be looked up again."""
+        self._client.go_on()
+        if batch is None:
+            line = api.line(key, body())
+            batch, size = self._gather(api, key, line), len(line)
+        else:
+            self._start(batch, partial(self._follow, batch, api))
+            size = 0
+        wait = self._waits[key] = _Wait(batch, asyncio.get_running_loop().create_future())
+        try:
+            with self._aside(size):
+                return await wait.outcome
+        finally:
+            del self._waits[key]
+
+    @contextmanager
+    def _aside(self, size: int) -> Iterator[None]:
+        """Around a wait in a batch: meanwhile the stage may take up another request, as long as memory allows."""
+        size += OVERHEAD
+        more = 1 if self._held + size <= HELD else 0
+        self._held += size
+        make_room(more)
+        try:
+            with self._client.meter.in_batch():
+                yield
+        finally:
+            self._held -= size
+            make_room(-more)
+
+    def _gather(self, api: BatchApi, key: str, line: bytes) -> str:
+        lane = self._lane(api)
+        if lane.gathered is None or not lane.gathered.add(key, line):
+            lane.gathered = gathered = Gathered(api, lane.most)
+            gathered.add(key, line)
+            self._start(gathered.name, partial(self._submit, lane, gathered))
+        return lane.gathered.name
+
+    def _lane(self, api: BatchApi) -> Lane:
+        return self._lanes.setdefault(api.lane, Lane(api))
+
+    def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have the work on a batch done, unless it is being done."""
+
+        async def done() -> None:
+            try:
+                await work()
+            except CfevalError as error:
+                self._client.stop(error)
+            except Exception as error:
+                self._fail(error)
+            finally:
+                del self._tasks[name]
+
+        if name not in self._tasks:
+            self._tasks[name] = asyncio.create_task(done())
+
+    async def _submit(self, lane: Lane, gathered: Gathered) -> None:
+        """A new batch, from its gathering to its end."""
+        name, api = gathered.name, gathered.api
+        with gathered.content:
+            await self._quiet(gathered)
+            if lane.gathered is gathered:
+                lane.gathered = None
+            while lane.limited and lane.running:
+                await self._client.pause(POLL)
+            self._client.go_on()
+            with lane.at_work():
+                await self._client.on_disk(self._tables.begin, name, api.lane, gathered.keys)
+                await self._client.on_disk(self._client.cache.claim, _claim(name), self._client.settings.deadline)
+                remote = await self._sent(gathered)
+                gathered.content.close()
+                await self._sent_off(name, remote, api)
+
+    async def _sent_off(self, name: str, remote: str | Fault, api: BatchApi) -> None:
+        if isinstance(remote, Fault):
+            await self._unsent(name, remote)
+        else:
+            await self._client.on_disk(self._tables.submitted, name, remote)
+            await self._drive(name, remote, api)
+
+    async def _quiet(self, gathered: Gathered) -> None:
+        """Wait until no call joins any more; looks are counted, not seconds, because a stage may hold up the loop."""
+        looks, seen = 0, 0
+        while not gathered.full:
+            await self._client.pause(MOMENT / LOOKS)
+            looks = looks + 1 if len(gathered.keys) == seen else 0
+            seen = len(gathered.keys)
+            if looks >= LOOKS * (LONGEST / MOMENT if self._client.meter.flying else 1):
+                return
+
+    async def _sent(self, gathered: Gathered) -> str | Fault:
+        """Submit a batch; after a fault only where the provider says that it does not have it."""
+        since = time.time()
+        result: str | Fault | None = await gathered.api.submit(gathered.name, gathered.content)
+        for tried in range(1, self._client.settings.attempts):
+            if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
+                break
+            await self._client.pause(result.wait or min(POLL, 2.0**tried))
+            result = await gathered.api.find(gathered.name, since)
+            if result is None:
+                self._client.go_on()
+                result = await gathered.api.submit(gathered.name, gathered.content)
+        assert result is not None
+        return result
+
+    async def _unsent(self, name: str, fault: Fault) -> None:
+        """A batch could not be submitted; where it is not known whether it was, the next run looks."""
+        if fault.reaction is RetryPolicy.RETRY:
+            await self._leave(name, fault)
+        else:
+            await self._client.on_disk(self._tables.not_sent, name)
+            await self._resolve(name, lambda _: fault)
+
+    async def _leave(self, name: str, fault: Fault) -> None:
+        """Leave a batch that may be paid for to the next run."""
+        left = replace(fault, reaction=RetryPolicy.RECORD, final=False, sent=True)
+        await self._resolve(name, lambda _: left)
+
+    async def _follow(self, name: str, api: BatchApi) -> None:
+        """A batch of an earlier run, or of a job beside this one, to its end."""
+        deadline = self._client.settings.deadline
+        while True:
+            ours = await self._client.on_disk(self._client.cache.claim, _claim(name), deadline)
+            batch = await self._client.on_disk(self._tables.batch, name)
+            if batch.state is BatchState.ENDED:
+                await self._resolve(name, lambda _: None)
+                return
+            if ours:
+                break
+            await self._client.pause(POLL)
+        remote = batch.remote or await self._found(name, batch.began_at, api)
+        if remote is None:
+            await self._client.on_disk(self._tables.not_sent, name)
+            await self._resolve(name, lambda _: None)
+            return
+        with self._lane(api).at_work():
+            await self._sent_off(name, remote, api)
+
+    async def _found(self, name: str, began_at: float, api: BatchApi) -> str | Fault | None:
+        result = await api.find(name, began_at)
+        for tried in range(1, self._client.settings.attempts):
+            if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
+                break
+            await self._client.pause(result.wait or min(POLL, 2.0**tried))
+            result = await api.find(name, began_at)
+        return result
+
+    async def _drive(self, name: str, remote: str, api: BatchApi) -> None:
+        """Look at a batch until it is over, and pass on what came of it."""
+        heard = time.monotonic()
+        while True:
+            said = await self._look(name, remote, api)
+            if isinstance(said, dict):
+                await self._resolve(name, said.get)
+                return
+            if not isinstance(said, Fault):
+                heard = time.monotonic()
+            elif said.reaction is not RetryPolicy.RETRY:
+                raise PluginError(_lost(remote, said))
+            elif time.monotonic() - heard > self._client.settings.deadline:
+                await self._leave(name, said)
+                return
+            await self._client.pause(said.wait or POLL if isinstance(said, Fault) else POLL)
+
+    async def _look(self, name: str, remote: str, api: BatchApi) -> dict[str, Mapping[str, Any]] | Fault | None:
+        """What came of the calls of a batch that is over, stored; of one to be asked again, nothing."""
+        said = await api.progress(remote)
+        if isinstance(said, Fault):
+            return said
+        self._client.meter.batches[name] = said.done, said.total
+        if not said.over:
+            return None
+        if said.refused and await self._halved(name, api):
+            return {}
+        outcomes = await api.outcomes(said)
+        if isinstance(outcomes, Fault):
+            return outcomes
+        missing, lane = api.missing(said), self._lane(api)
+        await self._client.on_disk(self._tables.end, name, outcomes, missing)
+        lane.most = min(api.max_requests, 2 * lane.most)
+        return {key: outcomes.get(key, missing) for key, wait in self._waits.items() if wait.batch == name}
+
+    async def _halved(self, name: str, api: BatchApi) -> bool:
+        """Ask a batch over a limit of the account again in halves, or once the others are over; not one of one call."""
+        lane, calls = self._lane(api), sum(wait.batch == name for wait in self._waits.values())
+        alone, lane.limited = lane.running == 1, True
+        if alone and calls == 1:
+            return False
+        lane.most = max(1, calls // 2) if alone else calls
+        await self._client.on_disk(self._tables.not_sent, name)
+        return True
+
+    async def _resolve(self, name: str, outcome: Callable[[str], Mapping[str, Any] | Fault | None]) -> None:
+        await self._client.on_disk(self._client.cache.release, _claim(name))
+        self._client.meter.batches.pop(name, None)
+        for key, wait in self._waits.items():
+            if wait.batch == name and not wait.outcome.done():
+                wait.outcome.set_result(outcome(key))
+
+    async def _renew(self) -> None:
+        """Say now and then that this job lives, so that no other takes its calls over."""
+        while True:
+            await self._client.pause(min(RENEW, self._client.settings.deadline / 3))
+            await self._client.on_disk(self._client.cache.renew)
+
+    def stop(self, error: CfevalError) -> None:
+        """Wait for no batch any more: the next run finds them."""
+        self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        for wait in self._waits.values():
+            if not wait.outcome.done():
+                wait.outcome.set_exception(error)
+
+    async def end(self, broken_off: bool) -> None:
+        """Wait until nothing is being sent any more, or break that off."""
+        if broken_off:
+            self.break_off()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def break_off(self) -> None:
+        """Leave what is being sent to the next run."""
+        for task in self._tasks.values():
+            task.cancel()
+
+
+def _claim(name: str) -> str:
+    """What a job claims that looks after a batch."""
+    return f"batch {name}"
+
+
+def _lost(remote: str, fault: Fault) -> str:
+    """The provider does not show a batch that it has had: asking anew would pay twice."""
+    return (
+        f"batch {remote} cannot be looked at: {fault.reason}; set the key that it was submitted with, or have its "
+        "calls asked at once and paid again by calls.batches = false"
+    )
