@@ -14,6 +14,8 @@ include: "workflow/rules/setup.smk"
 
 if workflow.is_main_process:
     BASE = checked(study.read, Path("params.yaml"))
+    for _file in workflow.overwrite_configfiles:
+        checked(study.read, Path(_file), True)
 
 
 configfile: "params.yaml"
@@ -59,6 +61,12 @@ rule all:
     """Everything that params.yaml asks for."""
     input:
         [path for job in ALL for path in job.made_files],
+
+
+onsuccess:
+    _asked = {str(path) for job in workflow.dag.jobs for path in job.output}
+    if _lines := unscored(job for job in ALL if job.name in _asked) if workflow.is_main_process else []:
+        stop("; ".join(_lines))
 
 
 onstart:

@@ -27,7 +27,7 @@ from cfeval.inference.prompts import prompt_file
 ITEMS, LATENCY = 120, 0.5
 SENTENCE = "Be strict."
 COLUMNS = ("", "first run: calls", "first run, s", "prompt changed: calls sent", "then, s")
-SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval edct verdicts` alone"
+SNAKEMAKE, VERB = "**cfeval**, `snakemake`", "**cfeval**, `cfeval stage edct verdicts` alone"
 PLAIN = Subject("AsyncOpenAI, its file of finished items removed by hand", "plain.py")
 PEERS = (
     PLAIN,

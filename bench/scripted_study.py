@@ -35,7 +35,7 @@ class Job:
 
     @property
     def verb(self) -> str:
-        """What `cfeval edct` was to do; empty for another process."""
+        """What `cfeval stage edct` was to do; empty for another process."""
         place = next((n for n, word in enumerate(self.words) if word == "edct"), None)
         return "" if place is None or place + 1 == len(self.words) else self.words[place + 1]
 

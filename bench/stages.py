@@ -31,4 +31,4 @@ def tables() -> list[Table]:
     for verb in VERBS:
         of = [job for job in jobs if job.verb == verb]
         rows.append([verb, f"{max(job.cpu for job in of):.0f}", f"{max(job.memory for job in of):.0f}"])
-    return [Table(f"{ITEMS:,} items, one shard", ("`cfeval edct …`", "CPU, s", "peak memory, MB"), rows)]
+    return [Table(f"{ITEMS:,} items, one shard", ("`cfeval stage edct …`", "CPU, s", "peak memory, MB"), rows)]

@@ -58,7 +58,7 @@ TWO_TURNS = (
 def baseline(base_url: str, samples: Path, out: Path) -> list[str]:
     """The command of the two turns by cfeval."""
     vlm = json.dumps(spec(base_url, "vlm"))
-    stage = ("edct", "baselines", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
+    stage = ("stage", "edct", "baselines", "--samples", str(samples), "--vlm", vlm, "--seed", "1", "--out", str(out))
     return [sys.executable, "-m", "cfeval.cli", *stage]
 
 

@@ -71,7 +71,7 @@ def _least(verb: str, folder: Path, environment: dict[str, str], runs: int, pare
     found = []
     for _ in range(runs):
         start_s, before = time.perf_counter(), _cpu(parent)
-        subprocess.run(["cfeval", "edct", verb, *_commands()[verb]], cwd=folder, env=environment, check=True)
+        subprocess.run(["cfeval", "stage", "edct", verb, *_commands()[verb]], cwd=folder, env=environment, check=True)
         found.append((time.perf_counter() - start_s, _cpu(parent) - before))
     return min(seconds for seconds, _ in found), min(cpu for _, cpu in found)
 

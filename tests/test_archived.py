@@ -108,7 +108,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         (folders[mode] / "data").symlink_to(PROJECT / "data")
         with chdir(folders[mode]):
             for job in of_mode(mode):
-                assert cli.run([*job.command, *job.aside]) == 0, job.command
+                assert cli.run(["stage", *job.command, *job.aside]) == 0, job.command
                 assert [path for path in job.outputs if not Path(path).exists()] == [], job.name
     return folders
 
@@ -169,7 +169,7 @@ def test_the_report_needs_no_other_file(made: dict[str, Path]) -> None:
 
 def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_path: Path) -> None:
     results = made["archive"] / "results/edct"
-    status, said, _ = cfeval("edct", "verify", "--results", results)
+    status, said, _ = cfeval("verify", "--results", results)
     assert (status, "FAIL" in said) == (0, False)
     file = next((results / "counterfactuals").rglob("000.jsonl"))
     ref = next(one.image for one in read_jsonl(file, Counterfactual) if one.image)
@@ -179,7 +179,7 @@ def test_verify_tells_a_flipped_byte(made: dict[str, Path], cfeval: Run, tmp_pat
         at = sound.index(b"IDAT", sound.index(ref.path.encode()))
         archive.write_bytes(sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :])
         assert fault_of(folder_of(file), ref)
-        status, said, error = cfeval("edct", "verify", "--results", results)
+        status, said, error = cfeval("verify", "--results", results)
         assert status == 2
         assert f"its picture '{ref.path}' cannot be read (000.zip is damaged)" in said
         assert error.count("\n") == 1
@@ -194,7 +194,7 @@ def test_a_picture_that_no_line_names_is_told(made: dict[str, Path], cfeval: Run
     try:
         file.write_text("".join(lines[1:]))
         name = json.loads(lines[0])["image"]["path"]
-        assert f"no line names the picture {name}" in cfeval("edct", "verify", "--results", results)[1]
+        assert f"no line names the picture {name}" in cfeval("verify", "--results", results)[1]
     finally:
         file.write_text("".join(lines))
 
@@ -205,6 +205,6 @@ def test_own_samples_in_an_archive_are_a_data_set(tmp_path: Path, cfeval: Run, p
     assert cfeval("edct", "import", tmp_path / "mine.csv", "--out", filed, "--archive")[0] == 0
     told = json.dumps({"plugin": "samples", "path": str(filed)})
     given = ["--dataset", told, "--items", 1, "--seed", 1, "--out", tmp_path / "taken.jsonl"]
-    assert cfeval("edct", "items", *given)[0] == 0
+    assert cfeval("stage", "edct", "items", *given)[0] == 0
     assert (tmp_path / "taken.jsonl").read_text() == filed.read_text()
     assert not (tmp_path / "filed").exists()

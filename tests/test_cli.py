@@ -2,6 +2,9 @@
 
 import errno
 import json
+import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -33,7 +36,7 @@ def samples(cfeval: Run, photo: Path, tmp_path: Path) -> Path:
 
 def ask(samples: Path, out: Path, vlm: object = None) -> list[object]:
     spec = vlm if isinstance(vlm, str) else json.dumps(vlm or {"plugin": "mock"})
-    return ["edct", "baselines", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
+    return ["stage", "edct", "baselines", "--samples", samples, "--vlm", spec, "--seed", 1, "--out", out]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -43,7 +46,7 @@ def test_every_verb_has_help(cfeval: Run, verb: str) -> None:
     assert "Usage: cfeval" in out
 
 
-@pytest.mark.parametrize("verb", ["", "edct table", "cvqa table", "vce table"])
+@pytest.mark.parametrize("verb", ["", "stage edct table", "stage cvqa table", "stage vce table"])
 def test_help_loads_nothing_heavy(verb: str) -> None:
     heavy = {"torch", "diffusers", "snakemake", "matplotlib", "scipy"}
     words = [*verb.split(), "--help"]
@@ -64,9 +67,54 @@ def test_version_is_told(cfeval: Run) -> None:
     assert cfeval("--version")[1].startswith("cfeval 0.")
 
 
-@pytest.mark.parametrize("arguments", [["edct", "bseline"], ["edct", "baselines"], ["edct", "baselines", "--sed", "1"]])
-def test_a_wrong_command_ends_with_status_2(cfeval: Run, arguments: list[str]) -> None:
+def test_the_help_groups_every_command_once(cfeval: Run) -> None:
+    named = [name for names in verbs.PANELS.values() for name in names]
+    assert sorted(named) == sorted({*verbs.VERBS[""], *(group for group in verbs.GROUPS if " " not in group)})
+    shown = re.findall(r"^╭─ (.+?) ─|^│ ([a-z-]+)  ", cfeval("--help")[1], re.MULTILINE)
+    wanted = [line for panel, names in verbs.PANELS.items() for line in ((panel, ""), *(("", name) for name in names))]
+    assert [line for line in shown if line[0] != "Options" and not line[1].startswith("-")] == wanted
+
+
+@pytest.mark.parametrize("arguments", [["stage", "edct", "baselines"], ["stage", "edct", "baselines", "--sed", "1"]])
+def test_a_wrong_option_ends_with_status_2(cfeval: Run, arguments: list[str]) -> None:
     assert cfeval(*arguments)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("estmate", "no command 'estmate'; did you mean 'estimate'? allowed: cache, check, cvqa, "),
+        ("cache stat", "no command 'cache stat'; did you mean 'stats'? allowed: export, forget, "),
+        ("stage edct bseline", "no command 'stage edct bseline'; did you mean 'baselines'? "),
+        ("edct baselines", "'edct baselines' is a stage of the workflow; call it by `cfeval stage edct baselines`"),
+    ],
+)
+def test_a_mistyped_command_is_one_line_with_the_nearest(cfeval: Run, words: str, said: str) -> None:
+    status, out, err = cfeval(*words.split())
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"cfeval: {said}")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("cfeval st", ["status", "stage"]),
+        ("cfeval stage edct re", ["report", "requeries"]),
+        ("cfeval estimate --j", ["--json"]),
+    ],
+)
+def test_the_shell_completes_commands_and_options(line: str, offered: list[str], tmp_path: Path) -> None:
+    (tmp_path / "cfeval").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m cfeval.cli "$@"\n')
+    (tmp_path / "cfeval").chmod(0o755)
+    words = shlex.join(line.split())
+    script = f"""
+        eval "$(_CFEVAL_COMPLETE=source_bash cfeval)"
+        COMP_WORDS=({words}) COMP_CWORD={len(line.split()) - 1}
+        _cfeval_completion cfeval && echo "${{COMPREPLY[@]}}"
+    """
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", script], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.stdout.split() == offered, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,10 @@ def test_conditions_are_the_cross_product_each_once_in_the_order_of_the_tables()
         ),
         ("edct.datasets.d.repeat", 2, "datasets.d: only targets, `vlms`, are repeated"),
         ("edct.known", {"m": 2}, "edct.known.m: Input should be less than or equal to 1"),
-        ("edct.vlms", {"../m": SCRIPTED}, "edct.vlms"),
+        ("edct.vlms", {"../m": SCRIPTED}, "edct.vlms.../m: the name '../m' is no file name; .*: write 'm'"),
+        ("edct.vlms", {"gpt 4o": SCRIPTED}, "edct.vlms.gpt 4o: the name 'gpt 4o' has a space; .*: write 'gpt-4o'"),
+        ("name", "my study", "name: the name 'my study' has a space; .*: write 'my-study'"),
+        ("calls", {"api_key": "sk-1"}, "calls.api_key: a key does not belong in a file .* 'key_env'"),
     ],
 )
 def test_a_fault_is_named_in_one_line(path: str, value: object, complaint: str) -> None:
@@ -99,10 +102,20 @@ def test_a_fault_is_named_in_one_line(path: str, value: object, complaint: str) 
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("content", ["edct: [", "", "- 1", "edct: {items: 1}"])
-def test_a_broken_file_is_one_line(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("edct: [", "not valid YAML"),
+        ("", "the file is empty"),
+        ("# edct: later\n", "the file is empty"),
+        ("- 1", "keys with values are needed"),
+        ("edct: {items: 1}", "Field required"),
+        ("edct:\n  items: 3\n  seed: 1\n  items: 4\n", "line 4: the key 'items' stands twice, in line 2 too"),
+    ],
+)
+def test_a_broken_file_is_one_line(tmp_path: Path, content: str, complaint: str) -> None:
     (tmp_path / "params.yaml").write_text(content)
-    with pytest.raises(ParamsError, match=r"params\.yaml") as error:
+    with pytest.raises(ParamsError, match=rf"params\.yaml.*{complaint}") as error:
         load(tmp_path / "params.yaml")
     assert "\n" not in str(error.value)
 

@@ -78,7 +78,8 @@ def loaded(path: Path, source: str) -> Any:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_cfeval_command_of_the_readme_exists(cfeval: Run, command: str) -> None:
     words = [word for word in shlex.split(command)[1:] if word != "…"]
-    verb = [word for word in words[: 2 if words[0] in GROUPS else 1] if not word.startswith("-")]
+    depth = next((len(group.split()) + 1 for group in (" ".join(words[:2]), words[0]) if group in GROUPS), 1)
+    verb = [word for word in words[:depth] if not word.startswith("-")]
     status, out, _ = cfeval(*verb, "--help")
     assert status == 0
     assert all(word in out for word in words if word.startswith("--"))

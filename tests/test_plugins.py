@@ -63,7 +63,7 @@ def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeva
     subprocess.run([sys.executable, "-m", "pip", "install", *ways, "--target", site, source], check=True)
     stages = staged(tmp_path / "study", 2, cfeval).run_all()
     files = [word for name in READS["verdicts"] for word in (f"--{name}", str(stages.file(name)))]
-    command = [sys.executable, "-m", "cfeval.cli", "edct", "verdicts", *files, "--judge", json.dumps(OVERLAP)]
+    command = [sys.executable, "-m", "cfeval.cli", "stage", "edct", "verdicts", *files, "--judge", json.dumps(OVERLAP)]
     out = stages.folder / "mine.jsonl"
     path = os.pathsep.join([str(site), *sys.path])
     subprocess.run(

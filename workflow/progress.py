@@ -1,14 +1,28 @@
-"""A line a job on stderr, in place of Snakemake's blocks of ten: what it did, how far the run is, why it failed."""
+"""A line a job on stderr, in place of Snakemake's blocks of ten: what it did, how far the run is, why it failed.
 
+On a terminal a few lines below these move: the items of the stages that run, the calls that wait, the USD. Elsewhere
+they are written as plain lines now and then.
+"""
+
+import atexit
 import logging
+import os
 import re
 import sys
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import items
+from cfeval.core.progress import FOLDER
 from cfeval.core.provenance.reading import COPIES
 
+_terminal: list[Any] = []
+"""The console of the lines that move, where there are any."""
+PLAIN_SECONDS = 30.0
+"""Where there is no terminal: how often a run says how far its stages are."""
 _NOISE = {"JOB_INFO", "JOB_STARTED", "JOB_FINISHED", "JOB_ERROR", "PROGRESS", "RESOURCES_INFO", "WORKFLOW_STARTED"}
 _CHATTER = (
     "Select jobs to execute",
@@ -26,14 +40,19 @@ _CHATTER = (
     "Retrieving from storage:",
     "Finished retrieval.",
     "Removing local copy of storage file:",
+    "RuleException:\nCalledProcessError",  # the shell command of a job that failed, whose own line says why
+    "WorkflowError:\nAt least one job did not complete successfully.",
+    "Cannot restore ",
 )
 
 
-def follow(logger: logging.Logger, dry: bool) -> None:
+def follow(logger: logging.Logger, dry: bool) -> "Progress":
     """Show a line a job, and keep Snakemake's own handlers from telling the same in more words."""
     for handler in logger.handlers:
         handler.addFilter(_matters)
-    logger.addHandler(Progress(dry))
+    progress = Progress(dry, [handler for handler in logger.handlers if isinstance(handler, logging.StreamHandler)])
+    logger.addHandler(progress)
+    return progress
 
 
 def _matters(record: logging.LogRecord) -> bool:
@@ -47,11 +66,17 @@ def _event(record: logging.LogRecord) -> str:
 
 
 class Progress(logging.Handler):
-    """Follows Snakemake's events; `dry` tells what would run and why."""
+    """Follows Snakemake's events; `dry` tells what would run and why.
 
-    def __init__(self, dry: bool = False) -> None:
+    `beside` are handlers that write to the terminal too, and must not write into the lines that move.
+    """
+
+    def __init__(self, dry: bool = False, beside: Sequence["logging.StreamHandler[Any]"] = ()) -> None:
         super().__init__()
-        self.dry = dry
+        self.dry, self.beside = dry, beside
+        self.items = items.Items()
+        self._moving: Any = None
+        os.environ[FOLDER] = str(self.items.folder)
         self.titles: dict[int, str] = {}
         self.started: dict[int, float] = {}
         self.finished: list[int] = []
@@ -63,6 +88,7 @@ class Progress(logging.Handler):
             "JOB_FINISHED": self._ended,
             "JOB_ERROR": self._failed,
             "PROGRESS": self._counted,
+            "RUN_INFO": self._planned,
         }.get(_event(record))
         if follow is not None:
             follow(record.__dict__)
@@ -71,8 +97,19 @@ class Progress(logging.Handler):
         job = event["jobid"]
         self.titles[job] = event["rule_msg"] or event["rule_name"]
         self.started[job] = time.monotonic()
+        if not self.dry and self._moving is None:
+            self.items.begin()
+            self._moving = _live(self) if _is_terminal() else _now_and_then(self)
         if self.dry:
             _say(f"would run: {self.titles[job]} ({_one_line(event['reason'])})")
+
+    def _planned(self, event: dict[str, Any]) -> None:
+        self.items.planned({rule: count for rule, count in event["stats"].items() if rule != "total"})
+
+    def lines(self) -> list[str]:
+        """How far the run is: a line a stage that runs, the calls to hosted models."""
+        stages = [f"{stage.name}: {stage.told()}" for stage in self.items.look()]
+        return [line for line in (*stages, self.items.calls()) if line]
 
     def _ended(self, event: dict[str, Any]) -> None:
         self.finished.append(event["job_id"])
@@ -87,6 +124,46 @@ class Progress(logging.Handler):
         logs = [str(path) for path in event["log"] or ()]
         why = _fate(event) or next((line for log in logs if (line := _last_line(_here(log)))), "no message")
         _say(f"failed: {self.titles.get(event['jobid'], event['rule_name'])}: {why} ({', '.join(logs)})")
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def _live(progress: Progress) -> Any:
+    """Lines at the bottom of the terminal that move until this process ends, and are gone then."""
+    from rich.console import Console, Group
+    from rich.file_proxy import FileProxy
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+
+    def shown() -> Group:
+        return Group(*(Text(line, style="bold cyan", no_wrap=True, overflow="ellipsis") for line in progress.lines()))
+
+    live = Live(get_renderable=shown, console=console, refresh_per_second=4, transient=True)
+    for handler in progress.beside:
+        if handler.stream is sys.stderr:
+            handler.setStream(FileProxy(console, sys.stderr))
+    _terminal.append(console)
+    live.start()
+    atexit.register(live.stop)
+    return live
+
+
+def _now_and_then(progress: Progress) -> threading.Thread:
+    """Plain lines as long as this process lives."""
+
+    def tell() -> None:
+        while True:
+            time.sleep(PLAIN_SECONDS)
+            for line in progress.lines():
+                _say(line)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    return thread
 
 
 def _fate(event: dict[str, Any]) -> str:
@@ -117,4 +194,7 @@ def _one_line(reason: object) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    if _terminal:  # above the lines that move, and not broken: names are there to be copied
+        _terminal[0].print(line, soft_wrap=True, markup=False, emoji=False)
+    else:
+        print(line, file=sys.stderr, flush=True)

@@ -1,3 +1,29 @@
-"""cfeval: counterfactual evaluation of vision-language models."""
+"""cfeval: counterfactual evaluation of vision-language models.
+
+>>> import cfeval
+>>> results = cfeval.load("results")
+>>> results.tables["edct_table1"]  # a pandas.DataFrame
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cfeval.audit.walkthrough import try_item
+    from cfeval.results import Results, load
 
 __version__ = "0.1.0"
+__all__ = ["Results", "__version__", "load", "try_item"]
+_PLACES = {
+    "Results": "cfeval.results:Results",
+    "load": "cfeval.results:load",
+    "try_item": "cfeval.audit.walkthrough:try_item",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What the package offers is imported when it is first used, so that `import cfeval` costs nothing."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'cfeval' has no attribute '{name}'")
+    from cfeval.core.names import load as found
+
+    return found(_PLACES[name])

@@ -4,15 +4,18 @@ import ast
 import os
 import signal
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from cfeval import __version__
-from cfeval.core.errors import CfevalError, StoppedError, as_output_error
+from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
 from cfeval.core.names import load
-from cfeval.verbs import GROUPS, VERBS
+from cfeval.verbs import GROUPS, PANELS, VERBS
+
+_PANEL = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 def main() -> None:
@@ -28,6 +31,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status; minus SIGINT's number where Ctrl-C has ended it."""
     try:
+        _refuse_unknown(arguments)
         _app(arguments)(args=arguments, prog_name="cfeval")
     except StoppedError as error:
         _refuse(error)
@@ -49,38 +53,66 @@ def _refuse(error: CfevalError) -> int:
     return 2
 
 
-def _app(arguments: list[str]) -> typer.Typer:
-    """The command tree; where the arguments name a verb, only that verb's module is imported."""
-    app = typer.Typer(
+def _group_of(words: list[str]) -> str:
+    """The group of commands that the words begin with; empty: none, so that the first is a command."""
+    return next((name for name in (" ".join(words[:2]), *words[:1]) if name in VERBS), "")
+
+
+def _refuse_unknown(words: list[str]) -> None:
+    """Say in one line that there is no such command, and what there is."""
+    group = _group_of(words)
+    name = next(iter(words[len(group.split()) :]), "-")
+    known = VERBS[group] if group else _PANEL
+    if name.startswith("-") or name in known:
+        return
+    if name in VERBS.get(f"stage {group}", ()):
+        raise InputError(f"'{group} {name}' is a stage of the workflow; call it by `cfeval stage {group} {name}`")
+    raise InputError(f"no command '{f'{group} {name}'.strip()}'; {nearest(name, known)}")
+
+
+def _app(words: list[str]) -> typer.Typer:
+    """The command tree; where the words name a command, only that command's module is imported."""
+    words = words or _to_complete()
+    group = _group_of(words)
+    wanted = next(iter(words[len(group.split()) :]), "")
+    app = inner = typer.Typer(
         name="cfeval",
+        cls=_Panels,
         help="Counterfactual evaluation of vision-language models.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
     app.callback()(_version)
-    if arguments[:1] not in [[group] for group in GROUPS]:  # of verbs outside of its group, a verb has no use
-        _add(app, VERBS[""], arguments[:1])
-    for group, about in GROUPS.items():
-        verbs = typer.Typer(help=about, no_args_is_help=True)
-        verbs.callback()(_group)
-        if arguments[:1] == [group]:  # of the other groups nothing but their names is shown
-            _add(verbs, VERBS[group], arguments[1:2])
-        app.add_typer(verbs, name=group, help=about)
+    for name in group.split():
+        outer, inner = inner, typer.Typer(help=GROUPS[group], no_args_is_help=True, callback=_group)
+        outer.add_typer(inner, name=name)
+    if wanted in VERBS[group]:
+        inner.command(wanted)(load(VERBS[group][wanted]))
+        return app
+    panels = {} if group else _PANEL
+    for name, dotted in VERBS[group].items():
+        inner.command(name, help=_docstring(dotted), rich_help_panel=panels.get(name))(_group)
+    for name in panels.keys() & GROUPS.keys():
+        app.add_typer(typer.Typer(callback=_group), name=name, help=GROUPS[name], rich_help_panel=panels[name])
     return app
 
 
+def _to_complete() -> list[str]:
+    """The words that a shell wants completed; none where that is not why it has started this process."""
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return line.split()[1:] if "_CFEVAL_COMPLETE" in os.environ else []
+
+
+class _Panels(TyperGroup):
+    """The commands in the order of the panels of the help."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (its class has it)
+        """The names, as the help shows them."""
+        return [name for name in _PANEL if name in self.commands]
+
+
 def _group() -> None:
-    """A group of verbs does nothing by itself."""
-
-
-def _add(app: typer.Typer, verbs: Mapping[str, str], wanted: list[str]) -> None:
-    """Add the verb that is wanted; where it is none of these, all of them by name and docstring, to be listed."""
-    if wanted and wanted[0] in verbs:
-        app.command(wanted[0])(load(verbs[wanted[0]]))
-        return
-    for verb, dotted in verbs.items():
-        app.command(verb, help=_docstring(dotted))(_group)
+    """A group of commands does nothing by itself."""
 
 
 def _docstring(dotted: str) -> str:

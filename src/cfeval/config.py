@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from cfeval.core.config import Calls, Limits, Name, Section
-from cfeval.core.errors import ParamsError, nearest
+from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_name
+from cfeval.core.yaml_files import read_yaml
 from cfeval.cvqa.config import Cvqa
 from cfeval.edct.config import Edct
 from cfeval.vce.config import Vce
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Safe, and ten times as fast where PyYAML was built with its C library."""
+_NAME: str = Name.__metadata__[0].pattern  # type: ignore[attr-defined]
+"""What a name is made of."""
 
 
 class Params(Section):
@@ -60,7 +60,7 @@ def load(*paths: Path) -> Params:
     """Read and check a parameter file, or several merged in order; raises ParamsError like `parse`."""
     content = read(paths[0])
     for path in paths[1:]:
-        content = merged(content, read(path) or {})
+        content = merged(content, read(path, overlay=True) or {})
     return parse(content, named(paths))
 
 
@@ -79,20 +79,24 @@ def merged(base: Any, over: Any) -> Any:
     return {**under, **{key: merged(under.get(key, {}), value) for key, value in over.items()}}
 
 
-def read(path: Path) -> Any:
-    """What a parameter file says, unchecked; ParamsError where it cannot be read."""
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), _LOADER)
-    except FileNotFoundError:
-        raise ParamsError(f"{path}: no such parameter file") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+def read(path: Path, overlay: bool = False) -> Any:
+    """What a parameter file says, unchecked; ParamsError where it cannot be read, or says nothing and is no overlay."""
+    content = read_yaml(path)
+    if content is None and not overlay:
+        raise ParamsError(f"{path}: the file is empty; the params.yaml that comes with cfeval shows what it can hold")
+    if content is not None and not isinstance(content, Mapping):
+        raise ParamsError(f"{path}: keys with values are needed, such as 'edct:', but got {type(content).__name__}")
+    return content
 
 
 def _explain(error: ValidationError) -> str:
     found = error.errors()
     first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
-    key = ".".join(str(part) for part in first["loc"]) or "the file"
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
+    if first["type"] == "extra_forbidden" and is_secret(str(first["loc"][-1])):
+        return f"{key}: {NO_SECRETS}"
+    if first["type"] == "string_pattern_mismatch" and first["ctx"]["pattern"] == _NAME:
+        return f"{key}: {no_name(first['input'])}"
     if first["type"] == "extra_forbidden":
         return f"unknown key '{key}'; {nearest(str(first['loc'][-1]), _keys_beside(first['loc']))}"
     message = first["msg"].removeprefix("Value error, ")

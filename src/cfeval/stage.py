@@ -11,6 +11,7 @@ from cfeval.core.provenance import loading
 loading.record()
 
 from cfeval.core.errors import InputError, nearest  # noqa: E402 (what is loaded from here on is recorded)
+from cfeval.core.progress import begin_job  # noqa: E402
 from cfeval.core.provenance.frozen import Planned, thaw  # noqa: E402
 from cfeval.core.provenance.making import make  # noqa: E402
 from cfeval.core.provenance.plans import plan_hash  # noqa: E402
@@ -25,6 +26,8 @@ def run(
 ) -> None:
     """Run one job of the workflow: what the rules call; or by hand, with --params, any job whose inputs are there.
 
+    What a job runs, without a plan: `cfeval stage edct …`, `cfeval stage vce …`, `cfeval stage cvqa …`.
+
     The job's command comes from the plan of the run that started it, or by hand from the parameters. Where the output
     is what the job would make, nothing is done; else the sidecar beside the output says afterwards what it was made
     from.
@@ -32,7 +35,8 @@ def run(
     from cfeval import cli as main
 
     planned, place = (by_hand(output, params), "") if params else thaw().named(output)
-    raise typer.Exit(make(planned, main.run, place))
+    begin_job(planned.job.stage, planned.job.name)
+    raise typer.Exit(make(planned, lambda words: main.run(["stage", *words]), place))
 
 
 def by_hand(output: str, files: Sequence[Path]) -> Planned:

@@ -1,4 +1,4 @@
-"""The verbs of the command line: `cfeval VERB` and `cfeval STUDY VERB`, and the function that each is.
+"""The commands of the command line, and the function that each is.
 
 Nothing of them is imported here, so that they can be listed without the code of any.
 """
@@ -9,13 +9,25 @@ from cfeval.cvqa import verbs as cvqa
 from cfeval.edct import verbs as edct
 from cfeval.vce import verbs as vce
 
+PANELS: Mapping[str, tuple[str, ...]] = {
+    "Look": ("status", "try", "diff"),
+    "Check": ("check", "doctor", "estimate", "exam"),
+    "Money": ("cache",),
+    "Publish": ("seal", "verify"),
+    "One evaluation": ("edct", "vce", "cvqa"),
+    "What the workflow and DVC call": ("stage", "plan"),
+}
+"""What `cfeval --help` shows, in this order: commands and groups of commands, each once."""
 GROUPS: Mapping[str, str] = {
     "edct": edct.HELP,
     "vce": vce.HELP,
     "cvqa": cvqa.HELP,
-    "cache": "The response cache: what was asked of models outside, what came back, what it cost.",
+    "cache": "The response cache: the calls to hosted models, their responses and costs.",
+    "stage edct": "The stages of edct, each from one kind of record to the next: what its jobs run.",
+    "stage vce": "The stages of vce, each from one kind of record to the next: what its jobs run.",
+    "stage cvqa": "The stages of cvqa, each from one kind of record to the next: what its jobs run.",
 }
-"""The groups of verbs, and what each is about."""
+"""The groups of commands by the words that lead to them, and what each is about."""
 VERBS: Mapping[str, Mapping[str, str]] = {
     "": {
         "check": "cfeval.audit.components:run",
@@ -28,6 +40,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "stage": "cfeval.stage:run",
         "status": "cfeval.audit.status:run",
         "try": "cfeval.audit.walkthrough:run",
+        "verify": "cfeval.edct.verification.cli:run",
     },
     "edct": edct.VERBS,
     "vce": vce.VERBS,
@@ -41,5 +54,8 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "stats": "cfeval.inference.cli:run_stats",
         "verify": "cfeval.inference.cli:run_verify",
     },
+    "stage edct": edct.STAGES,
+    "stage vce": vce.STAGES,
+    "stage cvqa": cvqa.STAGES,
 }
-"""By group, and without one: the verbs by name, in the order of the help."""
+"""By group, and without one: the commands by name, in the order of the group's help."""

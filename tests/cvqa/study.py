@@ -7,6 +7,7 @@ from typing import Any
 
 from cfeval.core.jsonl import read_jsonl
 from cfeval.cvqa.records import Draft
+from cfeval.cvqa.verbs import STAGES
 from tests.conftest import Run
 
 PROGRAMS = {"plugin": "program", "program_generator": {"plugin": "grammar"}, "vision": {"plugin": "puzzle"}}
@@ -39,6 +40,11 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
+def called(verb: str) -> list[str]:
+    """The words that call a verb of the study: a stage's, or one for people."""
+    return ["stage", "cvqa", verb] if verb in STAGES else ["cvqa", verb]
+
+
 class Study:
     """Runs the verbs in a folder; the files are named by what they hold."""
 
@@ -47,14 +53,14 @@ class Study:
 
     def run(self, verb: str, *arguments: object) -> tuple[str, str]:
         """Run a verb that must succeed; what it printed on stdout and stderr."""
-        status, out, err = self.cfeval("cvqa", verb, *arguments)
+        status, out, err = self.cfeval(*called(verb), *arguments)
         assert status == 0, err
         return out, err
 
     def refused(self, verb: str, *arguments: object) -> str:
         """Run a verb that must end in one line and leave every file as it was; the line."""
         before = everything(self.folder)
-        status, out, err = self.cfeval("cvqa", verb, *arguments)
+        status, out, err = self.cfeval(*called(verb), *arguments)
         assert (status, out) == (2, ""), err
         assert everything(self.folder) == before
         *others, last = err.splitlines()

@@ -10,7 +10,7 @@ import pytest
 from cfeval.core.jsonl import read_jsonl
 from cfeval.cvqa.records import QuestionPair
 from tests.conftest import Run
-from tests.cvqa.study import ERRING, HEADER, ORIGINALS, PROGRAMS, RANDOM, SCENE, Study, everything, given, lines
+from tests.cvqa.study import ERRING, HEADER, ORIGINALS, PROGRAMS, RANDOM, SCENE, Study, called, everything, given, lines
 from tests.pictures import picture
 
 OPTIONS = "Select the correct answer:A:1  B:2  C:3  D:4"
@@ -167,13 +167,12 @@ def test_puzzles_that_cannot_be_made_are_one_line(
         ("questions", ["--itmes=3"]),
         ("answers", ["--orders=5"]),
         ("generate", ["--size=20"]),
-        ("nothing", []),
         ("rate", []),
     ],
 )
 def test_a_wrong_option_ends_with_status_2_and_writes_nothing(study: Study, verb: str, wrong: list[str]) -> None:
     before = everything(study.folder)
-    status, out, err = study.cfeval("cvqa", verb, *wrong)
+    status, out, err = study.cfeval(*called(verb), *wrong)
     assert (status, out) == (2, "")
     assert "Usage: " in err
     assert "Traceback" not in err
@@ -299,7 +298,7 @@ def test_originals_of_which_none_can_be_turned_are_counted(study: Study) -> None
     source = {"plugin": "world", "kinds": ["color"]}
     out = study.folder / "drafts.jsonl"
     status, _, err = study.cfeval(
-        "cvqa", "drafts", *given(source=source, question_generator=ERRING, items=3, seed=1, out=out)
+        "stage", "cvqa", "drafts", *given(source=source, question_generator=ERRING, items=3, seed=1, out=out)
     )
     assert status == 2
     _, counted, last = err.splitlines()

@@ -1,4 +1,4 @@
-"""`cfeval cvqa answers` with a provider's model: a run that ends early loses nothing, and `--offline` sends nothing."""
+"""The answers of a provider's model: a run that ends early loses nothing, and `--offline` sends nothing."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def command(questions: Path, model: dict[str, Any], name: str, *more: str) -> li
     """The verb as a command; the answers go to a file of that name."""
     who = json.dumps({"plugin": "chat", "family": "llava", "model": model})
     out = questions.parent / f"{name}.jsonl"
-    return ["cvqa", "answers", "--questions", questions, "--solver", who, "--seed", 1, "--out", out, *more]
+    return ["stage", "cvqa", "answers", "--questions", questions, "--solver", who, "--seed", 1, "--out", out, *more]
 
 
 def said(questions: Path, name: str) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ def test_an_upload_that_was_broken_off_does_not_pass(study: Kept, here: dict[str
 def test_what_is_brought_to_the_folder_can_be_sealed(study: Kept) -> None:
     shutil.copytree(study.store / "results", study.root / "results")
     assert "sealed" in study.run("cfeval", "seal", "edct")
-    assert "fine; the chain's head is" in study.run("cfeval", "edct", "verify", "--results", "results/edct")
+    assert "fine; the chain's head is" in study.run("cfeval", "verify", "--results", "results/edct")
 
 
 def test_folders_of_pictures_are_refused_for_they_do_not_travel(study: Kept) -> None:

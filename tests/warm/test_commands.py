@@ -128,7 +128,7 @@ def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Callable[[Se
 
 def test_a_parent_with_a_thread_serves_nobody(started: Callable[[Sequence[str]], Jobs]) -> None:
     jobs = started([*STAND_IN, "tests.warm.starts_a_thread"])
-    assert "No such command 'show'" in jobs.run("show").stderr
+    assert "no command 'show'" in jobs.run("show").stderr
     assert jobs.log.read_text() == "commands run cold from here on: imports have started 1 threads\n"
 
 

@@ -78,7 +78,7 @@ def test_a_parent_that_is_killed_takes_its_forks_with_it(
 def test_without_a_parent_the_client_runs_the_command_cold(jobs: Jobs) -> None:
     ended = jobs.run("show", env=jobs.environment | {"CFEVAL_WARM": ""})
     assert ended.returncode == 2
-    assert "No such command 'show'" in ended.stderr
+    assert "no command 'show'" in ended.stderr
 
 
 def test_stopping_leaves_nothing(started: Callable[[Sequence[str]], Jobs]) -> None:

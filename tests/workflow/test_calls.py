@@ -159,7 +159,7 @@ def test_another_protocol_asks_anew_only_what_it_asks_differently(finished: Stud
     )
     with asked(server) as models:
         for stage in stages:
-            study.run("cfeval", "edct", *stage, "--seed", seed, "--out", f"other/{stage[0]}.jsonl", **KEYS)
+            study.run("cfeval", "stage", "edct", *stage, "--seed", seed, "--out", f"other/{stage[0]}.jsonl", **KEYS)
     assert set(models) == {"lab/writer"}
     assert (study.root / "other/baselines.jsonl").read_bytes() == (study.root / baseline).read_bytes()
 

@@ -184,7 +184,7 @@ def test_a_job_that_no_run_started_is_refused(study: Study, verb: str) -> None:
     else:
         (study.root / VERDICT).unlink()
         (study.root / f"{VERDICT}.made.json").unlink()
-        study.run("cfeval", "edct", "verdicts", "--out", VERDICT, *_judge_words())
+        study.run("cfeval", "stage", "edct", "verdicts", "--out", VERDICT, *_judge_words())
         assert study.stale()[VERDICT] == f"no {Path(VERDICT).name}.made.json beside it"
 
 

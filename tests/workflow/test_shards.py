@@ -49,7 +49,7 @@ def made(folder: Path, params: dict[str, Any], study: str, shards: int) -> dict[
     """The results of a study cut into so many shards."""
     shutil.rmtree(folder / "results", ignore_errors=True)
     for job in jobs(parse(params | {"shards": shards}), "results", study):
-        assert cli.run([*job.command, *job.aside]) == 0, job.name
+        assert cli.run(["stage", *job.command, *job.aside]) == 0, job.name
     return Study(folder).merged(shards)
 
 

@@ -124,7 +124,7 @@ def ran(small: list[Job], tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for job in small:
             protocol = [word for word in job.command if word in RULES]
             kind = (frozenset(job.code.values()), *protocol)
-            found = _traced([*job.command, *job.aside], kind not in traced)
+            found = _traced(["stage", *job.command, *job.aside], kind not in traced)
             traced.setdefault(kind, (job, found))
         yield list(traced.values())
 

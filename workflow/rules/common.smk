@@ -40,6 +40,7 @@ if _settings.default_storage_provider:
 
 if workflow.is_main_process:
     from cfeval.audit.components import check_params
+    from cfeval.audit.unscored import unscored
 
     if not run_locks.take(Path()):
         stop(f"process {run_locks.runner(Path())} is at work in this folder; wait for it, or work in a copy")
@@ -86,7 +87,10 @@ SHARDS = shard_names(PARAMS.shards)
 PICTURES = Pictures(PARAMS.pictures == "archive")
 if STORED and not PICTURES.archived:
     stop("params.yaml: pictures must be 'archive' where a storage provider keeps the results; folders do not travel")
-calls.use(PARAMS.calls.model_copy(update={"cache": surroundings.at_home(PARAMS.calls.cache)}))
+CACHE = surroundings.at_home(PARAMS.calls.cache)
+calls.use(PARAMS.calls.model_copy(update={"cache": CACHE}))
+if FOLLOWED:
+    FOLLOWED.items.watch(Path(CACHE))
 
 # Limits that hold without any profile; --resources on the command line replaces only the names it gives. A job on a
 # cluster runs in a Snakemake of its own, which limits nothing.

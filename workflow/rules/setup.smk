@@ -22,8 +22,10 @@ import surroundings
 
 surroundings.use_code_of(ROOT)
 
+FOLLOWED = None
+"""What shows a line a job, where Snakemake itself is to be quiet."""
 if workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
-    progress.follow(logger, dry=workflow.output_settings.dryrun)
+    FOLLOWED = progress.follow(logger, dry=workflow.output_settings.dryrun)
 
 from cfeval import config as study
 from cfeval.core.errors import CfevalError

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from cfeval.audit.fits import unfit
 from cfeval.config import Params, load, named, parse
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles
@@ -84,6 +85,8 @@ def check_plugins(params: Params, where: str) -> Params:
                 _check_plugin(family, spec.plugin_options(), f"{where}: {place}", protocols.get(place, ()))
     if params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
+    for fault in unfit(params.edct):
+        raise ParamsError(f"{where}: {fault}")
     for file in _files_of_people(params):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves
             raise ParamsError(f"{where}: cvqa: the file {file} is missing; correct the path, or leave it empty")

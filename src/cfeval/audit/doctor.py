@@ -15,6 +15,7 @@ from rich.text import Text
 
 from cfeval.audit import machine
 from cfeval.audit.components import missing_files, used
+from cfeval.audit.fits import unfit
 from cfeval.config import Params, load
 from cfeval.core import registry, run_locks
 from cfeval.core.cli_options import ParamsFiles
@@ -140,11 +141,14 @@ def _examine(params: Params, seconds: float) -> None:
 
 
 def _checks(params: Params) -> Iterator[Check]:
+    misfits = list(unfit(params.edct))  # before any check runs beside it: two threads must not import the same modules
     uses = used(params)
     for one in uses:
         yield of_plugin(one, params.calls.offline)
     if params.edct.prompts:
         yield Check("edct.prompts", lambda: _prompts(params.edct.prompts or ""))
+    if misfits:
+        yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
     sound = [one for one in uses if one.sound]
     remote = [one for one in sound if one.needs.api]
     yield Check(f"cache {params.calls.cache}", lambda: machine.cache(params.calls, bool(remote)))

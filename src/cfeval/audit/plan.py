@@ -67,7 +67,7 @@ def whole_of(files: Sequence[Path], name: str = "") -> Whole:
     """
     content: Any = read(files[0])
     for file in files[1:]:
-        content = merged(content, read(file) or {})
+        content = merged(content, read(file, overlay=True) or {})
     if name:
         content = merged(content, {"name": name})
     where, overlays = named(files), [file for file in files if file != PARAMS]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from cfeval.audit.plan import Name, Overlays, Studies, Whole, text_of, whole
+from cfeval.audit.unscored import unscored
 from cfeval.core.errors import InputError
 from cfeval.core.provenance.state import remove
 from cfeval.jobs import folders
@@ -51,6 +52,8 @@ def _seal(study: Whole, name: str) -> None:
         raise InputError(
             f"{folder}: {len(found.wrong)} of {len(state.jobs)} jobs are not what would be made now; run snakemake"
         )
+    for line in unscored(state.jobs):
+        raise InputError(line)
     remove(found.former)
     for one in folders(name):  # DVC wants each, one without a file too
         Path(folder, one).mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Put one image and question through the whole study and show every step."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -54,6 +54,68 @@ class Plugins:
     judge: Any
 
 
+@dataclass(frozen=True)
+class Tried:
+    """One item, taken through all stages.
+
+    Attributes:
+        steps: what each stage gave, by name, as `cfeval try` shows it.
+        original: the image.
+        counterfactual: the image after the edit; None where there is none.
+        calls: the calls that were made or replayed, by their keys in the response cache.
+    """
+
+    steps: dict[str, str]
+    original: Picture
+    counterfactual: Picture | None
+    calls: tuple[str, ...]
+
+    def _repr_png_(self) -> bytes | None:
+        """Both images, for a notebook."""
+        if self.counterfactual is None:
+            return self.original.png
+        return Picture.from_pixels(side_by_side(self.original.pixels, self.counterfactual.pixels)).png
+
+
+def try_item(
+    image: str | Path,
+    question: str,
+    vlm: str,
+    *,
+    writer: str = "",
+    editor: str = "",
+    judge: str = "",
+    params: str | Path | Sequence[str | Path] = PARAMS,
+    offline: bool = False,
+) -> Tried:
+    """Put one image and question through the whole study.
+
+    Args:
+        image: an image file.
+        question: the question about it.
+        vlm: the target model, a name from edct.vlms.
+        writer, editor, judge: names from params.yaml; empty: those of the first condition that has the model.
+        params: the parameter file, or several that are merged in order.
+        offline: answer from the response cache alone.
+
+    Raises:
+        CfevalError: image, question or parameters cannot be used, or a plugin cannot.
+    """
+    if not question.strip():
+        raise InputError("the question is empty; ask something about the image")
+    picture = import_image(Path(image))
+    files = [Path(file) for file in ([params] if isinstance(params, str | Path) else params)]
+    loaded, where = load(*files), named(files)
+    use(loaded.calls.model_copy(update={"batches": False}))
+    use_offline_cache(offline)
+    study = loaded.edct
+    prompts = Prompts(*conversation_prompts(study.prompts or ""))
+    sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
+    plugins = _plugins(study, {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}, where)
+    steps, edited, keys = _go_through(sample, picture, plugins, prompts, study.seed)
+    return Tried(dict(steps + _paid(loaded.calls, keys)), picture, edited, tuple(keys))
+
+
 def run(
     image: Annotated[Path, typer.Argument(help="An image file.")],
     question: Annotated[str, typer.Argument(help="The question about it.")],
@@ -70,24 +132,16 @@ def run(
     Writer, editor and judge that are not named are those of the first condition in the tables that has the model, and
     an editor that works on pixels; where there is none, the first of the study.
     """
-    if not question.strip():
-        raise InputError("the question is empty; ask something about the image")
-    picture = import_image(image)
-    files = params or [PARAMS]
-    loaded, where = load(*files), named(files)
-    use(loaded.calls.model_copy(update={"batches": False}))
-    use_offline_cache(offline)
-    study = loaded.edct
-    prompts = Prompts(*conversation_prompts(study.prompts or ""))
-    sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
-    plugins = _plugins(study, {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}, where)
-    steps, edited, keys = _go_through(sample, picture, plugins, prompts, study.seed)
-    write_bytes(out / "original.png", picture.png)
-    if edited:
-        write_bytes(out / "counterfactual.png", edited.png)
-        write_bytes(out / "both.png", Picture.from_pixels(side_by_side(picture.pixels, edited.pixels)).png)
-    shown = [("pictures", f"{out}/both.png")] if edited else []
-    _show(steps + shown + _paid(loaded.calls, keys))
+    tried = try_item(
+        image, question, vlm, writer=writer, editor=editor, judge=judge, params=params or PARAMS, offline=offline
+    )
+    write_bytes(out / "original.png", tried.original.png)
+    shown = list(tried.steps.items())
+    if tried.counterfactual:
+        write_bytes(out / "counterfactual.png", tried.counterfactual.png)
+        write_bytes(out / "both.png", tried._repr_png_() or b"")
+        shown.insert(len(shown) - bool(tried.calls), ("pictures", f"{out}/both.png"))
+    _show(shown)
 
 
 def _go_through(

@@ -12,6 +12,7 @@ Anything else is a defect of cfeval and keeps its traceback.
 
 import difflib
 import errno
+import re
 import signal
 from collections.abc import Iterable
 
@@ -66,6 +67,26 @@ def as_output_error(error: OSError) -> OutputError | None:
     if advice is None:
         return None
     return OutputError(f"cannot write {error.filename or 'the output'}: {advice}")
+
+
+NO_SECRETS = (
+    "a key does not belong in a file that others see; put it into an environment variable, and that variable's name "
+    "into the option 'key_env' of the plugin; a key that was shared or committed should be replaced"
+)
+"""What to say of a key in params.yaml."""
+
+
+def is_secret(key: str) -> bool:
+    """Whether what an unknown option is called says that it holds a key, which is never repeated."""
+    return key.lower().replace("-", "_") in ("api_key", "apikey", "key", "token", "secret", "password")
+
+
+def no_name(text: str) -> str:
+    """What is wrong with a name that cannot be part of a file's name, and one like it that can."""
+    like = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")
+    fault = "has a space" if " " in text else "is no file name"
+    rule = "letters, digits, '.', '_' and '-', a letter or digit first"
+    return f"the name {text!r} {fault}; a name has {rule}" + (f": write '{like}'" if like else "")
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

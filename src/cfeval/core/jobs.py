@@ -152,7 +152,7 @@ class StudyJobs(Generic[S]):
     """
 
     name: ClassVar[str]
-    verbs: ClassVar[Mapping[str, str]]
+    stages: ClassVar[Mapping[str, str]]
     families: ClassVar[Mapping[str, str]]
     """The family of plugins that each section of the study draws on."""
     listed: ClassVar[Mapping[str, Shown]]
@@ -212,7 +212,7 @@ class StudyJobs(Generic[S]):
             (self.name, stage, *words),
             tuple(inputs),
             outputs,
-            {f"{self.name}.{stage}": self.verbs[stage], **code_of(*using), **(code or {})},
+            {f"{self.name}.{stage}": self.stages[stage], **code_of(*using), **(code or {})},
             (*files_of(*using), *files),
             aside,
             needs_of(*using),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from cfeval.core.registry import CallEstimate, Component, Diagnostic, PluginOptions, Resources
+from cfeval.core.registry import CallEstimate, Component, Demand, Diagnostic, PluginOptions, Resources
 
 
 def component(family: str, default: Any = ..., **more: Any) -> Any:
@@ -57,6 +57,10 @@ class Plugin(PluginOptions):
     def diagnose(self) -> Iterator[Diagnostic]:
         """What `cfeval doctor` should say before anything is spent: nothing."""
         return iter(())
+
+    def demand(self) -> Demand | None:
+        """What it must find in the items of a dataset to do anything with them; None: it takes any."""
+        return None
 
     def estimate_calls(self) -> tuple[CallEstimate, ...] | None:
         """The calls to a provider that one request to it makes; None: those of its components."""

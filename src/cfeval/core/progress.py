@@ -1,15 +1,29 @@
-"""Progress on stderr: a live bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of a job: a small file for the run that started it; on stderr a live bar, or a plain line now and then."""
 
+import hashlib
+import json
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import track as rich_track
 
 T = TypeVar("T")
+FOLDER = "CFEVAL_PROGRESS"
+"""The environment variable that names the folder in which jobs report how far they are; empty or not set: nowhere."""
 _EVERY_SECONDS = 5.0
+_REPORT_SECONDS = 0.5
+_job: list[str] = []
+"""The stage and the name of the job that this process runs."""
+
+
+def begin_job(stage: str, name: str) -> None:
+    """From here on this process runs a job, whose progress the run that started it wants to know."""
+    _job[:] = stage, name
 
 
 def track(things: Iterable[T], total: int, label: str) -> Iterator[T]:
@@ -17,11 +31,31 @@ def track(things: Iterable[T], total: int, label: str) -> Iterator[T]:
     if sys.stderr.isatty():
         yield from rich_track(things, description=label, total=total, console=Console(stderr=True), transient=True)
         return
-    start = said = time.monotonic()
+    start = said = told = time.monotonic()
+    _report(0, total)
     for done, thing in enumerate(things):
         yield thing
         now = time.monotonic()
+        if now - told >= _REPORT_SECONDS:
+            told = now
+            _report(done + 1, total)
         if now - said >= _EVERY_SECONDS:
             said = now
             print(f"{label}: {done + 1} of {total}, {(done + 1) / (now - start):.1f} a second", file=sys.stderr)
+    _report(total, total)
     print(f"{label}: {total} of {total} done in {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+
+
+def _report(done: int, total: int) -> None:
+    """Write how far the job is; a report that cannot be written is none, and the job goes on."""
+    folder = os.environ.get(FOLDER)
+    if not folder or not _job:
+        return
+    stage, name = _job
+    file = Path(folder, f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json")
+    part = file.with_suffix(".part")
+    try:
+        part.write_text(json.dumps({"stage": stage, "job": name, "done": done, "total": total}), encoding="utf-8")
+        part.replace(file)
+    except OSError:
+        return

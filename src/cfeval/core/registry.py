@@ -6,7 +6,7 @@ requests by methods that are `async` (`cfeval.inference.batching`).
 A plugin's module is cheap to import: torch and the like load in `build` or later. Listing imports nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cfeval.core.errors import ParamsError, PluginError, nearest
+from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest
 from cfeval.core.provenance import loading
 
 GROUP = "cfeval."
@@ -64,6 +64,19 @@ class CallEstimate:
     share: float = 1.0
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What a plugin must find in the items of a dataset to do anything with them.
+
+    `what` names it; the items of the dataset plugins `datasets` always have it; whether one of another dataset has it,
+    `met` says of the item (`cfeval.datasets.sample.RawSample`).
+    """
+
+    what: str
+    datasets: tuple[str, ...]
+    met: Callable[[Any], bool]
+
+
 Component = tuple[str, Mapping[str, Any]]
 """A plugin that another is made of: its family and specification."""
 
@@ -109,6 +122,13 @@ def diagnose(
             continue
         for said in _asked(plugin, "diagnose", protocols):
             yield from said
+
+
+def demands(family: str, spec: Mapping[str, Any]) -> Iterator[Demand]:
+    """What a plugin and its components must find in the items of a dataset."""
+    for part, its in components(family, spec):
+        if (demand := _plugin(part, its).demand()) is not None:
+            yield demand
 
 
 def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[CallEstimate, ...]:
@@ -255,13 +275,18 @@ def _with_options(kind: type[PluginOptions], spec: Mapping[str, Any], where: str
         first = next((fault for fault in found if fault["type"] == "extra_forbidden"), found[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            raise ParamsError(
-                f"{where}: unknown option '{key}' of '{name}'; {nearest(key, kind.model_fields)}"
-            ) from None
+            raise ParamsError(f"{where}: {_unknown(key, name, kind)}") from None
         fault = first["msg"].removeprefix("Value error, ")
         if not key:  # of several options together
             raise ParamsError(f"{where}: options of '{name}': {fault}") from None
         raise ParamsError(f"{where}: option '{key}' of '{name}': {fault}, but got {first['input']!r}") from None
+
+
+def _unknown(key: str, name: str, kind: type[PluginOptions]) -> str:
+    """What to say of an option that a plugin does not have; a key that was given is not repeated."""
+    if is_secret(key):
+        return f"'{key}' of '{name}': {NO_SECRETS}"
+    return f"unknown option '{key}' of '{name}'; {nearest(key, kind.model_fields)}"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from cfeval.cvqa.estimate import set_facts, solver_facts
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.records import CvqaCondition
 from cfeval.cvqa.tables import TABLES
-from cfeval.cvqa.verbs import VERBS
+from cfeval.cvqa.verbs import STAGES
 
 QUESTIONS = "cvqa/questions/{set}{shard}.jsonl"
 DRAFTS = "cvqa/drafts/{set}{shard}.jsonl"
@@ -39,7 +39,7 @@ def jobs(study: Cvqa, how: Filing) -> Iterator[Job]:
 class _Cvqa(StudyJobs[Cvqa]):
     """The study's parameters, and one function a stage."""
 
-    name, verbs, families = "cvqa", VERBS, FAMILIES
+    name, stages, families = "cvqa", STAGES, FAMILIES
     listed, drawings = TABLES, FIGURES
     table, figure, metrics = TABLE, FIGURE, METRICS
 

@@ -192,9 +192,16 @@ def _row(place: str, row: dict[str, Any], source: Path) -> Row:
     return Row(place=place, image=base / row.pop("image"), **row)
 
 
+def _unknown(column: str) -> str:
+    """What to say of a column that there is not."""
+    if len(parts := re.split("[;\t]", column)) > 1 and set(parts) & set(_COLUMNS):
+        return "cells are separated by ';' or tabs, and commas are needed; export the table as CSV with commas"
+    return f"unknown column '{column}'; {nearest(column, _COLUMNS)}"
+
+
 def _check_columns(place: str, row: dict[str, Any]) -> None:
     for column, value in row.items():
         if column not in _COLUMNS:
-            raise InputError(f"{place}: unknown column '{column}'; {nearest(str(column), _COLUMNS)}")
+            raise InputError(f"{place}: {_unknown(str(column))}")
         if not isinstance(value, str):
             raise InputError(f"{place}: {column} must be text, but got {value!r}")

@@ -15,7 +15,7 @@ from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.tables import TABLES
-from cfeval.edct.verbs import VERBS
+from cfeval.edct.verbs import STAGES
 from cfeval.inference.prompts import prompt_file
 
 ITEMS = "edct/items/{dataset}{shard}.jsonl"
@@ -60,7 +60,7 @@ def jobs(study: Edct, how: Filing) -> Iterator[Job]:
 class _Edct(StudyJobs[Edct]):
     """The study's parameters, and one function a stage."""
 
-    name, verbs, families = "edct", VERBS, FAMILIES
+    name, stages, families = "edct", STAGES, FAMILIES
     listed, drawings = TABLES, FIGURES
     table, figure, metrics = TABLE, FIGURE, METRICS
 

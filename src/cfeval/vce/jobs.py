@@ -12,7 +12,7 @@ from cfeval.vce.config import FAMILIES, Vce
 from cfeval.vce.figures import FIGURES
 from cfeval.vce.records import VceCondition
 from cfeval.vce.tables import TABLES
-from cfeval.vce.verbs import VERBS
+from cfeval.vce.verbs import STAGES
 
 IMAGES = "vce/images/{image_set}{shard}.jsonl"
 COUNTERFACTUALS = "vce/counterfactuals/{image_set}/{denoiser}/{classifier}/{method}{shard}.jsonl"
@@ -37,7 +37,7 @@ def jobs(study: Vce, how: Filing) -> Iterator[Job]:
 class _Vce(StudyJobs[Vce]):
     """The study's parameters, and one function a stage."""
 
-    name, verbs, families = "vce", VERBS, FAMILIES
+    name, stages, families = "vce", STAGES, FAMILIES
     listed, drawings = TABLES, FIGURES
     table, figure, metrics = TABLE, FIGURE, METRICS
 

@@ -1,9 +1,13 @@
-"""The verbs `cfeval vce VERB`, and the function that each is."""
+"""The commands `cfeval vce …` and the stages `cfeval stage vce …`, and the function that each is."""
 
 from collections.abc import Mapping
 
 HELP = "Visual counterfactual explanations: what would the classifier have to see to say something else?"
 VERBS: Mapping[str, str] = {
+    "targets": "cfeval.vce.stages.targets:run",
+}
+"""What people call, by name, in the order of the help."""
+STAGES: Mapping[str, str] = {
     "contact-sheet": "cfeval.vce.contact_sheet_cli:run",
     "counterfactuals": "cfeval.vce.stages.counterfactuals:run",
     "figure": "cfeval.vce.cli:run_figure",
@@ -12,6 +16,5 @@ VERBS: Mapping[str, str] = {
     "metrics": "cfeval.vce.cli:run_metrics",
     "scores": "cfeval.vce.stages.scores:run",
     "table": "cfeval.vce.cli:run_table",
-    "targets": "cfeval.vce.stages.targets:run",
 }
-"""By name, in the order of the help."""
+"""What jobs run, by name, in the order of the help."""

@@ -45,7 +45,7 @@ from cfeval.config import parse
 params = parse(json.loads(sys.stdin.read()))
 settings.use(params.calls)
 for job in jobs(params, "results", "edct"):
-    if cli.run([*job.command, *job.aside]):
+    if cli.run(["stage", *job.command, *job.aside]):
         sys.exit(job.name)
 """
 

@@ -80,7 +80,7 @@ def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, t
     given += ["--solvers", json.dumps(FACTS), "--interval", '{"resamples": 100}', "--genders", str(genders)]
     for shards in (1, 7):
         where = ["--results", sharded / f"{shards}", "--shards", shards, "--out", tmp_path / f"in-{shards}"]
-        assert cfeval("cvqa", "table", name, *given, *where) == (0, "", "")
+        assert cfeval("stage", "cvqa", "table", name, *given, *where) == (0, "", "")
     assert (tmp_path / "in-1.csv").read_text().count("\n") > 1
     for ending in ("csv", "md", "tex"):
         assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()

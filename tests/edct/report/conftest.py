@@ -43,7 +43,7 @@ def make_report(folder: Path, shards: int = 1) -> Path:
 
 
 def _run(*arguments: object) -> None:
-    assert cli.run(["edct", *map(str, arguments)]) == 0
+    assert cli.run(["stage", "edct", *map(str, arguments)]) == 0
 
 
 @pytest.fixture(scope="session")

@@ -67,7 +67,10 @@ def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: 
 
 def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
     tables, figures = tmp_path / "tables", tmp_path / "figures"
-    assert cfeval("edct", "table", "calibration", "--conditions", "[]", "--out", tables / "edct_calibration")[0] == 0
+    assert (
+        cfeval("stage", "edct", "table", "calibration", "--conditions", "[]", "--out", tables / "edct_calibration")[0]
+        == 0
+    )
     given = [
         "--tables",
         tables,
@@ -78,14 +81,14 @@ def test_a_calibration_without_targets_has_no_section(cfeval: Run, report_page: 
         "--conditions",
         conditions_json(),
     ]
-    assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
+    assert cfeval("stage", "edct", "report", *given, "--out", report_page)[0] == 0
     assert report_page.read_text().count("<figure><svg") == 3
     assert "Calibration: what" not in report_page.read_text()
 
 
 def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path, tmp_path: Path) -> None:
     given = ["--tables", tmp_path / "tables", "--results", tmp_path / "edct", "--conditions", conditions_json()]
-    assert cfeval("edct", "report", *given, "--out", report_page)[0] == 0
+    assert cfeval("stage", "edct", "report", *given, "--out", report_page)[0] == 0
     assert "<figure>" not in report_page.read_text()
     assert "EDCT, Table 1" in report_page.read_text()
 
@@ -108,7 +111,7 @@ def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> Non
     write_study(tmp_path / "edct")
     out = tmp_path / "report.html"
     args = ("--results", tmp_path / "edct", "--conditions", conditions_json(), "--per-condition", 10, "--out", out)
-    assert cfeval("edct", "report", *args)[0] == 0
+    assert cfeval("stage", "edct", "report", *args)[0] == 0
     assert f"{CARDS - 10 * len(CONDITIONS)} further items" in out.read_text()
     assert "Table 1" not in out.read_text().split("<h2>How to read this")[0]
 
@@ -132,7 +135,7 @@ def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
             10,
         ]
         tracemalloc.start()
-        assert cfeval("edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
+        assert cfeval("stage", "edct", "report", *given, "--out", tmp_path / "report" / "index.html")[0] == 0
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         pages.append((tmp_path / "report" / "index.html").stat().st_size)
@@ -143,7 +146,7 @@ def test_what_the_gallery_leaves_out_is_not_kept_in_memory(
 def test_a_missing_file_is_one_line(cfeval: Run, tmp_path: Path) -> None:
     out = tmp_path / "index.html"
     status, _, err = cfeval(
-        "edct", "report", "--results", tmp_path / "edct", "--conditions", conditions_json(), "--out", out
+        "stage", "edct", "report", "--results", tmp_path / "edct", "--conditions", conditions_json(), "--out", out
     )
     assert (status, err.count("\n"), out.exists()) == (2, 1, False)
     assert "no such file" in err

@@ -62,7 +62,7 @@ class Stages:
             ["--protocol", PROTOCOL] if stage in ("instructions", "counterfactuals", "checks", "verdicts") else []
         )
         options += ["--edits", "2"] if stage == "instructions" else []
-        status, _, said = self.cfeval("edct", stage, *options, "--out", out or self.folder / OUTPUTS[stage])
+        status, _, said = self.cfeval("stage", "edct", stage, *options, "--out", out or self.folder / OUTPUTS[stage])
         return status, said
 
     def run_all(self) -> "Stages":

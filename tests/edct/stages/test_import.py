@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_becomes_samples(cfeval: Run, folder: Path, tmp_path: Path) -> None:
     status, out, _ = cfeval("edct", "import", folder, "--question", "What is this?", "--out", tmp_path / "mine.jsonl")
     assert status == 0
-    assert "mine.jsonl" in out
+    assert out.startswith(f"filed in {tmp_path / 'mine.jsonl'}: items 2, images 2; name the file in params.yaml: ")
     samples = list(read_jsonl(tmp_path / "mine.jsonl", Sample))
     assert [(s.id, s.question) for s in samples] == [("a-b", "What is this?"), ("c", "What is this?")]
     assert all((tmp_path / "mine" / s.image.path).exists() for s in samples)
@@ -38,6 +38,16 @@ def test_a_csv_with_commas_line_breaks_and_a_byte_order_mark(cfeval: Run, folder
     first, second = read_jsonl(tmp_path / "mine.jsonl", Sample)
     assert (first.id, first.question, first.reference) == ("000001", "What,\nhere?", "blue")
     assert first.image == second.image
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_table_with_other_marks_than_commas_is_one_line_that_says_so(
+    cfeval: Run, folder: Path, tmp_path: Path, mark: str
+) -> None:
+    (folder / "x.csv").write_text(f"image{mark}question\nc.jpg{mark}What, here?\n")
+    status, _, err = cfeval("edct", "import", folder / "x.csv", "--out", tmp_path / "mine.jsonl")
+    said = "cells are separated by ';' or tabs, and commas are needed; export the table as CSV with commas"
+    assert (status, err) == (2, f"cfeval: {folder / 'x.csv'}, line 2: {said}\n")
 
 
 def test_the_same_images_give_the_same_bytes(cfeval: Run, folder: Path, tmp_path: Path) -> None:

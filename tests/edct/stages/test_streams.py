@@ -199,6 +199,6 @@ def test_a_failed_filing_of_shards_leaves_nothing_and_a_former_one_as_it_was(tmp
 def _generate(cfeval: Run, source: Path, out: Path, shards: int) -> tuple[int, str]:
     dataset = f'{{"plugin": "samples", "path": "{source}"}}'
     status, _, said = cfeval(
-        *("edct", "items", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
+        *("stage", "edct", "items", "--dataset", dataset, "--items", 100, "--seed", 1, "--shards", shards, "--out", out)
     )
     return status, said

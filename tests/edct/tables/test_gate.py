@@ -107,6 +107,6 @@ def test_it_is_made_of_counterfactuals_however_they_are_cut(cfeval: Run, tmp_pat
                 write_jsonl(file, [record for n, record in enumerate(records) if n % shards == number])
         asked = ["--conditions", f"[{','.join(one.model_dump_json() for one in RECORDS)}]", "--shards", shards]
         given = ["--results", tmp_path / f"{shards}", *asked, "--out", tmp_path / f"t{shards}"]
-        assert cfeval("edct", "table", "gate", *given)[0] == 0
+        assert cfeval("stage", "edct", "table", "gate", *given)[0] == 0
     assert (tmp_path / "t1.csv").read_bytes() == (tmp_path / "t2.csv").read_bytes()
     assert (tmp_path / "t1.csv").read_text().count("\n") == 8

@@ -46,9 +46,9 @@ def run_study(cfeval: Run, server: Loopback, results: Results, protocol: str) ->
     for judge in ("texts", "blind"):
         if protocol == NULL_EDIT:
             of_2025 = list(stages(results.folder, condition_of(EDCT_2025, judge), server))
-            assert [cfeval("edct", *command)[0] for command in of_2025[:2]] == [0, 0]
+            assert [cfeval("stage", "edct", *command)[0] for command in of_2025[:2]] == [0, 0]
         for command in stages(results.folder, condition_of(protocol, judge), server):
-            status, _, err = cfeval("edct", *command)
+            status, _, err = cfeval("stage", "edct", *command)
             assert status == 0, err
 
 
@@ -108,9 +108,12 @@ def test_what_real_plugins_record_is_what_they_asked_and_were_told(
     left = results.folder / "baselines" / "left-behind.jsonl"
     left.write_text("what a former study left behind")
     conditions = json.dumps([condition_of(protocol, judge).model_dump() for judge in ("blind", "texts")])
-    assert cfeval("edct", "calls", "--results", results.folder, "--conditions", conditions, "--out", archive)[0] == 0
+    assert (
+        cfeval("stage", "edct", "calls", "--results", results.folder, "--conditions", conditions, "--out", archive)[0]
+        == 0
+    )
     left.unlink()
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--limit", 500)
+    status, out, _ = cfeval("verify", "--results", results.folder, "--limit", 500)
     assert status == 0, out
     assert "calls " in out
     assert "texts " in out
@@ -119,7 +122,7 @@ def test_what_real_plugins_record_is_what_they_asked_and_were_told(
 def test_calls_of_another_item_do_not_fit(results: Results, cfeval: Run, server: Loopback) -> None:
     run_study(cfeval, server, results, "edct-2025")
     blind, texts = condition_of("edct-2025", "blind"), condition_of("edct-2025")
-    checked = ("edct", "verify", "--results", results.folder, "--cache", results.folder.parent / "calls.sqlite")
+    checked = ("verify", "--results", results.folder, "--cache", results.folder.parent / "calls.sqlite")
     assert cfeval(*checked)[0] == 0
     for stage, condition, words in [
         ("baselines", texts, "a call of it is not about its picture"),

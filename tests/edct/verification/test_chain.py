@@ -20,7 +20,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of a study without calls, and their chain beside them."""
     folder = tmp_path_factory.mktemp("bare")
     Study(folder / "results", calls=False)
-    assert cli.run(["edct", "verify", "--results", f"{folder}/results", "--out", f"{folder}/chain.jsonl"]) == 0
+    assert cli.run(["verify", "--results", f"{folder}/results", "--out", f"{folder}/chain.jsonl"]) == 0
     return folder
 
 
@@ -48,7 +48,7 @@ def test_every_head_stands_for_its_line_and_all_before(bare: Path) -> None:
 
 def test_the_chain_names_the_calls_of_an_item_in_order(cfeval: Run, tmp_path: Path) -> None:
     study = Study(tmp_path / "results", [PLAIN])
-    status, out, _ = cfeval("edct", "verify", "--results", tmp_path / "results", "--out", tmp_path / "chain.jsonl")
+    status, out, _ = cfeval("verify", "--results", tmp_path / "results", "--out", tmp_path / "chain.jsonl")
     lines = lines_of(tmp_path / "chain.jsonl")
     assert (status, f"the chain's head is {lines[-1]['head']}" in out) == (0, True)
     assert [key for line in lines for key in line["calls"]] == study.keys  # type: ignore[attr-defined]
@@ -57,7 +57,7 @@ def test_the_chain_names_the_calls_of_an_item_in_order(cfeval: Run, tmp_path: Pa
 def test_a_change_that_fits_in_itself_is_found_and_named(cfeval: Run, tmp_path: Path, bare: Path) -> None:
     Study(tmp_path / "results", calls=False)
     results = Results(tmp_path / "results")
-    against = ("edct", "verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
+    against = ("verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
     assert cfeval(*against)[0] == 0
     results.alter("requeries", "a", explanation="Another one.")
     assert cfeval(*against[:4])[0] == 0
@@ -70,7 +70,7 @@ def test_a_change_that_fits_in_itself_is_found_and_named(cfeval: Run, tmp_path: 
 def test_of_a_kept_chain_only_the_conditions_that_are_checked_count(cfeval: Run, bare: Path) -> None:
     conditions = json.dumps([PLAIN.model_dump()])
     options = ("--results", bare / "results", "--kept", bare / "chain.jsonl", "--conditions", conditions)
-    status, out, _ = cfeval("edct", "verify", *options)
+    status, out, _ = cfeval("verify", *options)
     assert (status, "kept 8" in out) == (0, True)
 
 
@@ -83,12 +83,12 @@ def test_an_item_that_was_taken_out_everywhere_is_found(cfeval: Run, tmp_path: P
     for stage in ("items", "baselines"):
         results.drop(stage, "b")
     results.picture("items", "b.png").unlink()
-    assert cfeval("edct", "verify", "--results", results.folder)[0] == 0
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
+    assert cfeval("verify", "--results", results.folder)[0] == 0
+    status, out, _ = cfeval("verify", "--results", results.folder, "--kept", bare / "chain.jsonl")
     assert (status, out.count("item 'b', edit 1")) == (2, 3)
     assert "the line of the kept chain is gone" in out
-    assert cfeval("edct", "verify", "--results", results.folder, "--out", tmp_path / "chain.jsonl")[0] == 0
-    _, out, _ = cfeval("edct", "verify", "--results", bare / "results", "--kept", tmp_path / "chain.jsonl")
+    assert cfeval("verify", "--results", results.folder, "--out", tmp_path / "chain.jsonl")[0] == 0
+    _, out, _ = cfeval("verify", "--results", bare / "results", "--kept", tmp_path / "chain.jsonl")
     assert "the kept chain has no such line" in out
 
 
@@ -96,14 +96,14 @@ def test_a_kept_chain_that_was_changed_is_found(cfeval: Run, tmp_path: Path, bar
     lines = (bare / "chain.jsonl").read_text().splitlines(keepends=True)
     forged = tmp_path / "chain.jsonl"
     forged.write_text("".join([lines[1], lines[0], *lines[2:]]))
-    status, out, _ = cfeval("edct", "verify", "--results", bare / "results", "--kept", forged)
+    status, out, _ = cfeval("verify", "--results", bare / "results", "--kept", forged)
     assert (status, "a head is not that of its lines" in out) == (2, True)
 
 
 def test_no_chain_is_written_of_results_that_do_not_hold(cfeval: Run, tmp_path: Path) -> None:
     Study(tmp_path / "results", calls=False)
     Results(tmp_path / "results").drop("requeries", "a")
-    status, _, err = cfeval("edct", "verify", "--results", tmp_path / "results", "--out", tmp_path / "chain.jsonl")
+    status, _, err = cfeval("verify", "--results", tmp_path / "results", "--out", tmp_path / "chain.jsonl")
     assert (status, "no chain is written" in err) == (2, True)
     assert not (tmp_path / "chain.jsonl").exists()
 
@@ -121,7 +121,7 @@ def test_any_changed_byte_is_found_or_changes_no_record(bare: Path, file: int, p
     now.unlink(missing_ok=True)
     options = ["--limit", "0", "--kept", f"{bare}/chain.jsonl", "--out", str(now)]
     try:
-        status = cli.run(["edct", "verify", "--results", f"{bare}/results", *options])
+        status = cli.run(["verify", "--results", f"{bare}/results", *options])
     finally:
         path.write_bytes(before)
     assert status in (0, 2)

@@ -39,7 +39,7 @@ def results(made: Path, tmp_path: Path) -> Results:
 
 def faults(cfeval: Run, results: Results, *options: object) -> str:
     """What is printed about results that do not hold."""
-    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--limit", 500, *options)
+    status, out, err = cfeval("verify", "--results", results.folder, "--limit", 500, *options)
     assert status == 2, out
     assert len(err.splitlines()) == 1
     assert "Traceback" not in err
@@ -47,7 +47,7 @@ def faults(cfeval: Run, results: Results, *options: object) -> str:
 
 
 def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: Run, results: Results) -> None:
-    status, out, err = cfeval("edct", "verify", "--results", results.folder)
+    status, out, err = cfeval("verify", "--results", results.folder)
     assert (status, err) == (0, ""), out
     assert "3 conditions, 26 items and edits" in out
     assert all(f"{kind} " in out for kind in (*STAGES, "pictures", "calls", "texts"))
@@ -56,7 +56,7 @@ def test_untouched_results_pass_and_the_links_of_every_kind_are_counted(cfeval: 
 
 def test_results_in_shards_pass_as_well(cfeval: Run, tmp_path: Path) -> None:
     Study(tmp_path / "results", shards=3)
-    status, out, _ = cfeval("edct", "verify", "--results", tmp_path / "results")
+    status, out, _ = cfeval("verify", "--results", tmp_path / "results")
     assert status == 0, out
     assert "3 conditions, 26 items and edits" in out
 
@@ -249,8 +249,8 @@ def test_a_call_that_is_gone_or_changed_is_found(cfeval: Run, results: Results) 
 def test_the_calls_may_lie_in_a_store_instead(cfeval: Run, results: Results, made: Path, tmp_path: Path) -> None:
     moved = (results.folder / "calls" / "calls.zip").rename(tmp_path / "calls.zip")
     for place in (("--calls", moved), ("--cache", made.parent / "calls.sqlite")):
-        assert cfeval("edct", "verify", "--results", results.folder, *place)[0] == 0
-    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--calls", tmp_path / "none.zip")
+        assert cfeval("verify", "--results", results.folder, *place)[0] == 0
+    status, out, err = cfeval("verify", "--results", results.folder, "--calls", tmp_path / "none.zip")
     assert (status, out, "--calls: no file" in err) == (2, "", True)
 
 
@@ -274,7 +274,7 @@ def made_table(cfeval: Run, results: Path, name: str, out: Path, *more: object) 
         f"--{option}={json.dumps([c.model_dump() for c in of])}"
         for option, of in (("conditions", shown), ("beside", beside))
     ]
-    assert cfeval("edct", "table", name, "--results", results, "--out", out, *options, *more)[0] == 0
+    assert cfeval("stage", "edct", "table", name, "--results", results, "--out", out, *options, *more)[0] == 0
     with Path(f"{out}.csv").open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
@@ -292,7 +292,7 @@ def test_every_column_of_a_table_with_one_condition_a_row_is_made_anew(
     cfeval: Run, with_controls: Path, tmp_path: Path, name: str
 ) -> None:
     [row] = made_table(cfeval, with_controls, name, tmp_path / "table")
-    checked = ("edct", "verify", "--results", with_controls, "--table", tmp_path / "other.csv", "--limit", 500)
+    checked = ("verify", "--results", with_controls, "--table", tmp_path / "other.csv", "--limit", 500)
     written(tmp_path / "other.csv", [row])
     assert cfeval(*checked, "--interval", "{}")[0] == 0
     changed = {column: f"{cell}9" for column, cell in row.items() if column not in Condition.model_fields}
@@ -313,7 +313,7 @@ def test_figures_that_rest_on_a_judges_exam_are_made_anew_with_it(
     [row] = made_table(cfeval, with_controls, "faithfulness", tmp_path / "table", *exams)
     assert row["exam_sensitivity"] > "0"
     assert "hedge 5 of 9" in row["exam_errors"]
-    checked = ("edct", "verify", "--results", with_controls, "--table", tmp_path / "table.csv", "--limit", 500)
+    checked = ("verify", "--results", with_controls, "--table", tmp_path / "table.csv", "--limit", 500)
     assert cfeval(*checked, *exams)[0] == 0
     status, out, _ = cfeval(*checked)
     assert (status, "exam_sensitivity is " in out) == (2, True)
@@ -322,7 +322,7 @@ def test_figures_that_rest_on_a_judges_exam_are_made_anew_with_it(
 def test_a_row_of_a_condition_without_scores_is_found(cfeval: Run, with_controls: Path, tmp_path: Path) -> None:
     [row] = made_table(cfeval, with_controls, "table1", tmp_path / "table")
     table = written(tmp_path / "other.csv", [row | {"judge": "other"}])
-    status, out, _ = cfeval("edct", "verify", "--results", with_controls, "--table", table)
+    status, out, _ = cfeval("verify", "--results", with_controls, "--table", table)
     assert (status, "no scores of the condition d/m/w/edct-2025/e/other" in out) == (2, True)
 
 
@@ -349,38 +349,38 @@ def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
     )
     for lines in (2, 1, 0):
         table.write_text("".join(table.read_text().splitlines(keepends=True)[:lines]))
-        status, out, err = cfeval("edct", "verify", "--results", results.folder, "--table", table)
+        status, out, err = cfeval("verify", "--results", results.folder, "--table", table)
         assert (status, out, len(err.splitlines()), words in err) == (2, "", 1, True)
 
 
 def test_only_the_conditions_that_are_named_are_checked(cfeval: Run, results: Results) -> None:
     results.alter("scores", "a", 1, NULL, answer_moved=1)
     conditions = json.dumps([CONDITIONS[0].model_dump()])
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder, "--conditions", conditions)
+    status, out, _ = cfeval("verify", "--results", results.folder, "--conditions", conditions)
     assert (status, "1 conditions, 7 items" in out) == (0, True)
     other = json.dumps([CONDITIONS[0].model_dump() | {"judge": "nobody"}])
-    status, _, err = cfeval("edct", "verify", "--results", results.folder, "--conditions", other)
+    status, _, err = cfeval("verify", "--results", results.folder, "--conditions", other)
     assert (status, "no verdicts and no scores of the condition d/m/w/edct-2025/e/nobody" in err) == (2, True)
 
 
 def test_files_that_no_scored_condition_rests_on_are_named(cfeval: Run, results: Results) -> None:
-    assert "not looked at" not in cfeval("edct", "verify", "--results", results.folder)[1]
+    assert "not looked at" not in cfeval("verify", "--results", results.folder)[1]
     other = shutil.copy(results.file("requeries"), results.file("requeries").with_name("other.jsonl"))
-    status, out, _ = cfeval("edct", "verify", "--results", results.folder)
+    status, out, _ = cfeval("verify", "--results", results.folder)
     assert (status, f"1 files, such as {other}" in out) == (0, True)
 
 
 def test_a_folder_without_results_and_an_unknown_protocol_are_one_line(cfeval: Run, tmp_path: Path) -> None:
-    status, out, err = cfeval("edct", "verify", "--results", tmp_path)
+    status, out, err = cfeval("verify", "--results", tmp_path)
     assert (status, out, len(err.splitlines())) == (2, "", 1)
     (tmp_path / "verdicts/d/m/w/p/e").mkdir(parents=True)
     (tmp_path / "verdicts/d/m/w/p/e/j.jsonl").touch()
-    assert "no protocol 'p'; allowed: edct-2025" in cfeval("edct", "verify", "--results", tmp_path)[2]
+    assert "no protocol 'p'; allowed: edct-2025" in cfeval("verify", "--results", tmp_path)[2]
 
 
 def test_faults_are_printed_up_to_a_limit_and_counted_beyond(cfeval: Run, results: Results) -> None:
     results.file("requeries").write_text("")
-    status, out, err = cfeval("edct", "verify", "--results", results.folder, "--limit", 2)
+    status, out, err = cfeval("verify", "--results", results.folder, "--limit", 2)
     assert (status, out.count("FAIL")) == (2, 3)
     assert "more; see --limit" in out
     assert " of " in err

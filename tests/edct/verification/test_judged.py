@@ -93,7 +93,7 @@ def rescore(cfeval: Run, of: Results, condition: Condition) -> str:
     files = {"samples": "items"} | {name: name for name in ("baselines", "instructions", "checks", "verdicts")}
     given = [part for option, stage in files.items() for part in (f"--{option}", of.file(stage, condition))]
     out = of.file("scores", condition)
-    assert cfeval("edct", "scores", "--condition", condition.model_dump_json(), *given, "--out", out)[0] == 0
+    assert cfeval("stage", "edct", "scores", "--condition", condition.model_dump_json(), *given, "--out", out)[0] == 0
     return out.read_text()
 
 
@@ -102,10 +102,10 @@ def test_what_a_verifier_found_absent_is_scored_as_it_is_verified(
     cfeval: Run, results: Results, condition: Condition
 ) -> None:
     before = rescore(cfeval, results, condition)
-    assert cfeval("edct", "verify", "--results", results.folder)[0] == 0
+    assert cfeval("verify", "--results", results.folder)[0] == 0
     results.alter("checks", "a", 1, condition, found={"absent": 1, "reason": "no a"})
     results.alter("instructions", "g", 1, condition, absent=["the g"])
     after = rescore(cfeval, results, condition)
-    assert cfeval("edct", "verify", "--results", results.folder)[0] == 0
+    assert cfeval("verify", "--results", results.folder)[0] == 0
     cited = condition != NULL
     assert ("citation_absent" in after, after != before) == (cited, True)

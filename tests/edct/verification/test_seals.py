@@ -1,4 +1,4 @@
-"""`cfeval edct verify` reads the sidecars that jobs write beside the results, and believes none of them."""
+"""`cfeval verify` reads the sidecars that jobs write beside the results, and believes none of them."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_a_file_and_what_was_made_from_it_no_longer_hold_when_it_changes(sealed:
         "items/d.jsonl is not the file that d.jsonl.made.json names",
         "requeries/d/m/w/edct-2025/e.jsonl was made from another items/d.jsonl than lies there now",
     ]
-    status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
+    status, out, _ = cfeval("verify", "--results", sealed.folder)
     assert (status, out.count("FAIL")) == (2, 3)
 
 
@@ -114,17 +114,17 @@ def test_a_sidecar_that_cannot_be_read_is_found(sealed: Results, content: str, f
 
 
 def test_sealed_results_are_fine_and_a_changed_explanation_is_not(sealed: Results, cfeval: Run) -> None:
-    status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
+    status, out, _ = cfeval("verify", "--results", sealed.folder)
     assert (status, "\nfine; the chain's head is " in out) == (0, True)
     sealed.alter("baselines", "a", explanation="Because.")
-    status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
+    status, out, _ = cfeval("verify", "--results", sealed.folder)
     assert (status, "baselines/d/m.jsonl: is not the file that m.jsonl.made.json names" in out) == (2, True)
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_file_without_a_sidecar_is_named(sealed: Results, cfeval: Run, stage: str) -> None:
     sidecar(sealed, stage).unlink()
-    status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
+    status, out, _ = cfeval("verify", "--results", sealed.folder)
     assert (status, out.count("FAIL")) == (2, 1)
     assert f"FAIL {sealed.file(stage)}: no seal: no sidecar (X.made.json) names it; restore the file" in out
 
@@ -141,7 +141,7 @@ MOVES: dict[str, Move] = {
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
 def test_a_sidecar_in_another_place_seals_nothing(sealed: Results, cfeval: Run, move: Move) -> None:
     move(sealed)
-    out = cfeval("edct", "verify", "--results", sealed.folder)[1]
+    out = cfeval("verify", "--results", sealed.folder)[1]
     assert f"FAIL {sealed.file('baselines')}: no seal: no sidecar" in out
     assert "tells of other files than the one it lies beside" in out
 
@@ -159,15 +159,13 @@ def test_one_sidecar_names_all_shards_of_its_job(tmp_path: Path) -> None:
 def test_a_file_that_the_checked_conditions_do_not_rest_on_needs_no_seal(sealed: Results, cfeval: Run) -> None:
     shutil.copy(sealed.file("verdicts"), sealed.file("verdicts").with_name("other.jsonl"))
     shutil.copy(sealed.file("scores"), sealed.file("scores").with_name("other.csv"))
-    assert (
-        cfeval("edct", "verify", "--results", sealed.folder, "--conditions", json.dumps([PLAIN.model_dump()]))[0] == 0
-    )
-    assert "e/other.jsonl: no seal" in cfeval("edct", "verify", "--results", sealed.folder)[1]
+    assert cfeval("verify", "--results", sealed.folder, "--conditions", json.dumps([PLAIN.model_dump()]))[0] == 0
+    assert "e/other.jsonl: no seal" in cfeval("verify", "--results", sealed.folder)[1]
 
 
 def test_results_without_any_seal_are_not_called_fine_without_saying_so(sealed: Results, cfeval: Run) -> None:
     for stage in STAGES:
         sidecar(sealed, stage).unlink()
     sealed.alter("baselines", "a", explanation="Because.")
-    status, out, _ = cfeval("edct", "verify", "--results", sealed.folder)
+    status, out, _ = cfeval("verify", "--results", sealed.folder)
     assert (status, out.splitlines()[-1].startswith("fine, but not sealed: no sidecar (X.made.json) ")) == (0, True)

@@ -51,7 +51,7 @@ class Job:
 
     def start(self, **calls: Any) -> "subprocess.Popen[str]":
         settings = Calls(cache=str(self.cache), max_connections=FLYING, **calls).model_dump_json()
-        command = [sys.executable, "-m", "cfeval.cli", "edct", *map(str, self.stage)]
+        command = [sys.executable, "-m", "cfeval.cli", "stage", "edct", *map(str, self.stage)]
         pipe, environment = subprocess.PIPE, {**os.environ, VARIABLE: settings, KEY_ENV: KEY}
         return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env=environment)
 

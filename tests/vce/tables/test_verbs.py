@@ -55,7 +55,7 @@ def test_a_table_is_the_same_whatever_the_sharding(
     cfeval: Run, sharded: dict[int, list[object]], tmp_path: Path, name: str
 ) -> None:
     for shards, given in sharded.items():
-        assert cfeval("vce", "table", name, *given, "--out", tmp_path / f"in-{shards}") == (0, "", "")
+        assert cfeval("stage", "vce", "table", name, *given, "--out", tmp_path / f"in-{shards}") == (0, "", "")
     for ending in ("csv", "md", "tex"):
         assert (tmp_path / f"in-1.{ending}").read_bytes() == (tmp_path / f"in-7.{ending}").read_bytes()
 
@@ -65,15 +65,15 @@ def test_metrics_and_figures_follow_from_tables_under_their_own_names(
 ) -> None:
     made = [tmp_path / f"vce_{name}.csv" for name in LISTED["vce"]]
     for name, path in zip(LISTED["vce"], made, strict=True):
-        assert cfeval("vce", "table", name, *paper, "--out", path.with_suffix(""))[0] == 0
-    assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
+        assert cfeval("stage", "vce", "table", name, *paper, "--out", path.with_suffix(""))[0] == 0
+    assert cfeval("stage", "vce", "metrics", *made, "--out", tmp_path / "metrics.json") == (0, "", "")
     found = json.loads((tmp_path / "metrics.json").read_text())
     assert sorted(found) == ["hypotheses", "table3"]
     assert found["table3"]["Madry"]["ta"] == 0.84
     assert found["hypotheses"]["H3: cone projection"] > 0
     for figure, (_, table) in DRAWN["vce"].items():
         given = ["--table", tmp_path / f"vce_{table}.csv", "--out", tmp_path / figure]
-        assert cfeval("vce", "figure", figure, *given) == (0, "", "")
+        assert cfeval("stage", "vce", "figure", figure, *given) == (0, "", "")
         text = (tmp_path / f"{figure}.svg").read_text()
         assert all(f">{name}<" in text for name in ROLES.paper)
         assert (tmp_path / f"{figure}.png").stat().st_size
@@ -81,7 +81,7 @@ def test_metrics_and_figures_follow_from_tables_under_their_own_names(
 
 def test_hypotheses_are_tested_on_images_where_their_scores_are_given(cfeval: Run, tmp_path: Path) -> None:
     given = study_options(tmp_path, shards=3)
-    assert cfeval("vce", "table", "hypotheses", *given, "--out", tmp_path / "t") == (0, "", "")
+    assert cfeval("stage", "vce", "table", "hypotheses", *given, "--out", tmp_path / "t") == (0, "", "")
     found = {row.part: row for row in read_csv(tmp_path / "t.csv", HypothesisRow)}
     assert (found["cone projection"].unit, found["cone projection"].n_units) == ("source image", 60)
     assert found["cone projection"].verdict == "supported"
@@ -89,7 +89,7 @@ def test_hypotheses_are_tested_on_images_where_their_scores_are_given(cfeval: Ru
 
 def test_costs_stand_beside(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
     cost = ["--cost", '{"base": {"denoiser_calls": 100}}']
-    assert cfeval("vce", "table", "methods", *paper, *cost, "--out", tmp_path / "t") == (0, "", "")
+    assert cfeval("stage", "vce", "table", "methods", *paper, *cost, "--out", tmp_path / "t") == (0, "", "")
     rows = [row for row in read_csv(tmp_path / "t.csv", SummaryRow) if row.metric == "denoiser_calls"]
     assert {(row.method, row.mean, row.sd) for row in rows} == {("base", 100, None)}
 
@@ -97,11 +97,11 @@ def test_costs_stand_beside(cfeval: Run, paper: list[object], tmp_path: Path) ->
 def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, tmp_path: Path) -> None:
     made = [tmp_path / f"vce_{name}.csv" for name in LISTED["vce"]]
     for name, path in zip(LISTED["vce"], made, strict=True):
-        assert cfeval("vce", "table", name, "--out", path.with_suffix("")) == (0, "", "")
+        assert cfeval("stage", "vce", "table", name, "--out", path.with_suffix("")) == (0, "", "")
         assert path.read_text().count("\n") == 1
-    assert cfeval("vce", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
+    assert cfeval("stage", "vce", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
     given = ["--table", tmp_path / "vce_methods.csv", "--out", tmp_path / "validity"]
-    assert cfeval("vce", "figure", "validity", *given) == (0, "", "")
+    assert cfeval("stage", "vce", "figure", "validity", *given) == (0, "", "")
     assert "Empty: no groups" in (tmp_path / "validity.svg").read_text()
 
 
@@ -117,13 +117,13 @@ def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, t
     ],
 )
 def test_what_cannot_be_made_is_one_line(cfeval: Run, tmp_path: Path, arguments: list[str], said: str) -> None:
-    status, _, err = cfeval("vce", *arguments, "--out", tmp_path / "t")
+    status, _, err = cfeval("stage", "vce", *arguments, "--out", tmp_path / "t")
     assert (status, err.count("\n")) == (2, 1)
     assert said in err
 
 
 def test_a_condition_without_scores_of_images_is_named(cfeval: Run, paper: list[object], tmp_path: Path) -> None:
     given = [*paper, "--scores", tmp_path / "none", "--out", tmp_path / "t"]
-    status, _, err = cfeval("vce", "table", "hypotheses", *given)
+    status, _, err = cfeval("stage", "vce", "table", "hypotheses", *given)
     assert status == 2
     assert "none/set/ddpm/Madry/base.jsonl: no such file" in err

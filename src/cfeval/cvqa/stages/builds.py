@@ -180,7 +180,7 @@ def run_decisions(drafts: DraftsFiles, out: Out, reviews: ReviewsFiles = None) -
     """Write the CSV in which people decide about drafts: one row a draft, with what the checks found beside it.
 
     Fill in accept (yes or no), and where it needs one a corrected question and answer; then name the file in
-    params.yaml (`decisions` of the build), or by `cfeval cvqa builds --decisions`. A file that exists is never
+    params.yaml (`decisions` of the build), or by `cfeval stage cvqa builds --decisions`. A file that exists is never
     overwritten.
     """
     if out.exists():

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.core.jsonl import read_jsonl
 from cfeval.datasets.files import read_own
-from cfeval.datasets.sample import file_samples
+from cfeval.datasets.sample import Sample, file_samples
 
 
 def run(
@@ -34,4 +35,9 @@ def run_import(
     their content, turned as EXIF says; at most 50 million pixels. All rows are taken, or none.
     """
     file_samples(out, read_own(source, question), archive=archive)
-    print(f"samples filed in {out}; name them in params.yaml: {{plugin: samples, path: {out}}}")
+    filed = list(read_jsonl(out, Sample))
+    images = len({sample.image.sha256 for sample in filed})
+    print(
+        f"filed in {out}: items {len(filed)}, images {images}; name the file in params.yaml: "
+        f"{{plugin: samples, path: {out}}}"
+    )

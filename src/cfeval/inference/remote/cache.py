@@ -261,6 +261,21 @@ class ResponseCache:
             names = [column[0] for column in rows.description]
             return [dict(zip(names, row, strict=True)) for row in rows.fetchall()]
 
+    def last_sent(self) -> int:
+        """The number in the ledger of the last paid attempt; 0: there was none."""
+        with self._speaking():
+            return int(self._db.execute("SELECT coalesce(max(id), 0) FROM sends").fetchone()[0])
+
+    def sent_since(self, number: int) -> tuple[int, int, float]:
+        """Of the attempts after a number: how many, how many are in flight, and USD spent or set aside for them."""
+        query = (
+            "SELECT count(*), coalesce(sum(ended IS NULL), 0),"
+            " coalesce(sum(coalesce(reported_usd, listed_usd, reserved_usd)), 0) FROM sends WHERE id > ?"
+        )
+        with self._speaking():
+            sent, waiting, usd = self._db.execute(query, (number,)).fetchone()
+        return int(sent), int(waiting), float(usd)
+
     def paid(self, keys: Iterable[str]) -> tuple[int, float]:
         """How often some calls were sent, and what that cost in USD, whenever it was."""
         wanted = [(key,) for key in set(keys)]

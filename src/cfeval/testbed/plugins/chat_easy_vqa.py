@@ -5,7 +5,9 @@ A test world, like `world`.
 
 from pydantic import Field
 
+from cfeval.core.registry import Demand
 from cfeval.inference.chat import ChatModel
+from cfeval.testbed import demands
 from cfeval.testbed.plugins.chat_world import SmallChat
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
@@ -19,6 +21,10 @@ class Plugin(WorldPlugin):
     def dependencies(self) -> tuple[str, ...]:
         """The weights."""
         return (str(models_dir() / "easy-vqa.safetensors"),)
+
+    def demand(self) -> Demand:
+        """Pictures of the size that the network was trained on."""
+        return demands.SMALL
 
     def build(self) -> ChatModel:
         """The target."""

@@ -11,8 +11,10 @@ from pydantic import Field, model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
+from cfeval.core.registry import Demand
 from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
+from cfeval.testbed import demands
 from cfeval.testbed.language.questions import Persona
 from cfeval.testbed.weights import WorldPlugin, models_dir
 
@@ -41,6 +43,10 @@ class Plugin(WorldPlugin):
     def dependencies(self) -> tuple[str, ...]:
         """The weights."""
         return (str(models_dir() / "vlm.safetensors"),)
+
+    def demand(self) -> Demand:
+        """Pictures of the size that the network was trained on."""
+        return demands.SMALL
 
     def build(self) -> ChatModel:
         """The target with this behaviour."""

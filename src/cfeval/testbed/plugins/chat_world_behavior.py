@@ -11,9 +11,11 @@ from pydantic import Field, model_validator
 
 from cfeval.core import plugin, registry
 from cfeval.core.images import Picture
+from cfeval.core.registry import Demand
 from cfeval.datasets.sample import Dataset, RawSample
 from cfeval.inference.batching import Batcher
 from cfeval.inference.chat import ChatModel, ChatRequest
+from cfeval.testbed import demands
 from cfeval.testbed.agents.behaviors import CHANCY, READING, REMEMBERING, BehavingChat, Behavior, Faculties
 from cfeval.testbed.imagined import scene_read
 from cfeval.testbed.language.questions import PERSONAS
@@ -59,6 +61,10 @@ class Plugin(WorldPlugin):
         """The weights of the network that speaks, and of the one that reads pictures where the behavior needs it."""
         names = ("vlm", "reader-b") if self.behavior in READING else ("vlm",)
         return tuple(str(models_dir() / f"{name}.safetensors") for name in names)
+
+    def demand(self) -> Demand:
+        """Pictures of the size that the network was trained on."""
+        return demands.SMALL
 
     def build(self) -> ChatModel:
         """The test model with this behavior."""

@@ -10,8 +10,10 @@ from pydantic import Field
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
+from cfeval.core.registry import Demand
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
 from cfeval.inference.batching import Batcher
+from cfeval.testbed import demands
 from cfeval.testbed.language.instructions import parse_instruction
 from cfeval.testbed.records import EditIntent
 from cfeval.testbed.weights import WorldPlugin, models_dir
@@ -29,6 +31,10 @@ class Plugin(WorldPlugin):
     def dependencies(self) -> tuple[str, ...]:
         """The weights of the painter and of its eyes."""
         return tuple(str(models_dir() / f"{name}.safetensors") for name in ("editor", "locator"))
+
+    def demand(self) -> Demand:
+        """Pictures of the size that the networks were trained on."""
+        return demands.SMALL
 
     def build(self) -> Editor:
         """The editor."""

@@ -14,8 +14,10 @@ from pydantic import Field
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
+from cfeval.core.registry import Demand
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.testbed import demands
 from cfeval.testbed.language.instructions import scene_after
 from cfeval.testbed.records import BACKGROUNDS, COLORS, SHAPES, Scene
 from cfeval.testbed.render import Image, render
@@ -38,6 +40,10 @@ class Plugin(plugin.Plugin):
     anew, as JPEG. shifted: the edit is made, and the picture moved; no fault of the edit."""
     share: float = Field(1.0, ge=0, le=1)
     """Share of the edits that have the fault."""
+
+    def demand(self) -> Demand:
+        """The record that it changes and draws again."""
+        return demands.SCENE
 
     def build(self) -> Editor:
         """The editor."""

@@ -3,7 +3,9 @@
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
+from cfeval.core.registry import Demand
 from cfeval.edct.interfaces import Editor, EditReply, EditRequest
+from cfeval.testbed import demands
 from cfeval.testbed.language.instructions import parse_instruction, scene_after
 from cfeval.testbed.render import render
 from cfeval.testbed.scenes import SceneEditError, TargetAbsentError, scene_in
@@ -11,6 +13,10 @@ from cfeval.testbed.scenes import SceneEditError, TargetAbsentError, scene_in
 
 class Plugin(plugin.Plugin):
     """Without options."""
+
+    def demand(self) -> Demand:
+        """The record that it changes and draws again."""
+        return demands.SCENE
 
     def build(self) -> Editor:
         """The editor."""

@@ -1,0 +1,12 @@
+"""What the models and editors of the test bed need of an item; photographs have none of it."""
+
+from cfeval.core.registry import Demand
+
+SIDE = 64
+"""Width and height of the pictures that the small models see."""
+SMALL = Demand(
+    f"pictures of {SIDE} × {SIDE} pixels",
+    ("world", "easy_vqa"),
+    lambda item: item.picture.pixels.shape[:2] == (SIDE, SIDE),
+)
+SCENE = Demand("the record of a drawn scene", ("world",), lambda item: item.metadata is not None)

@@ -1,0 +1,123 @@
+"""A study's results in Python: frames whose columns and dtypes are those that the records declare."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pandas import DataFrame
+
+import cfeval
+from cfeval.core.errors import InputError
+from cfeval.core.jsonl import write_csv, write_jsonl
+from cfeval.cvqa.records import CvqaScore
+from cfeval.edct.records import Baseline, Instruction, Requery, Score
+from cfeval.report.columns import meanings
+from cfeval.results import Call, CvqaItem, Item, VceItem
+from tests.pictures import picture
+
+ROOT = Path(__file__).parents[1]
+NAMES = {"dataset": "d", "vlm": "v", "writer": "w", "protocol": "edct-2025", "editor": "e", "judge": "j"}
+
+
+def dtypes(frame: DataFrame) -> dict[str, str]:
+    return {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+
+
+def test_importing_cfeval_imports_nothing_else() -> None:
+    code = "import sys, cfeval; print(sorted({'pandas', 'numpy', 'pydantic', 'torch', 'typer'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_tables_of_the_repository_are_frames_as_their_records_say() -> None:
+    results = cfeval.load(ROOT / "results")
+    assert results.evaluations == ("edct", "vce", "cvqa")
+    for name, table in results.tables.items():
+        told = results.columns(name)
+        assert list(table.columns) == list(told.index), name
+        assert dtypes(table) == dict(told["dtype"]), name
+        assert "object" not in set(told["dtype"]), name
+    table = results.tables["edct_table1"]
+    assert results.tables["table1"] is table
+    assert (dtypes(table)["vlm"], dtypes(table)["n"], dtypes(table)["ccs"]) == ("string", "Int64", "Float64")
+    assert len(table) == len((ROOT / "results/edct/tables/edct_table1.csv").read_text().splitlines()) - 1
+    with pytest.raises(KeyError, match="no table 'tabel1'; did you mean 'edct_table1'"):
+        results.tables["tabel1"]
+
+
+def test_items_are_scores_with_the_texts_they_rest_on(tmp_path: Path) -> None:
+    edct = tmp_path / "edct"
+    sample = cfeval_sample()
+    write_jsonl(edct / "items/d.jsonl", [sample])
+    write_jsonl(edct / "baselines/d/v.jsonl", [Baseline(id="a", question="what?", answer="a cat", explanation="ears")])
+    write_jsonl(edct / "instructions/d/v/w/edct-2025.jsonl", [Instruction(id="a", concept="ears", positive="No ears")])
+    write_jsonl(edct / "requeries/d/v/w/edct-2025/e.jsonl", [Requery(id="a", answer="a dog", explanation="tail")])
+    scored = Score(**NAMES, id="a", pcs=1, ncc=0, ccs=0, correct=0.5)
+    failed = Score(**NAMES, id="b", status="refused", stage="baselines", reason="no")
+    write_csv(edct / "scores/d/v/w/edct-2025/e/j.csv", Score, [scored, failed])
+    results = cfeval.load(tmp_path)
+    items = results.items()
+    assert dtypes(items) == dict(results.columns("items")["dtype"])
+    first, second = items.to_dict("records")
+    assert (first["question"], first["answer"], first["new_answer"]) == ("what?", "a cat", "a dog")
+    assert (first["concept"], first["pcs"], first["ncc"], first["correct"]) == ("ears", 1, 0, 0.5)
+    assert (second["status"], second["answer"]) == ("refused", "")
+    assert items["ccs"].isna().tolist() == [False, True], "what has no score is no 0"
+    assert dtypes(results.calls()) == dict(results.columns("calls")["dtype"])
+    assert results.calls().empty
+
+
+def cfeval_sample() -> object:
+    from cfeval.datasets.sample import Sample
+
+    return Sample(id="a", image=picture(1).ref("a.png"), question="what?")
+
+
+def test_of_a_mapping_each_key_is_a_column(tmp_path: Path) -> None:
+    rows = [
+        CvqaScore(id="a", side="original", type="direct", image="0" * 64, gold="1", correct={"robust": 1}),
+        CvqaScore(id="b", side="original", type="direct", image="0" * 64, gold="1", status="refused"),
+    ]
+    write_jsonl(tmp_path / "cvqa/scores/mine/who.jsonl", rows)
+    items = cfeval.load(tmp_path).items("cvqa")
+    assert items["correct.robust"].tolist()[0] == 1
+    assert items["correct.robust"].isna().tolist() == [False, True]
+    assert (items["question_set"].tolist(), items["solver"].tolist()) == (["mine"] * 2, ["who"] * 2)
+
+
+def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no results; name the folder that holds edct/"):
+        cfeval.load(tmp_path)
+    (tmp_path / "vce").mkdir()
+    with pytest.raises(InputError, match="vce: no scores; make them by"):
+        cfeval.load(tmp_path).items("vce")
+    with pytest.raises(AttributeError, match="no attribute 'laod'"):
+        cfeval.laod  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", [Item, VceItem, CvqaItem, Call])
+def test_every_column_that_only_frames_have_is_explained(kind: type) -> None:
+    own = set(kind.__annotations__)
+    assert own <= set(meanings(kind))
+
+
+def test_one_item_is_tried_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.png").write_bytes(picture(1).png)
+    section = "{m: {plugin: mock}}"
+    named = "{dataset: [m], vlm: [m], writer: [m], editor: [m], judge: [m]}"
+    (tmp_path / "params.yaml").write_text(
+        f"edct: {{items: 1, seed: 1, datasets: {{m: {{plugin: files, path: ., question: why?}}}}, vlms: {section},\n"
+        f"  instruction_writers: {section}, editors: {section}, judges: {section}, verifiers: {{}},\n"
+        f"  tables: {{table1: [{named}], table2: []}}}}\n"
+    )
+    tried = cfeval.try_item("x.png", "what is it?", vlm="m")
+    assert tried.steps["question"] == "what is it?"
+    assert tried.steps["answer"].startswith("answer ")
+    assert "CCS" in tried.steps["verdict"]
+    assert tried.counterfactual
+    assert tried.calls == ()
+    assert (tried._repr_png_() or b"").startswith(b"\x89PNG")
+    with pytest.raises(InputError, match="the question is empty"):
+        cfeval.try_item("x.png", " ", vlm="m")
