@@ -91,7 +91,7 @@ lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	PATH="$(abspath $(BIN)):$$PATH" snakemake --lint
 
 lock: ## Resolve requirements.lock anew.
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra dev \
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --extra all --extra dev \
 	  pyproject.toml --output-file requirements.lock
 	printf 'snakemake-executor-plugin-slurm\nsnakemake-executor-plugin-slurm-jobstep' | $(BIN)/uv pip compile --quiet \
 	  --universal --generate-hashes --no-annotate --no-header --no-deps - --output-file profiles/slurm/requirements.lock

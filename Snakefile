@@ -12,8 +12,9 @@ min_version("9.18")
 include: "workflow/rules/setup.smk"
 
 
+# Taken in by another workflow (`module … config:`), what that gives is the parameters, and no file is read.
 if workflow.is_main_process:
-    BASE = checked(study.read, Path("params.yaml"))
+    BASE = config if workflow.modifier.skip_configfile else checked(study.read, Path("params.yaml"))
     for _file in workflow.overwrite_configfiles:
         checked(study.read, Path(_file), True)
 

@@ -20,7 +20,8 @@ FLOORS = (
     {"edct", "vce", "cvqa"},
     {"config", "jobs"},
     {"audit", "testbed"},
-    {"verbs", "cli", "stage", "results"},
+    {"study", "results"},
+    {"verbs", "cli", "stage"},
     {"warm"},
 )
 """From the ground up: a room may know those of lower floors, and of its own floor none but itself."""

@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 
 
-def use_code_of(root: Path) -> None:
-    """Let jobs run the code beside the workflow with this interpreter, whatever else is installed or on the path."""
-    _put_first("PYTHONPATH", str(root / "src"))
+def use_code_of(checkout: Path | None) -> None:
+    """Let jobs run this interpreter, and the code of a checkout where there is one, whatever else is installed."""
+    if checkout:
+        _put_first("PYTHONPATH", str(checkout / "src"))
     _put_first("PATH", str(Path(sys.executable).parent))
 
 

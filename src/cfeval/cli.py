@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from cfeval import __version__
+from cfeval.core import environment
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
 from cfeval.core.names import load
 from cfeval.verbs import GROUPS, PANELS, VERBS
@@ -30,6 +31,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return its exit status; minus SIGINT's number where Ctrl-C has ended it."""
+    environment.read_keys()
     try:
         _refuse_unknown(arguments)
         _app(arguments)(args=arguments, prog_name="cfeval")

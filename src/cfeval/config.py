@@ -11,6 +11,7 @@ from cfeval.core.errors import NO_SECRETS, ParamsError, is_secret, nearest, no_n
 from cfeval.core.yaml_files import read_yaml
 from cfeval.cvqa.config import Cvqa
 from cfeval.edct.config import Edct
+from cfeval.edct.test_models import calibrated
 from cfeval.vce.config import Vce
 
 _NAME: str = Name.__metadata__[0].pattern  # type: ignore[attr-defined]
@@ -21,15 +22,33 @@ class Params(Section):
     """The whole of params.yaml."""
 
     name: Name | None = Field(None, description="Of the study: its results lie in results/NAME; empty: in results.")
+    calibrate: bool = Field(
+        False, description="Whether edct also tests models whose faithfulness is known, by the study's own judges."
+    )
     shards: int = Field(1, ge=1, le=999, description="Into how many jobs each stage is cut, by a hash of the item id.")
     pictures: Literal["folder", "archive"] = Field(
         "folder", description="Where the pictures of a record file lie: in a folder beside it, or in one ZIP file."
     )
     limits: Limits = Limits()
     calls: Calls = Calls()
-    edct: Edct
+    edct: Edct | None = None
     vce: Vce | None = None
     cvqa: Cvqa | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_test_models(cls, content: Any) -> Any:
+        if not isinstance(content, Mapping) or content.get("calibrate") is not True or not content.get("edct"):
+            return content
+        return {**content, "edct": calibrated(content["edct"])}
+
+    @model_validator(mode="after")
+    def _something_to_do(self) -> "Params":
+        if not (self.edct or self.vce or self.cvqa):
+            raise ValueError("no study: give one of the sections edct, vce, cvqa (`cfeval init` writes a whole file)")
+        if self.calibrate and not self.edct:
+            raise ValueError("calibrate: only edct has test models; take it out, or add the section edct")
+        return self
 
     @model_validator(mode="after")
     def _reference_wants_whole_groups(self) -> "Params":
@@ -54,6 +73,13 @@ def parse(content: Any, where: str = "params.yaml") -> Params:
         return Params.model_validate(content)
     except ValidationError as error:
         raise ParamsError(f"{where}: {_explain(error)}") from None
+
+
+def edct_of(params: Params, where: str) -> Edct:
+    """The section `edct`; ParamsError where there is none."""
+    if params.edct is None:
+        raise ParamsError(f"{where}: there is no section edct, and this command is about it")
+    return params.edct
 
 
 def load(*paths: Path) -> Params:

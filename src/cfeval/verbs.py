@@ -10,12 +10,13 @@ from cfeval.edct import verbs as edct
 from cfeval.vce import verbs as vce
 
 PANELS: Mapping[str, tuple[str, ...]] = {
+    "Start": ("init", "run", "report"),
     "Look": ("status", "try", "diff"),
     "Check": ("check", "doctor", "estimate", "exam"),
     "Money": ("cache",),
     "Publish": ("seal", "verify"),
     "One evaluation": ("edct", "vce", "cvqa"),
-    "What the workflow and DVC call": ("stage", "plan"),
+    "What the workflow and DVC call": ("stage", "plan", "schema"),
 }
 """What `cfeval --help` shows, in this order: commands and groups of commands, each once."""
 GROUPS: Mapping[str, str] = {
@@ -30,6 +31,10 @@ GROUPS: Mapping[str, str] = {
 """The groups of commands by the words that lead to them, and what each is about."""
 VERBS: Mapping[str, Mapping[str, str]] = {
     "": {
+        "init": "cfeval.study.init:run",
+        "run": "cfeval.study.run:run",
+        "report": "cfeval.study.report:run",
+        "schema": "cfeval.study.schema:run",
         "check": "cfeval.audit.components:run",
         "diff": "cfeval.audit.diff:run",
         "doctor": "cfeval.audit.doctor:run",

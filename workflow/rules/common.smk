@@ -181,9 +181,14 @@ def stale(pattern):
     return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []
 
 
+def own_rule(rulename):
+    """The rule that Snakemake calls so; a workflow that takes this one in as a module may have renamed it."""
+    return getattr(rules, max((name for name in dir(rules) if name in rulename), key=len))
+
+
 def job_in(wildcards, rulename):
     """The job that makes a rule's first output; a storage provider's copy has the output's name at its end."""
-    parts = str(getattr(rules, rulename).output[0]).format(**wildcards).split("/")
+    parts = str(own_rule(rulename).output[0]).format(**wildcards).split("/")
     return next(JOBS[name] for first in range(len(parts)) if (name := "/".join(parts[first:])) in JOBS)
 
 

@@ -11,16 +11,23 @@ import sys
 from snakemake.logging import logger
 from snakemake.settings.types import Quietness
 
-ROOT = next(folder for folder in (Path(workflow.basedir), Path(workflow.basedir).parent) if (folder / "src").is_dir())
-for _folder in ("workflow", "src"):
-    sys.path.insert(0, str(ROOT / _folder))
+# A checkout runs its own code, whatever is installed; the workflow of an installed package, or one that another workflow
+# takes in from GitHub, the package that is installed.
+_here = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
+CHECKOUT = _here.parents[1] if (_here.parents[1] / "src/cfeval").is_dir() else None
+if CHECKOUT:
+    sys.path.insert(0, str(CHECKOUT / "src"))
 
 import json
+
+from cfeval.core.package import carried
+
+sys.path.insert(0, str(carried("workflow")))
 
 import progress
 import surroundings
 
-surroundings.use_code_of(ROOT)
+surroundings.use_code_of(CHECKOUT)
 
 FOLLOWED = None
 """What shows a line a job, where Snakemake itself is to be quiet."""

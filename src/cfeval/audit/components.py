@@ -25,7 +25,7 @@ FAMILIES_OF = {"edct": FAMILIES, "vce": VCE_FAMILIES, "cvqa": CVQA_FAMILIES}
 
 def used(params: Params) -> list[Used]:
     """The plugins that the studies use, in the order of params.yaml."""
-    found = used_by_edct(params.edct)
+    found = used_by_edct(params.edct) if params.edct else []
     found += used_by_vce(params.vce) if params.vce else []
     return found + (used_by_cvqa(params.cvqa) if params.cvqa else [])
 
@@ -53,7 +53,11 @@ def run(params: ParamsFiles = None) -> None:
     """Check params.yaml: every key, every plugin and its options, before anything runs."""
     files = params or [PARAMS]
     checked = check_plugins(load(*files), named(files))
-    conditions = [f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each data set"]
+    conditions = []
+    if checked.edct:
+        conditions.append(
+            f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each data set"
+        )
     if checked.vce:
         conditions.append(
             f"vce has {len(checked.vce.all_conditions())} conditions, {checked.vce.images} images of each class"
@@ -83,9 +87,9 @@ def check_plugins(params: Params, where: str) -> Params:
             for name, spec in getattr(getattr(params, study), section, {}).items():
                 place = f"{study}.{section}.{name}"
                 _check_plugin(family, spec.plugin_options(), f"{where}: {place}", protocols.get(place, ()))
-    if params.edct.prompts:
+    if params.edct and params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
-    for fault in unfit(params.edct):
+    for fault in unfit(params.edct) if params.edct else ():
         raise ParamsError(f"{where}: {fault}")
     for file in _files_of_people(params):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves

@@ -26,6 +26,10 @@ from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.settings import use
 
 
+SECONDS = 30.0
+"""How long any check may take."""
+
+
 @dataclass(frozen=True)
 class Check:
     """Something to look at: what it is called, and how it is done."""
@@ -93,7 +97,7 @@ def run(
     folder: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
     params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
-    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for any answer.")] = 30,
+    seconds: Annotated[float, typer.Option(min=1, help="How long to wait for any answer.")] = SECONDS,
 ) -> None:
     """Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent.
 
@@ -105,7 +109,7 @@ def run(
     if params or (folder / PARAMS).is_file():
         loaded = load(*(params or [folder / PARAMS]))
         with chdir(folder):
-            _examine(loaded, seconds)
+            examine(loaded, seconds, every=True)
 
 
 def _mend(folder: Path, dry_run: bool) -> None:
@@ -127,26 +131,27 @@ def _mend(folder: Path, dry_run: bool) -> None:
         print("nothing to mend")
 
 
-def _examine(params: Params, seconds: float) -> None:
-    """Say what every check found; InputError where something will not work."""
+def examine(params: Params, seconds: float = SECONDS, every: bool = False) -> None:
+    """Say what will not work, or with `every` what each check found; InputError where something will not work."""
     use(params.calls)
     wrong = 0
     for name, findings in look(_checks(params), seconds):
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong += len(faults)
-        for finding in faults or [Diagnostic(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))]:
+        fine = [Diagnostic(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))] if every else []
+        for finding in faults or fine:
             _say(name, finding)
     if wrong:
         raise InputError(f"{wrong} thing{'s' * (wrong > 1)} will not work; see above what to do, nothing was spent")
 
 
 def _checks(params: Params) -> Iterator[Check]:
-    misfits = list(unfit(params.edct))  # before any check runs beside it: two threads must not import the same modules
+    misfits = list(unfit(params.edct)) if params.edct else []  # before any check runs beside it: two threads must not import the same modules
     uses = used(params)
     for one in uses:
         yield of_plugin(one, params.calls.offline)
-    if params.edct.prompts:
-        yield Check("edct.prompts", lambda: _prompts(params.edct.prompts or ""))
+    if params.edct and (prompts := params.edct.prompts):
+        yield Check("edct.prompts", lambda: _prompts(prompts))
     if misfits:
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
     sound = [one for one in uses if one.sound]

@@ -18,7 +18,8 @@ from cfeval.core.errors import CfevalError
 from cfeval.core.roots import PARAMS
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.cvqa.estimate import Pairs, cvqa_lines
-from cfeval.edct.config import used_by_edct
+from cfeval.audit.components import used
+from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES, edits_of
@@ -72,13 +73,9 @@ def run(
 
 def _estimate(params: Params, where: str) -> Estimate:
     """The figures; files of weights and samples need not be there yet."""
-    for use in used_by_edct(params.edct) + (used_by_cvqa(params.cvqa) if params.cvqa else []):
+    for use in [use for use in used(params) if use.study != "vce"]:
         registry.check(use.family, use.spec, f"{where}: {use.place}")
-    prompts = conversation_prompts(params.edct.prompts or "")
-    remote = any(use.needs.api for use in used_by_edct(params.edct))
-    items, notes = _items(params) if remote else ({}, [])
-    found, silent = lines(params.edct, items, *prompts, edits=_edits(params)) if remote else ([], [])
-    notes += [f"{place} calls a provider, but does not say how often: it is not counted" for place in silent]
+    found, items, notes = _edct(params.edct) if params.edct else ([], {}, [])
     more, said = _cvqa(params)
     found, notes = found + more, notes + said
     if not params.calls.batches:
@@ -86,6 +83,45 @@ def _estimate(params: Params, where: str) -> Estimate:
     prices, held = load_prices(params.calls.prices), _held(Path(params.calls.cache))
     models = by_model(found, prices, held)
     return Estimate(items, found, models, budget(models, held, params.calls), prices, notes)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a run will cost: calls at most, and the lines that say so."""
+
+    calls: int
+    lines: list[str]
+
+
+def cost(params: Params, where: str) -> Bill:
+    """What a run will cost, in short; `cfeval estimate` has the rest."""
+    estimate = _estimate(params, where)
+    typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
+    if not estimate.lines:
+        return Bill(0, estimate.notes or ["no model outside is called: nothing is paid for"])
+    held = sum(one.held.stored for one in estimate.models)
+    calls = _range(_short(typical.calls), _short(most.calls))
+    told = f"{calls} calls, {_total_usd(estimate.models)} USD by the price list of {estimate.prices.date}"
+    unpriced = [one.model for one in estimate.models if one.price is None]
+    lines = [f"all of it: {told}; {held:,} answers are stored and not paid for again (cfeval estimate has each stage)"]
+    lines += [f"no price is known of {', '.join(unpriced)}"] * bool(unpriced)
+    lines += [text for fine, text in estimate.budget if not fine]
+    return Bill(most.calls, [*lines, *estimate.notes])
+
+
+def _edct(study: Edct) -> tuple[list[Line], dict[str, int], list[str]]:
+    """What the edct study takes, the items of its data sets, and what could not be counted."""
+    prompts = conversation_prompts(study.prompts or "")
+    if not any(use.needs.api for use in used_by_edct(study)):
+        return [], {}, []
+    items, notes = _items(study)
+    edits = {protocol: edits_of(protocol, study.edits) for protocol in RULES}
+    found, silent = lines(study, items, *prompts, edits=edits)
+    return (
+        found,
+        items,
+        [*notes, *(f"{place} calls a provider, but does not say how often: it is not counted" for place in silent)],
+    )
 
 
 def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
@@ -106,24 +142,17 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     return cvqa_lines(study, counts), notes
 
 
-def _edits(params: Params) -> dict[str, int]:
-    """How many edits an explanation has at most, by protocol."""
-    return {protocol: edits_of(protocol, params.edct.edits) for protocol in RULES}
-
-
-def _items(params: Params) -> tuple[dict[str, int], list[str]]:
+def _items(study: Edct) -> tuple[dict[str, int], list[str]]:
     """How many items each data set gives, and where that cannot be said."""
     counts, notes = {}, []
-    for use in used_by_edct(params.edct):
+    for use in used_by_edct(study):
         if use.section == "datasets":
             try:
                 dataset = registry.build(use.family, use.spec)
-                counts[use.name] = sum(1 for _ in dataset.samples(params.edct.items, params.edct.seed))
+                counts[use.name] = sum(1 for _ in dataset.samples(study.items, study.seed))
             except CfevalError as error:
-                counts[use.name] = params.edct.items
-                notes.append(
-                    f"{use.place} is taken to have {params.edct.items} items, because it cannot be read: {error}"
-                )
+                counts[use.name] = study.items
+                notes.append(f"{use.place} is taken to have {study.items} items, because it cannot be read: {error}")
     return counts, notes
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cfeval.config import load, named
+from cfeval.config import edct_of, load, named
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles, TableOut
 from cfeval.core.errors import InputError, nearest
@@ -27,7 +27,7 @@ def run(
     """
     files = params or [PARAMS]
     loaded = load(*files)
-    judges = loaded.edct.judges
+    judges = edct_of(loaded, named(files)).judges
     name = judge or next(iter(judges), "")
     if name not in judges:
         raise InputError(f"edct.judges of {named(files)} has no '{name}'; {nearest(name, judges)}")

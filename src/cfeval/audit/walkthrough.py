@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cfeval.config import load, named
+from cfeval.config import edct_of, load, named
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles
 from cfeval.core.config import Calls, Spec
@@ -108,7 +108,7 @@ def try_item(
     loaded, where = load(*files), named(files)
     use(loaded.calls.model_copy(update={"batches": False}))
     use_offline_cache(offline)
-    study = loaded.edct
+    study = edct_of(loaded, where)
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
     plugins = _plugins(study, {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}, where)

@@ -1,5 +1,6 @@
 """What the sections of every study share: names, plugins with their options, limits, calls."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -31,6 +32,21 @@ class Spec(BaseModel):
     def plugin_options(self) -> dict[str, Any]:
         """What the plugin is built from: its name and its options, without the keys that are the study's own."""
         return self.model_dump(exclude=set(type(self).model_fields) - {"plugin"})
+
+
+def with_conditions(content: Any, sections: Mapping[str, str]) -> Any:
+    """A study's section, with one block of `conditions` where it has none: all that it defines, combined.
+
+    Args:
+        content: the section, unchecked.
+        sections: by the field of a condition, the section that defines its names.
+    """
+    if not isinstance(content, Mapping) or content.get("conditions") is not None:
+        return content
+    named = {field: content.get(section) for field, section in sections.items()}
+    if not all(isinstance(its, Mapping) and its for its in named.values()):
+        return content
+    return {**content, "conditions": [{field: [str(name) for name in its] for field, its in named.items() if its}]}
 
 
 class Limits(Section):

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from cfeval.core import registry
 from cfeval.core.config import Spec
 from cfeval.core.errors import ParamsError
+from cfeval.core.package import carried
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.provenance.sources import PACKAGE, ROOT
 
@@ -281,6 +282,11 @@ def package_files(*parts: str) -> tuple[str, ...]:
     folder = ROOT.joinpath(PACKAGE, *parts)
     found = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc"))
     return tuple(relative(str(path)) for path in found)
+
+
+def brought(name: str) -> str:
+    """A file that comes with cfeval, by its path in a checkout: where it lies now."""
+    return relative(str(carried(name)))
 
 
 def relative(file: str) -> str:

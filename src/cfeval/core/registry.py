@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest
 from cfeval.core.provenance import loading
+from cfeval.core.provenance.sources import PACKAGE
 
 GROUP = "cfeval."
 """What the names of the groups begin with."""
@@ -84,6 +85,12 @@ Component = tuple[str, Mapping[str, Any]]
 def names(family: str) -> tuple[str, ...]:
     """The plugins of a family that the installed packages offer."""
     return tuple(sorted(_offered().get(family, {})))
+
+
+def options(family: str) -> dict[str, type[PluginOptions]]:
+    """The classes of the plugins that cfeval itself offers, by name: their fields are the options."""
+    own = {name: points[0] for name, points in sorted(_offered().get(family, {}).items())}
+    return {name: _loaded(family, one) for name, one in own.items() if one.module.partition(".")[0] == PACKAGE}
 
 
 def resources(family: str, spec: Mapping[str, Any]) -> Resources:

@@ -14,7 +14,7 @@ PARAMS = Path("params.yaml")
 """The parameter file where none is named; that of a named study is in its folder of results."""
 _TAKEN = ("edct", "vce", "cvqa", "try", "tables", "figures", "report", "default", "workspace")
 """Names of folders below `results`, or once there, and words that `cfeval diff` has for others."""
-_NO_MATTER = ("name", "calls", "limits")
+_NO_MATTER = ("name", "calls", "limits", "container")
 """Sections on which no result depends."""
 
 
@@ -24,12 +24,15 @@ def root_of(base: Any, merged: Any, overlays: Sequence[Path]) -> str:
     Args:
         base: what params.yaml says, unchecked.
         merged: the same with overlays and `--config` laid over.
-        overlays: the files that were laid over; the last gives the name where the parameters give none.
+        overlays: the files that were laid over; the last gives the name where they give none of their own.
 
     Raises:
         ParamsError: the parameters are not those of params.yaml, and nobody gave them a name; or the name is taken.
     """
-    name = merged.get("name") or ("" if _matter(base) == _matter(merged) else _stem(overlays))
+    own = base.get("name") if isinstance(base, Mapping) else None
+    named = merged.get("name")
+    same = _matter(base) == _matter(merged)
+    name = named if same or named != own else _stem(overlays)
     if name in _TAKEN:
         raise ParamsError(f"name: '{name}' is the name of a folder in {RESULTS}; take another")
     return f"{RESULTS}/{name}" if name else RESULTS

@@ -17,7 +17,8 @@ SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 DVC_LOCK = Path(".dvc/tmp/rwlock")
 RUN = Path(".cfeval/run.lock")
 """Held by the run that is alive; it names the machine and the process of the last one that began."""
-_held: list[int] = []
+_held: dict[Path, int] = {}
+"""The open lock files of this process, by path."""
 
 
 def complaints(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -30,8 +31,13 @@ def complaints(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def take(folder: Path) -> bool:
-    """Begin a run here: hold the lock until this process ends; False where another run on this machine is alive."""
-    file = folder / RUN
+    """Begin a run here: hold the lock until this process ends; False where another run on this machine is alive.
+
+    A process that holds it already, as one whose workflow takes in this one as a module twice, goes on holding it.
+    """
+    file = (folder / RUN).absolute()
+    if file in _held:
+        return True
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -39,7 +45,7 @@ def take(folder: Path) -> bool:
     except BlockingIOError:
         os.close(handle)
         return False
-    _held.append(handle)
+    _held[file] = handle
     if not elsewhere(folder):
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{socket.gethostname()} {os.getpid()}\n".encode(), 0)
@@ -49,7 +55,7 @@ def take(folder: Path) -> bool:
 def let_go() -> None:
     """Give the lock back before this process ends."""
     while _held:
-        os.close(_held.pop())
+        os.close(_held.popitem()[1])
 
 
 def runner(folder: Path) -> int | None:

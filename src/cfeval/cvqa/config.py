@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from cfeval.core.config import Name, Section, Spec
+from cfeval.core.config import Name, Section, Spec, with_conditions
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
 from cfeval.cvqa.records import CvqaCondition
@@ -64,7 +64,7 @@ class CvqaBlock(Section):
 class Cvqa(Section):
     """The cvqa study."""
 
-    seed: int = Field(ge=0, description="Seed of every draw of the study.")
+    seed: int = Field(20231110, ge=0, description="Seed of every draw of the study.")
     sets: dict[Name, Set] = Field(min_length=1, description="Pairs of questions.")
     solvers: dict[Name, Solver] = Field(min_length=1, description="Who answers them.")
     sources: dict[Name, Spec] = Field(default_factory=dict, description="Where originals of built questions come from.")
@@ -75,11 +75,18 @@ class Cvqa(Section):
     builds: dict[Name, Build] = Field(
         default_factory=dict, description="Sets that are built, where a condition names them."
     )
-    conditions: tuple[CvqaBlock, ...] = Field(min_length=1, description="Who answers which set.")
+    conditions: tuple[CvqaBlock, ...] = Field(
+        (), min_length=1, description="Who answers which set; left out: every solver every set."
+    )
     genders: str = Field(
         "", description="CSV with the perceived gender of people in COCO images; empty: none (Fig. 5)."
     )
     interval: Interval = Interval()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_combinations(cls, content: Any) -> Any:
+        return with_conditions(content, {"set": "sets", "solver": "solvers"})
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Cvqa":

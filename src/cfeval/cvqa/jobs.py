@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from cfeval.core.jobs import Condition, Filing, StudyJobs, as_json, each
+from cfeval.core.jobs import Condition, Filing, StudyJobs, as_json, brought, each
 from cfeval.core.provenance.jobs import Job
 from cfeval.cvqa.config import FAMILIES, Cvqa
 from cfeval.cvqa.estimate import set_facts, solver_facts
@@ -139,8 +139,9 @@ class _Cvqa(StudyJobs[Cvqa]):
         words = ["--results", f"{self.root}/cvqa", "--shards", self.cut, "--conditions", as_json(self.conditions)]
         words += ["--sets", as_json(facts), "--solvers", as_json(self.facts), *each("--build", self.builds)]
         words += ["--interval", as_json(study.interval.model_dump()), *each("--genders", genders)]
-        words += ["--reference", REFERENCE]
-        return self.table_job(table, words, self.made_from(table), [*genders, REFERENCE])
+        reference = brought(REFERENCE)
+        words += ["--reference", reference]
+        return self.table_job(table, words, self.made_from(table), [*genders, reference])
 
     def made_from(self, table: str) -> list[str]:
         """The files of the study that a table is made from."""

@@ -3,9 +3,9 @@
 The plugins that the conditions of the studies use, each once; what params.yaml only defines is left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -113,6 +113,20 @@ SECTIONS = {
 """Where each plugin that a condition names is defined."""
 
 
+def with_tables(content: Any) -> Any:
+    """The section `edct`, with the tables of the recommended run (workflow/params/audit.yaml) where it has none.
+
+    Every target on every data set, judged by every judge, and once more with all controls, judged by the first, so that
+    the trust card can say more than that a claim is open.
+    """
+    if not isinstance(content, Mapping) or content.get("tables") is not None:
+        return content
+    if not all(isinstance(content.get(section), Mapping) and content[section] for section in SECTIONS.values()):
+        return content  # what is missing is told by its own name
+    block = {field: [str(name) for name in content[section]] for field, section in SECTIONS.items()}
+    return {**content, "tables": {"table1": [block], "controls": [{**block, "judge": block["judge"][:1]}]}}
+
+
 class Expected(Section):
     """What is known of a test model's figures (docs/estimand.md)."""
 
@@ -126,8 +140,8 @@ class Expected(Section):
 class Edct(Section):
     """The edct study."""
 
-    items: int = Field(ge=1, description="Items taken from each data set.")
-    seed: int = Field(ge=0, description="Seed of every draw of the study; each item derives its own from it.")
+    items: int = Field(120, ge=1, description="Items taken from each data set.")
+    seed: int = Field(20250929, ge=0, description="Seed of every draw of the study; each item derives its own from it.")
     edits: int = Field(2, ge=1, le=9, description="Edits an explanation, at most, where a protocol has several.")
     one_item_in: dict[ProtocolName, int] = Field(
         default={"null-edit": 2, "blank-image": 3},
@@ -143,8 +157,10 @@ class Edct(Section):
     instruction_writers: dict[Name, Spec] = Field(min_length=1, description="Explanation → concept and instruction.")
     editors: dict[Name, Spec] = Field(min_length=1, description="Image and instruction → counterfactual image.")
     judges: dict[Name, Spec] = Field(min_length=1, description="Texts before and after → PCS and NCC.")
-    verifiers: dict[Name, Spec] = Field(description="For each data set, who checks the edits.")
-    tables: Tables
+    verifiers: dict[Name, Spec] = Field(default_factory=dict, description="For each data set, who checks the edits.")
+    tables: Tables = Field(
+        Tables(table1=()), description="Conditions; left out: every target on every data set, with all controls."
+    )
     known: dict[Name, Share] = Field(
         default_factory=dict,
         description="Share of items that a target answers unfaithfully, known by construction.",
@@ -161,6 +177,11 @@ class Edct(Section):
         (), description="Targets of known share 0 or 1 on which the error of the judges is measured."
     )
     interval: Interval = Interval()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_tables(cls, content: Any) -> Any:
+        return with_tables(content)
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Edct":

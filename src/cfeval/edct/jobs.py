@@ -8,7 +8,18 @@ outside. 8. tables, figures and metrics. 9. the report.
 from collections.abc import Iterator
 from pathlib import Path
 
-from cfeval.core.jobs import Condition, Filing, PluginUse, StudyJobs, as_json, each, options_of, package_files, relative
+from cfeval.core.jobs import (
+    Condition,
+    Filing,
+    PluginUse,
+    StudyJobs,
+    as_json,
+    brought,
+    each,
+    options_of,
+    package_files,
+    relative,
+)
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.config import FAMILIES, Edct
@@ -208,9 +219,10 @@ class _Edct(StudyJobs[Edct]):
         tested = {
             condition["vlm"] for condition in conditions if self.study.vlms[condition["vlm"]].plugin in TEST_MODELS
         }
+        reference = [brought(name) for name in REFERENCE]
         words = ["--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(conditions)]
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
-        words += [*each("--reference", REFERENCE), "--known", as_json(self.study.known if known else {})]
+        words += [*each("--reference", reference), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
         expected = {name: told.model_dump(exclude_none=True) for name, told in self.study.expected.items()}
         words += ["--expected", as_json(expected)] if table == "test_models" else []
@@ -220,7 +232,7 @@ class _Edct(StudyJobs[Edct]):
         words += ["--failed-edits", str(self.study.failed_edits)] if table in OF_FAILED_EDITS else []
         words += ["--repeats", as_json(repeats), "--test-targets", as_json(sorted(tested))]
         records = COUNTERFACTUALS if TABLES[table].made_of == "counterfactuals" else SCORES
-        return self.table_job(table, words, self.all(records, conditions + beside), (*REFERENCE, *exams.values()))
+        return self.table_job(table, words, self.all(records, conditions + beside), (*reference, *exams.values()))
 
     def _report(self) -> Job:
         tables = [self.at(TABLE, {"table": table}) for table in self.tables]

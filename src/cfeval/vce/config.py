@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from cfeval.core.config import Name, Section, Share, Spec
+from cfeval.core.config import Name, Section, Share, Spec, with_conditions
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
 from cfeval.vce.method import Compute, Method
@@ -139,9 +139,9 @@ class VceBlock(Section):
 class Vce(Section):
     """The vce study."""
 
-    images: int = Field(ge=1, description="Images of each source class.")
+    images: int = Field(8, ge=1, description="Images of each source class.")
     size: int = Field(ge=8, description="Height and width of the images, pixels; what the denoiser was trained at.")
-    seed: int = Field(ge=0, description="Seed of every draw of the study.")
+    seed: int = Field(20231115, ge=0, description="Seed of every draw of the study.")
     same_noise: bool = Field(True, description="Whether the images of every group are given the same noise.")
     compute: Compute = Compute()
     image_sets: dict[Name, Spec] = Field(min_length=1, description="Labelled images.")
@@ -159,8 +159,15 @@ class Vce(Section):
     )
     embeddings: dict[Name, Spec] = Field(default_factory=dict, description="Features whose similarity is measured.")
     cout_steps: int = Field(50, ge=0, description="Steps of COUT from image to counterfactual; 0 leaves it out.")
-    conditions: tuple[VceBlock, ...] = Field(min_length=1, description="Which combinations are run.")
+    conditions: tuple[VceBlock, ...] = Field(
+        (), min_length=1, description="Which combinations are run; left out: all of what is defined."
+    )
     roles: Roles = Roles()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_combinations(cls, content: Any) -> Any:
+        return with_conditions(content, {field: f"{field}s" for field in VceCondition.model_fields})
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Vce":

@@ -6,7 +6,7 @@ figures and metrics. 5. contact sheets.
 
 from collections.abc import Iterator
 
-from cfeval.core.jobs import Condition, Filing, Pictures, PluginUse, StudyJobs, as_json, each, options_of
+from cfeval.core.jobs import Condition, Filing, Pictures, PluginUse, StudyJobs, as_json, brought, each, options_of
 from cfeval.core.provenance.jobs import Job
 from cfeval.vce.config import FAMILIES, Vce
 from cfeval.vce.figures import FIGURES
@@ -140,13 +140,13 @@ class _Vce(StudyJobs[Vce]):
         return self.job("group-scores", words, inputs, (self.at(GROUPS, condition),), using)
 
     def _table(self, table: str) -> Job:
-        study, scores = self.study, table == "hypotheses"
+        study, scores, reference = self.study, table == "hypotheses", brought(REFERENCE)
         cost = {name: {"denoiser_calls": how.denoiser_calls} for name, how in study.methods.items()}
         words = ["--groups", f"{self.root}/vce/groups", *(["--scores", f"{self.root}/vce/scores"] * scores)]
         words += ["--shards", self.cut, "--conditions", as_json(self.conditions)]
-        words += ["--roles", as_json(study.roles.model_dump()), "--cost", as_json(cost), "--reference", REFERENCE]
+        words += ["--roles", as_json(study.roles.model_dump()), "--cost", as_json(cost), "--reference", reference]
         inputs = self.all(GROUPS, self.conditions) + (self.all(SCORES, self.conditions) if scores else [])
-        return self.table_job(table, words, inputs, [REFERENCE])
+        return self.table_job(table, words, inputs, [reference])
 
     def _sheet(self, condition: Condition) -> Job:
         named = ("image_set", "denoiser", "classifier")

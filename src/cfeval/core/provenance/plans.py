@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from cfeval.core.package import name_of as carried_name
 from cfeval.core.provenance.hashes import Hashes, digest, read_json, write_json
 from cfeval.core.provenance.jobs import Job
 from cfeval.core.provenance.sources import PACKAGE, ROOT, Sources
@@ -38,7 +39,7 @@ class Planner:
         packages = frozenset(package for closure in closures.values() for package in closure.packages)
         return {
             "stage": job.stage,
-            "command": list(job.command),
+            "command": [named(word) if word in job.files else word for word in job.command],
             "code": {name: closure.code for name, closure in sorted(closures.items())},
             "files": {named(file): self.hashes.path(file) for file in sorted(job.files)},
             "versions": versions(packages, self._packages),
@@ -60,8 +61,10 @@ def plan_hash(plan: Plan) -> str:
 
 
 def named(file: str) -> str:
-    """What a plan calls a file: one of the package's by its place in the package, wherever that is installed."""
+    """What a plan calls a file: one that comes with cfeval by its place there, wherever that is installed."""
     path = Path(file).absolute()
+    if brought := carried_name(path):
+        return brought
     package = ROOT / PACKAGE
     return f"{PACKAGE}:{path.relative_to(package).as_posix()}" if path.is_relative_to(package) else file
 

@@ -1,0 +1,32 @@
+"""Where the files lie that cfeval brings beside its code: in a checkout at its top, in an installed package inside it."""
+
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+CARRIED = {
+    "Snakefile": "Snakefile",
+    "workflow": "workflow",
+    "profiles": "profiles",
+    "data/reference": "reference",
+    "data/models": "testbed/trained",
+}
+"""What is brought: its place in a checkout, and its place in the package (`pyproject.toml` puts it there)."""
+
+
+@cache
+def carried(name: str) -> Path:
+    """A file or folder that cfeval brings, by its path in a checkout; ValueError where it brings no such thing."""
+    for place, inside in CARRIED.items():
+        if f"{name}/".startswith(f"{place}/"):
+            packaged = PACKAGE / f"{inside}{name.removeprefix(place)}"
+            return packaged if packaged.exists() else PACKAGE.parents[1] / name
+    raise ValueError(f"cfeval brings no {name}; it brings {', '.join(CARRIED)}")
+
+
+def name_of(path: Path) -> str | None:
+    """The path in a checkout of a file that cfeval brings, wherever it is installed; None for any other file."""
+    for place in CARRIED:
+        if path.is_relative_to(carried(place)):
+            return (Path(place) / path.relative_to(carried(place))).as_posix()
+    return None

@@ -1,0 +1,184 @@
+"""Make the folder of a new study: what is asked on a terminal, or taken from options, and which files come of it."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cfeval.core.errors import InputError
+from cfeval.core.files import ensure_writable, write_text
+from cfeval.jobs import folders
+from cfeval.study import texts
+from cfeval.study.models import Model, model, roles
+from cfeval.study.schema import keep_schema
+
+Evaluation = Literal["edct", "vce", "cvqa"]
+CLASSIFIER = "timm/resnet50.a1_in1k"
+"""The classifier that a new study of one explains where none is named."""
+ITEMS = {"edct": 120, "vce": 4, "cvqa": 0}
+
+
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="The study's folder; it is made.")] = Path(),
+    study: Annotated[
+        Evaluation,
+        typer.Option(help="edct: explanations of a VLM; vce: what a classifier sees; cvqa: what-if questions."),
+    ] = "edct",
+    images: Annotated[Path | None, typer.Option(help="Folder of images; vce: with a folder for each class.")] = None,
+    question: Annotated[str, typer.Option(help="Asked about every image.")] = "",
+    questions: Annotated[
+        Path | None,
+        typer.Option(help="Own questions: CSV or JSONL with `image` and `question`; cvqa: CSV as published."),
+    ] = None,
+    model_: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="Model to test, as PROVIDER/MODEL or PROVIDER/MODEL@URL; may be repeated."),
+    ] = None,
+    provider: Annotated[str, typer.Option(help="Provider of the models to test, where their names have none.")] = "",
+    base_url: Annotated[str, typer.Option(help="Their address, such as http://localhost:8000/v1.")] = "",
+    writer: Annotated[
+        str, typer.Option(help="Who writes the edits; as --model. Empty: a default of the provider.")
+    ] = "",
+    editor: Annotated[str, typer.Option(help="Who edits images; as --model, or bfl/MODEL.")] = "",
+    verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
+    judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
+    items: Annotated[int | None, typer.Option(min=1, help="Items of the data set, at most.")] = None,
+    name: Annotated[str, typer.Option(help="The study's name; empty: the folder's.")] = "",
+    dvc: Annotated[bool, typer.Option("--dvc", help="Also DVC's files, to version and share results.")] = False,
+) -> None:
+    """Make the folder of a study of your own: parameters with defaults, and what belongs beside them.
+
+    On a terminal it asks for what no option says. `cfeval run` then runs the study.
+    """
+    place = folder.absolute()
+    _refuse_existing(place, dvc)
+    named = _as_name(name or place.name)
+    asked = _Asked(sys.stdin.isatty())
+    given = {"writer": writer, "editor": editor, "verifier": verifier, "judge": judge}
+    if study == "vce":
+        params, keys = _vce(named, place, asked.images(images), model_ or [CLASSIFIER], items or ITEMS["vce"]), []
+    else:
+        source = asked.source(study, images, question, questions)
+        targets = asked.targets(model_ or [], provider, base_url)
+        keyed = list(targets.values())
+        if study == "edct":
+            by = roles(keyed, given)
+            keyed += [by.writer, by.editor, by.gate, by.verifier, by.judge]
+            params = texts.edct_params(named, _beside(source, place), targets, by, items or ITEMS["edct"])
+        else:
+            cut = {"items": items} if items else {}
+            params = texts.cvqa_params(named, {**_beside(source, place), **cut}, targets)
+        keys = list(dict.fromkeys(one.key_env for one in keyed if one.key_env))
+    _write(place, named, study, params, keys, dvc)
+    _tell(folder, keys)
+
+
+class _Asked:
+    """What the options say, and on a terminal what its user answers where they say nothing."""
+
+    def __init__(self, terminal: bool) -> None:
+        self.terminal = terminal
+
+    def images(self, given: Path | None) -> Path:
+        """The folder of images."""
+        return given or Path(self._ask("Folder of images", "--images FOLDER"))
+
+    def source(self, study: Evaluation, images: Path | None, question: str, questions: Path | None) -> dict[str, str]:
+        """The data set, or the set of questions, without the paths made relative."""
+        if study == "cvqa":
+            file = questions or Path(self._ask("CSV of questions", "--questions FILE"))
+            return {"plugin": "csv", "questions": str(_there(file)), "images": str(_there(self.images(images)))}
+        if questions:
+            one = {"question": question} if question else {}
+            return {"plugin": "files", "path": str(_there(questions)), **one}
+        folder = _there(self.images(images))
+        if folder.is_file():
+            return {"plugin": "files", "path": str(folder), **({"question": question} if question else {})}
+        said = question or self._ask("Question about every image", "--question TEXT, or --questions FILE")
+        return {"plugin": "files", "path": str(folder), "question": said}
+
+    def targets(self, given: Sequence[str], provider: str, base_url: str) -> dict[str, Model]:
+        """The models under test, by the names that they get."""
+        what = "Model to test (PROVIDER/MODEL, as openrouter/google/gemini-2.5-flash)"
+        found = [model(text, provider, base_url) for text in given or [self._ask(what, "--model PROVIDER/MODEL")]]
+        named: dict[str, Model] = {}
+        for one in found:
+            number = sum(key == one.name or key.startswith(f"{one.name}-") for key in named)
+            named[f"{one.name}-{number + 1}" if one.name in named else one.name] = one
+        return named
+
+    def _ask(self, what: str, option: str) -> str:
+        if not self.terminal:
+            raise InputError(
+                f"{what.partition(' (')[0].lower()}: not given, and there is no terminal to ask; give {option}"
+            )
+        return str(typer.prompt(what)).strip()
+
+
+def _vce(name: str, place: Path, images: Path, names: Sequence[str], items: int) -> str:
+    classes = sorted(one.name for one in _there(images).iterdir() if one.is_dir() and not one.name.startswith("."))
+    if len(classes) < 2:
+        raise InputError(f"{images}: {len(classes)} folders of classes, and two are needed: a folder for each class")
+    classifiers = {}
+    for text in names:
+        plugin, _, rest = text.partition("/")
+        if plugin not in ("timm", "torchvision") or not rest:
+            raise InputError(f"--model {text}: a classifier is named timm/MODEL or torchvision/MODEL")
+        classifiers[_as_name(rest)] = {"plugin": plugin, "model": rest}
+    source = _beside({"plugin": "folder", "path": str(images)}, place)
+    return texts.vce_params(name, source, classifiers, classes, items)
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    return path
+
+
+def _beside(source: Mapping[str, str], place: Path) -> dict[str, str]:
+    """A source with its paths as seen from the study's folder."""
+    at = {key: os.path.relpath(source[key], place) for key in ("path", "questions", "images") if key in source}
+    return {**source, **at}
+
+
+def _as_name(text: str) -> str:
+    """A name that a folder of results may have."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("_.-")[:60] or "study"
+
+
+def _refuse_existing(place: Path, dvc: bool) -> None:
+    ensure_writable(place / "params.yaml")
+    for file in ("params.yaml", *(["dvc.yaml"] if dvc else [])):
+        if (place / file).exists():
+            raise InputError(f"{place / file} is there already; edit it, or name another folder: cfeval init DIR")
+
+
+def _write(place: Path, name: str, study: Evaluation, params: str, keys: Sequence[str], dvc: bool) -> None:
+    """Write what is not there yet; a user's own README or .gitignore stays."""
+    files = {
+        "params.yaml": params,
+        ".gitignore": texts.DVC_IGNORED if dvc else texts.IGNORED,
+        ".env.example": texts.env_example(keys),
+        "README.md": texts.readme(name, study),
+    }
+    if dvc:
+        files |= {"dvc.yaml": texts.dvc_stages(name, study, folders(study)), ".dvcignore": texts.DVC_OVERLOOKED}
+        versioned = any((above / ".git").exists() for above in (place, *place.parents))
+        files |= {".dvc/config": texts.DVC_CONFIG if versioned else texts.DVC_CONFIG_WITHOUT_GIT}
+        files |= {".dvc/.gitignore": texts.DVC_OWN_IGNORED}
+    for file, text in files.items():
+        if not (place / file).exists():
+            write_text(place / file, text)
+    keep_schema(place)
+
+
+def _tell(folder: Path, keys: Sequence[str]) -> None:
+    shown = "" if folder == Path() else f" {folder}"
+    print(f"{folder / 'params.yaml'}: written; look it over")
+    if missing := [key for key in keys if not os.environ.get(key)]:
+        print(f"keys: set {' and '.join(missing)}, or put them into {folder / '.env'} (see .env.example)")
+    print(f"next: cfeval run{shown}")

@@ -1,0 +1,125 @@
+"""Run a study: check it, say what it will cost, ask, run the workflow that comes with cfeval, say what came of it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.audit.doctor import examine
+from cfeval.audit.estimate import cost
+from cfeval.audit.plan import Whole, whole
+from cfeval.core.errors import InputError, StoppedError
+from cfeval.core.roots import PARAMS
+from cfeval.study.folder import Folder, command, inside, overlay_file, shown, snakemake
+from cfeval.study.outcome import nothing_scored, outcomes, report_of
+from cfeval.study.schema import keep_schema
+
+_FAILED = 1
+_SHOWN = 12
+"""Conditions whose figures are printed at the end; a table shows the rest."""
+
+
+def run(
+    folder: Folder = Path(),
+    more: Annotated[list[str] | None, typer.Argument(metavar="[-- OPTIONS]", help="Options of Snakemake's.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what the estimate says without asking.")] = False,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the snakemake command that does the same; run nothing.")
+    ] = False,
+    cores: Annotated[str, typer.Option(help="Processor cores that jobs may take together.")] = "all",
+    overlay: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--overlay", help="Parameters laid over: a file, or one of cfeval's by its name; may be repeated."
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Name for other parameters' results: results/NAME.")] = "",
+) -> None:
+    """Run the study of a folder: check it, say what it will cost, ask, run, and say what came of it.
+
+    What is there already is not made again, and no call is paid for twice: stop it with Ctrl-C and run it again. Options
+    of Snakemake's follow after `--`: cfeval run DIR -- --profile slurm.
+    """
+    options = list(more or ())
+    if str(folder).startswith("-"):  # cfeval run -- --profile slurm
+        folder, options = Path(), [str(folder), *options]
+    with inside(folder):
+        overlays = [overlay_file(one) for one in overlay or ()]
+        words = snakemake(cores, overlays, name, options)
+        if show:
+            print(shown(words, Path()))
+            return
+        study = whole(overlays, name)
+        keep_schema(Path())
+        _ask_before_money(study, [PARAMS, *overlays], yes)
+        status = _run(words)
+        if status:
+            raise typer.Exit(status)
+        _conclude(study, folder)
+
+
+def _ask_before_money(study: Whole, files: Sequence[Path], yes: bool) -> None:
+    """Say what is left to do and what it will cost; refuse where nobody agrees to it.
+
+    Raises:
+        InputError: something will not work; or there is something to pay, no `--yes`, and nobody to ask.
+    """
+    state = study.state()
+    stale = state.stale()
+    print(f"{study.root}: {len(state.jobs) - len(stale)} of {len(state.jobs)} jobs are done", flush=True)
+    if not stale:
+        return
+    examine(study.params)
+    bill = cost(study.params, " + ".join(map(str, files)))
+    for line in bill.lines:
+        print(line)
+    if not bill.calls or study.params.calls.offline or yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("this calls models that may cost money, and there is no terminal to ask; agree with --yes")
+    if not typer.confirm("Run it?"):
+        raise InputError("nothing was run, nothing was spent")
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run Snakemake to its end; its exit status. Ctrl-C goes to it too, and it ends in order.
+
+    Raises:
+        StoppedError: a signal has ended it.
+    """
+    process = subprocess.Popen(command(words), env={**os.environ, "PYTHONSAFEPATH": "1"})
+    came: list[int] = []
+
+    def forward(number: int, _frame: object) -> None:
+        came.append(number)
+        if number != signal.SIGINT:  # a terminal sends that to both
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise StoppedError(came[0])
+    return status
+
+
+def _conclude(study: Whole, folder: Path) -> None:
+    """What came of the run, and where the report is; ends with status 1 where nothing was scored."""
+    found = outcomes(study.params, study.root)
+    report = folder / report_of(study.params, study.root)
+    if empty := nothing_scored(found):
+        print(f"cfeval: {empty}; each item's reason is in {report}", file=sys.stderr)
+        raise typer.Exit(_FAILED)
+    for one in found[:_SHOWN]:
+        print(one.line)
+    if len(found) > _SHOWN:
+        print(f"and {len(found) - _SHOWN} more conditions")
+    print(f"report: {report}")

@@ -1,0 +1,110 @@
+"""The JSON schema of the parameters, for editors: keys, types, defaults, meanings, and the options of every plugin."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cfeval.config import Params
+from cfeval.core import registry
+from cfeval.core.files import write_text
+from cfeval.core.package import carried
+from cfeval.cvqa.config import FAMILIES as CVQA
+from cfeval.edct.config import FAMILIES as EDCT
+from cfeval.study.texts import SCHEMA
+from cfeval.vce.config import FAMILIES as VCE
+
+KEPT = "workflow/params.schema.json"
+"""Where the schema lies that comes with cfeval."""
+_SECTIONS = {"Edct": EDCT, "Vce": VCE, "Cvqa": CVQA}
+"""By the name of a study's model: which family of plugins each of its sections draws on."""
+
+
+def run(
+    out: Annotated[Path | None, typer.Option(help="File to write; else it is printed.")] = None,
+) -> None:
+    """Write the JSON schema of params.yaml, by which editors complete and check it as you type.
+
+    A params.yaml names it in its first line: `# yaml-language-server: $schema=FILE`.
+    """
+    if out is None:
+        print(text(), end="")
+    else:
+        write_text(out, text())
+
+
+def keep_schema(folder: Path) -> None:
+    """Put the schema where a study's params.yaml looks for it, unless it lies there as it is now."""
+    wanted, file = carried(KEPT).read_text(encoding="utf-8"), folder / SCHEMA
+    if not file.is_file() or file.read_text(encoding="utf-8") != wanted:
+        write_text(file, wanted)
+
+
+def text() -> str:
+    """The schema."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def schema() -> dict[str, Any]:
+    """The schema of the parameters' classes; where a plugin is named, its options are those of its class."""
+    found = Params.model_json_schema()
+    found["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    found["title"] = "Parameters of a cfeval study"
+    definitions = found["$defs"]
+    families = dict.fromkeys(family for sections in _SECTIONS.values() for family in sections.values())
+    for study, sections in _SECTIONS.items():
+        for section, family in sections.items():
+            values = definitions[study]["properties"][section]
+            _of_names(values)["allOf"] = [_of_names(values).copy(), {"$ref": f"#/$defs/plugin.{family}"}]
+            _of_names(values).pop("$ref")
+    waiting = list(families)
+    for family in waiting:
+        definitions[f"plugin.{family}"] = _family(family)
+        waiting += [one for one in _components(family) if one not in waiting]
+    return found
+
+
+def _of_names(section: dict[str, Any]) -> dict[str, Any]:
+    """The schema of what stands behind the names of a section."""
+    values: dict[str, Any] = next(iter(section["patternProperties"].values()))
+    return values
+
+
+def _family(family: str) -> dict[str, Any]:
+    """A plugin of a family: one of those that come with cfeval, with its options, or one of another package."""
+    options = []
+    for name, kind in registry.options(family).items():
+        of = kind.model_json_schema(ref_template=f"#/$defs/plugin.{family}/$defs/{{model}}")
+        of.pop("$defs", None)
+        its = {"properties": {key: _option(value) for key, value in of.get("properties", {}).items()}}
+        options.append({"if": {"properties": {"plugin": {"const": name}}}, "then": its})
+    return {
+        "type": "object",
+        "required": ["plugin"],
+        "properties": {"plugin": {"anyOf": [{"enum": list(registry.names(family))}, {"type": "string"}]}},
+        "allOf": options,
+    }
+
+
+def _option(value: dict[str, Any]) -> dict[str, Any]:
+    """An option; one that holds plugins knows of which family."""
+    family = value.pop("family", None)
+    value.pop("file", None)
+    if family is None:
+        return value
+    one = {"$ref": f"#/$defs/plugin.{family}"}
+    if value.get("type") == "array":
+        return {**value, "items": one}
+    if value.get("type") == "object" and "default" not in value and "description" in value:
+        return {**value, "anyOf": [one]}
+    return {"description": value.get("description", ""), "anyOf": [one, {"type": ["object", "null", "array"]}]}
+
+
+def _components(family: str) -> list[str]:
+    return [
+        str(field.json_schema_extra["family"])
+        for kind in registry.options(family).values()
+        for field in kind.model_fields.values()
+        if isinstance(field.json_schema_extra, dict) and "family" in field.json_schema_extra
+    ]

@@ -1,0 +1,218 @@
+"""The files of a new study, as text."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cfeval.study.models import MAX_PIXELS, Model, Roles
+
+SCHEMA = ".cfeval/params.schema.json"
+"""Where a study keeps the schema of its parameters, for editors; it is made anew where it is missing."""
+HEAD = """\
+# yaml-language-server: $schema={schema}
+# What this study is; whatever is not named here has a default. `cfeval check` checks it, `cfeval run` runs it.
+name: {name}  # its results lie in results/{name}
+"""
+EDCT = """\
+calibrate: false  # true: tests also models whose faithfulness is known, by the same judge (pip install 'cfeval[world]')
+# calls: {{max_cost_usd: 20}}  # a hard limit; models without a known price are then refused
+edct:
+  items: {items}  # of the data set, at most; fewer than 120 leave most claims open
+  datasets:
+    own: {dataset}
+  vlms:  # the models under test; temperature 0, because one claim is that they say the same twice
+{targets}
+  instruction_writers:  # reads the explanation and writes the edit; it must see images
+    writer: {writer}
+  editors:  # makes the edit; what the gate's model does not see is tried once more, then left out
+    gated:
+      plugin: gated
+      editor: {editor}
+      verifier: {gate}
+  verifiers:  # looks at every edit again; best not the gate's model
+    own: {verifier}
+  judges:  # compares answers and explanations before and after; the first also judges the controls
+    judge: {judge}
+# Every model under test is asked on every data set, with all controls; `tables:` says otherwise where that is too much.
+"""
+VCE = """\
+vce:
+  images: {items}  # of each source class
+  size: 224  # height and width of the images, pixels
+  image_sets:  # a folder for each class
+    own: {image_set}
+  denoisers:  # a filter that needs no weights; a diffusion model makes better images: {{plugin: diffusers, …}}
+    spectral: {{plugin: spectral, image_size: 224}}
+  classifiers:  # to be explained; weights come from timm unless `weights` names a file
+{classifiers}
+  methods:
+    dbvce: {{preset: dbvce, projection: none, respacing: "50", start: 0.2, scales: [0.3], stochastic: false}}
+  groups:  # of each class, the one that it is changed to; `others` may name further ones
+{groups}
+  perceptual_metrics:
+    st_lpips: {{plugin: st_lpips}}
+"""
+CVQA = """\
+# calls: {{max_cost_usd: 20}}  # a hard limit; models without a known price are then refused
+cvqa:
+  sets:  # pairs of questions in the published layout: as it is, and under a counterfactual presupposition
+    own: {question_set}
+  solvers:  # who answers; every one is asked every set, unless `conditions:` says otherwise
+{solvers}
+"""
+IGNORED = """\
+# What can be made again, and keys.
+.env
+.cfeval/
+.snakemake/
+logs/
+benchmarks/
+/results/
+"""
+DVC_IGNORED = """\
+# What can be made again, and keys. DVC keeps the results and adds them to the lists of its own.
+.env
+.cfeval/
+.snakemake/
+logs/
+benchmarks/
+"""
+DVC_OVERLOOKED = """\
+*.part
+.snakemake/
+logs/
+benchmarks/
+"""
+DVC_CONFIG = """\
+[core]
+    analytics = false
+    autostage = false
+"""
+DVC_CONFIG_WITHOUT_GIT = f"{DVC_CONFIG}    no_scm = true\n"
+DVC_OWN_IGNORED = "/config.local\n/tmp\n/cache\n"
+README = """\
+# {name}
+
+A study with [cfeval](https://pypi.org/project/cfeval/): {about}
+
+```console
+$ cfeval run      # checks, says what it will cost, asks, runs; run again to go on
+$ cfeval report --open
+```
+
+`params.yaml` says what is asked of whom, and holds no key: keys come from the environment, or from a file `.env` beside
+it (`.env.example` has the names). Results lie in `results/{name}/`: tables in `{evaluation}/tables/`{report}.
+`cfeval status` says what is not up to date, and why.
+"""
+ABOUT = {
+    "edct": "is what a vision-language model says of its reasons what its answers depend on?",
+    "vce": "what must change in an image for a classifier to see another class?",
+    "cvqa": "does a model still answer right if something were different?",
+}
+DVC = """\
+# `dvc repro` runs the study and seals it: nothing that is not what would be made now gets a hash.
+stages:
+  plan:  # says what every file would be made from now; under a second
+    cmd: cfeval plan
+    always_changed: true
+    outs:
+      - .cfeval/plans/{evaluation}.json: {{cache: false, persist: true}}
+  {evaluation}:
+    cmd: cfeval run --yes && cfeval seal {evaluation} --plan .cfeval/plans/{evaluation}.json
+    deps:
+      - .cfeval/plans/{evaluation}.json
+    outs:
+{outs}
+params:
+  - params.yaml
+metrics:
+  - results/{name}/{evaluation}/tables/{metrics}
+"""
+METRICS = {"edct": "metrics.json", "vce": "vce_metrics.json", "cvqa": "cvqa_metrics.json"}
+IN_GIT = ("tables", "figures")
+"""The folders of a study that are small and stay in git, so that they can be compared."""
+
+
+def flow(content: Any) -> str:
+    """Parameters on one line, as people write YAML."""
+    if isinstance(content, Mapping):
+        return "{" + ", ".join(f"{key}: {flow(value)}" for key, value in content.items()) + "}"
+    if isinstance(content, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*", content) and content not in _WORDS:
+        return content
+    return json.dumps(content, ensure_ascii=False)
+
+
+_WORDS = {
+    word
+    for plain in ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
+    for word in (plain, plain.title(), plain.upper())
+}
+
+
+def edct_params(name: str, dataset: Mapping[str, Any], targets: Mapping[str, Model], by: Roles, items: int) -> str:
+    """The parameters of a study of explanations."""
+    asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
+    seeing = {"max_pixels": MAX_PIXELS}
+    return (HEAD + EDCT).format(
+        schema=SCHEMA,
+        name=flow(name),
+        items=items,
+        dataset=flow(dataset),
+        targets=_listed({key: one.chat(**asked) for key, one in targets.items()}),
+        writer=flow({"plugin": "chat", "model": by.writer.chat(**seeing)}),
+        editor=flow(by.editor.editor()),
+        gate=flow({"plugin": "semantic", "model": by.gate.chat(**seeing)}),
+        verifier=flow({"plugin": "semantic", "model": by.verifier.chat(**seeing)}),
+        judge=flow({"plugin": "chat", "model": by.judge.chat()}),
+    )
+
+
+def vce_params(
+    name: str, image_set: Mapping[str, Any], classifiers: Mapping[str, Any], classes: Sequence[str], items: int
+) -> str:
+    """The parameters of a study of a classifier: each class is changed to the next one."""
+    groups = [{"source": one, "ideal": other} for one, other in zip(classes, (*classes[1:], classes[0]), strict=True)]
+    return (HEAD + VCE).format(
+        schema=SCHEMA,
+        name=flow(name),
+        items=items,
+        image_set=flow(image_set),
+        classifiers=_listed(classifiers),
+        groups="\n".join(f"    - {flow(group)}" for group in groups),
+    )
+
+
+def cvqa_params(name: str, question_set: Mapping[str, Any], targets: Mapping[str, Model]) -> str:
+    """The parameters of a study of counterfactual questions."""
+    asked = {"temperature": 0, "max_pixels": MAX_PIXELS}
+    solvers = {key: {"plugin": "chat", "model": one.chat(**asked)} for key, one in targets.items()}
+    return (HEAD + CVQA).format(
+        schema=SCHEMA, name=flow(name), question_set=flow(question_set), solvers=_listed(solvers)
+    )
+
+
+def readme(name: str, evaluation: str) -> str:
+    """What the study is, and how to run it."""
+    report = ", the page in `edct/report/index.html`" if evaluation == "edct" else ""
+    return README.format(name=name, about=ABOUT[evaluation], evaluation=evaluation, report=report)
+
+
+def env_example(variables: Iterable[str]) -> str:
+    """The keys that the study needs, without their values."""
+    lines = [f"{variable}=" for variable in variables]
+    return "\n".join(["# Copy to .env and fill in; .env stays out of git.", *lines, ""])
+
+
+def dvc_stages(name: str, evaluation: str, folders: Iterable[str]) -> str:
+    """DVC's pipeline: a plan, and the study, which follows from it alone."""
+    outs = [
+        f"      - results/{name}/{evaluation}/{folder}: "
+        + ("{cache: false, persist: true}" if folder in IN_GIT else "{persist: true}")
+        for folder in folders
+    ]
+    return DVC.format(name=name, evaluation=evaluation, outs="\n".join(outs), metrics=METRICS[evaluation])
+
+
+def _listed(specs: Mapping[str, Any]) -> str:
+    return "\n".join(f"    {flow(key)}: {flow(spec)}" for key, spec in specs.items())
