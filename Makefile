@@ -7,7 +7,7 @@ CORES ?= 2
 APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser peers bench table-docs lint lock clean
+.PHONY: help setup slurm demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -77,11 +77,11 @@ peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .ve
 	$(BIN)/uv pip sync --quiet --compile-bytecode --python .venv-peers/bin/python $< && touch $@ || \
 	echo "bench: the peers will not install; the tables that need them say so" >&2
 
-bench: setup peers ## All benchmarks, and docs/benchmarks.md of them (ARGS="orchestration resume": only these).
+bench: setup peers ## All benchmarks, and docs/project/benchmarks.md of them (ARGS="orchestration resume": only these).
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m bench $(ARGS)
 
-table-docs: setup ## The columns in docs/*tables.md, from the records of the tables' rows.
-	$(BIN)/python -m bench.table_docs
+docs: setup ## The documentation site, offline, in build/site.
+	$(BIN)/python -m bench.docs
 
 lint: setup ## ruff, mypy, snakefmt, snakemake --lint.
 	$(BIN)/ruff check .

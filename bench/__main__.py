@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark, or those that are named; docs/benchmarks.md is made of what each found last."""
+"""`make bench`: every benchmark, or those that are named, and docs/project/benchmarks.md of what each found."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ PARTS = (
     *("gate", "programs", "puzzles", "readers", "vce_cost", "gpu"),
 )
 """A module each, with `tables() -> list[Table]`; its docstring opens the section. In the order of the page."""
-PAGE = Path(__file__).parent.parent / "docs/benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs/project/benchmarks.md"
 _HEAD = "<!-- made by `make bench` -->\n"
 
 

@@ -21,7 +21,7 @@ from bench.table import Table
 ROOT = Path(__file__).parent.parent
 TAKEN = ("src", "data/models", "data/reference", "params.yaml", "pyproject.toml")
 """What plans are made from."""
-PAGE = ROOT / "docs/provenance.md"
+PAGE = ROOT / "docs/concepts/provenance.md"
 BEGIN, END = "<!-- made by `python -m bench.edits` -->", "<!-- until here -->"
 
 

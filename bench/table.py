@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 FOUND = Path(__file__).parent / "found"
-"""What each benchmark found last, a JSON file each; docs/benchmarks.md is made of them."""
+"""What each benchmark found last, a JSON file each; docs/project/benchmarks.md is made of them."""
 
 
 @dataclass(frozen=True)

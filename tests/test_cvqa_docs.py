@@ -28,9 +28,9 @@ from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.render import png_of
 from cfeval.cvqa.tables.replies import AccuracyRow
 from tests.offered import offered
-from tests.test_docs import PAGES, README, ROOT, SHARED, YAML, loaded, row
+from tests.test_docs import PAGES, ROOT, SHARED, YAML, loaded, row
 
-GUIDE, PROGRAMS = "docs/cvqa.md", "docs/cvqa-programs.md"
+GUIDE, PROGRAMS = "docs/guides/cvqa.md", "docs/reference/cvqa-programs.md"
 PLUGINS = {
     "solvers": (GUIDE, "solvers"),
     "program_generators": (GUIDE, "program_generator"),
@@ -186,11 +186,11 @@ def test_every_model_of_the_paper_that_is_named_has_published_figures() -> None:
     assert named <= published
 
 
-def test_what_the_readme_says_of_the_puzzles_is_what_the_table_says() -> None:
+def test_what_the_guide_says_of_the_puzzles_is_what_the_table_says() -> None:
     table = read_csv(ROOT / "results/cvqa/tables/cvqa_table7.csv", AccuracyRow)
     found = {row.solver: row for row in table if (row.type, row.reader) == ("all", "reference")}
     [(original, counterfactual)] = re.findall(
-        r"answers (0\.\d{4}) of them and (0\.\d{4}) of the counterfactual", README
+        r"answers (0\.\d{4}) of them and (0\.\d{4}) of the counterfactual", PAGES[GUIDE]
     )
     assert (found["puzzles"].original, found["puzzles"].counterfactual) == (float(original), float(counterfactual))
     assert all(found[name].original == found[name].counterfactual == 1 for name in ("programs", "visprog"))

@@ -1,4 +1,4 @@
-"""The README cannot rot: its commands exist, its field lists are the records', its figures are the tables'."""
+"""README and pages cannot rot: commands exist, field lists are the records', figures are the tables'."""
 
 import importlib
 import importlib.util
@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from bench import table_docs
+from bench.docs import columns
 
 from cfeval.config import merged, parse, read
 from cfeval.core import registry
@@ -20,7 +20,6 @@ from cfeval.core.records import Record, StageResult
 from cfeval.cvqa.config import FAMILIES as CVQA_FAMILIES
 from cfeval.datasets.sample import Sample
 from cfeval.edct.config import FAMILIES
-from cfeval.edct.interfaces import JudgeRequest
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Check, Condition, Counterfactual, Instruction, Requery, Score, Verdict
 from cfeval.edct.training_set.examples import Teach
@@ -28,26 +27,35 @@ from cfeval.edct.verification.links import ChainLine
 from cfeval.inference.remote.providers import PROVIDERS
 from cfeval.vce.config import FAMILIES as VCE_FAMILIES
 from cfeval.verbs import GROUPS
-from tests.answers import answers
 from tests.conftest import Run
 from tests.offered import offered
 
 ROOT = Path(__file__).parents[1]
-FILES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))]
+FILES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")),
+]
 PAGES = {name: (ROOT / name).read_text(encoding="utf-8") for name in FILES}
-README = PAGES["README.md"]
-CODE = [pair for page in PAGES.values() for pair in re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page, re.DOTALL)]
-LINES = [line.strip() for block, inline in CODE for line in (block or inline).splitlines()]
+BLOCK = r"```(?:sh|console)\n(.*?)```|`([^`\n]+(?:\n[^`\n]+)?)`"
+"""Commands: a block of them, or one in a line of text, which may go on in the next line."""
+CODE = [pair for page in PAGES.values() for pair in re.findall(BLOCK, page, re.DOTALL)]
+LINES = [
+    line.strip().removeprefix("$ ").partition("    #")[0]
+    for block, inline in CODE
+    for line in (block or " ".join(inline.split())).splitlines()
+]
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
 SHOWN = {
-    "edct/tables/edct_table1": "README.md",
-    "edct/tables/edct_card": "README.md",
-    "calibration/edct/tables/edct_bench": "docs/trust.md",
-    "calibration/edct/tables/edct_instrument": "docs/trust.md",
-    "calibration/edct/tables/edct_gate": "docs/trust.md",
-    "vce/tables/vce_table3": "README.md",
-    "vce/tables/vce_hypotheses": "README.md",
-    "cvqa/tables/cvqa_builds": "README.md",
+    "edct/tables/edct_table1": "docs/concepts/test-bed.md",
+    "edct/tables/edct_card": "docs/start/read-a-result.md",
+    "calibration/edct/tables/edct_bench": "docs/concepts/trust.md",
+    "calibration/edct/tables/edct_instrument": "docs/concepts/trust.md",
+    "calibration/edct/tables/edct_gate": "docs/concepts/trust.md",
+    "vce/tables/vce_table3": "docs/guides/vce.md",
+    "vce/tables/vce_hypotheses": "docs/guides/vce.md",
+    "cvqa/tables/cvqa_builds": "docs/guides/cvqa.md",
 }
 """The tables that stand on a page, and the page."""
 RULE = r"^(?:rule|use rule \w+ as) (\w+)"
@@ -57,7 +65,7 @@ OWN = "workflow/params/mine.yaml"
 SHARED = {"id", "edit", *StageResult.model_fields}
 
 
-def row(start: str, page: str = "README.md") -> str:
+def row(start: str, page: str) -> str:
     """A page's table row that starts with a cell."""
     found = [line for line in PAGES[page].splitlines() if line.startswith(f"| {start}")]
     assert len(found) == 1, f"{page} should have one row for {start}"
@@ -76,7 +84,7 @@ def loaded(path: Path, source: str) -> Any:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_cfeval_command_of_the_readme_exists(cfeval: Run, command: str) -> None:
+def test_every_cfeval_command_of_the_docs_exists(cfeval: Run, command: str) -> None:
     words = [word for word in shlex.split(command)[1:] if word != "…"]
     depth = next((len(group.split()) + 1 for group in (" ".join(words[:2]), words[0]) if group in GROUPS), 1)
     verb = [word for word in words[:depth] if not word.startswith("-")]
@@ -85,14 +93,14 @@ def test_every_cfeval_command_of_the_readme_exists(cfeval: Run, command: str) ->
     assert all(word in out for word in words if word.startswith("--"))
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
+def test_every_make_target_of_the_docs_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {word for line in LINES if line.startswith("make ") for word in line.split(" ARGS=")[0].split()[1:]}
     assert named
     assert named <= targets
 
 
-def test_every_phase_of_the_readme_is_a_rule() -> None:
+def test_every_stage_of_the_docs_is_a_rule() -> None:
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")])
     words = [word for line in LINES if line.startswith("snakemake ") for word in line.split()[1:]]
     named = {word for word in words if re.fullmatch(r"(edct|vce|cvqa)(_\w+)?", word)}
@@ -113,27 +121,22 @@ def test_every_phase_of_the_readme_is_a_rule() -> None:
         ("`scores/", Score),
     ],
 )
-def test_every_field_of_every_file_is_in_the_readme(start: str, kind: type[Record]) -> None:
+def test_every_field_of_every_file_is_in_the_docs(start: str, kind: type[Record]) -> None:
     fields = set(kind.model_fields) - SHARED - set(Condition.model_fields)
-    missing = {field for field in fields if f"`{field}`" not in row(start)}
+    missing = {field for field in fields if f"`{field}`" not in row(start, "docs/reference/files.md")}
     assert not missing
 
 
 @pytest.mark.parametrize("name", ["samples", "files", "okvqa"])
-def test_every_option_of_a_data_set_of_files_is_in_the_readme(name: str) -> None:
+def test_every_option_of_a_dataset_of_files_is_in_the_docs(name: str) -> None:
     options = set(importlib.import_module(f"cfeval.datasets.{name}").Plugin.model_fields)
-    assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |").split("|")[3]))
+    assert options == set(re.findall(r"`(\w+)`", row(f"`{name}` |", "docs/guides/own-images.md").split("|")[3]))
 
 
-@pytest.mark.parametrize("page", table_docs.PAGES)
-def test_the_columns_of_all_tables_are_in_the_docs_as_their_rows_declare_them(page: str) -> None:
-    assert table_docs.renewed(PAGES[page], table_docs.PAGES[page]) == PAGES[page], "run `make table-docs`"
-
-
-@pytest.mark.parametrize("page", table_docs.PAGES)
+@pytest.mark.parametrize("page", columns.PAGES)
 def test_what_every_table_shows_is_said_above_its_columns(page: str) -> None:
-    above = PAGES[page].split("## Columns")[0]
-    assert not [name for name in table_docs.PAGES[page] if not re.search(rf"^\| [^|]*`{name}`", above, re.MULTILINE)]
+    above = PAGES[f"docs/{page}"].split("## Columns")[0]
+    assert not [name for name in columns.PAGES[page] if not re.search(rf"^\| [^|]*`{name}`", above, re.MULTILINE)]
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -143,17 +146,8 @@ def test_the_figures_of_a_page_are_those_of_the_tables(name: str) -> None:
             assert line in PAGES[SHOWN[name]]
 
 
-def test_the_example_of_a_plugin_works(tmp_path: Path) -> None:
-    [source] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    module = loaded(tmp_path / "lenient.py", source)
-    judge = module.Plugin().build()
-    for protocol, rules in RULES.items():
-        [reply] = answers(judge.judge, [JudgeRequest("i", "", "", (), "", "", 0, protocol)])
-        assert (reply.scores, bool(reply.grade)) == (dict.fromkeys(rules.scores, 1), rules.graded)
-
-
 def test_the_example_of_a_package_is_the_one_that_is_there() -> None:
-    page, folder = PAGES["docs/plugins.md"], ROOT / "examples" / "judge_package"
+    page, folder = PAGES["docs/guides/plugins.md"], ROOT / "examples" / "judge_package"
     [source], [about] = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "toml"))
     assert source == (folder / "overlap_judge.py").read_text(encoding="utf-8")
     assert about == (folder / "pyproject.toml").read_text(encoding="utf-8")
@@ -202,7 +196,7 @@ def test_every_plugin_in_the_docs_is_one(page: str, block: str) -> None:
     assert not [text for spec in found if (text := fault(Spec.model_validate(spec).plugin_options()))]
 
 
-@pytest.mark.parametrize("block", [block for name, block in YAML if name == "docs/vce.md"])
+@pytest.mark.parametrize("block", [block for name, block in YAML if name == "docs/guides/vce.md"])
 def test_an_overlay_in_the_docs_of_vce_is_sound(block: str) -> None:
     study = parse(merged(read(ROOT / "params.yaml"), yaml.safe_load(block)), "the docs").vce
     assert study is not None
@@ -210,7 +204,11 @@ def test_an_overlay_in_the_docs_of_vce_is_sound(block: str) -> None:
 
 
 def test_every_overlay_of_the_docs_is_there() -> None:
-    named = {word for line in LINES for word in line.split() if word.startswith("workflow/params/")} - {OWN}
+    named = {word for line in LINES for word in line.split() if word.startswith("workflow/params/")} - {
+        OWN,
+        "workflow/params/NAME.yaml",
+        "workflow/params/",
+    }
     assert {f"workflow/params/{path.name}" for path in (ROOT / "workflow" / "params").glob("*.yaml")} == named
 
 
@@ -222,7 +220,7 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
 
     torch.manual_seed(0)
     network = torchvision.models.resnet50(weights=None).eval()
-    [recipe] = re.findall(r"```python\n(.*?)```", PAGES["docs/vce.md"], re.DOTALL)
+    [recipe] = re.findall(r"```python\n(.*?)```", PAGES["docs/guides/vce.md"], re.DOTALL)
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(torchvision.models, "resnet50", lambda weights: network)
@@ -239,7 +237,7 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
 @pytest.mark.parametrize("plugin", ["openai", "transformers"])
 def test_every_option_of_a_chat_model_is_in_the_docs(plugin: str) -> None:
     options = importlib.import_module(f"cfeval.inference.models.{plugin}").Plugin.model_fields
-    assert not [name for name in options if f"`{name}`" not in PAGES["docs/real-models.md"]]
+    assert not [name for name in options if f"`{name}`" not in PAGES["docs/guides/real-models.md"]]
 
 
 @pytest.mark.parametrize(
@@ -249,24 +247,26 @@ def test_every_option_and_template_of_a_writer_or_judge_is_in_the_docs(family: s
     options = offered(family, plugin).Plugin.model_fields
     files = registry.dependencies(family, {"plugin": plugin, "model": {"plugin": "mock"}}, RULES)
     named = [*options, *(Path(file).name for file in files)]
-    assert not [name for name in named if f"`{name}`" not in PAGES["docs/real-models.md"]]
+    assert not [name for name in named if f"`{name}`" not in PAGES["docs/guides/real-models.md"]]
 
 
 def test_every_provider_is_in_the_docs_with_its_key() -> None:
     for name, rules in PROVIDERS.items():
         lines = [
-            line for line in PAGES["docs/real-models.md"].splitlines() if line.startswith("|") and f"`{name}`" in line
+            line
+            for line in PAGES["docs/guides/real-models.md"].splitlines()
+            if line.startswith("|") and f"`{name}`" in line
         ]
         assert any(f"`{rules.key_env}`" in line if rules.key_env else "| none |" in line for line in lines), name
 
 
 def test_every_field_of_a_line_of_the_chain_is_in_the_docs() -> None:
     fields = set(ChainLine.model_fields) - set(Condition.model_fields)
-    assert not {field for field in fields if f"`{field}`" not in PAGES["docs/audit.md"]}
+    assert not {field for field in fields if f"`{field}`" not in PAGES["docs/guides/audit.md"]}
 
 
 def test_every_kind_of_example_is_in_the_docs() -> None:
-    assert all(f"| `{teach}` |" in PAGES["docs/training-set.md"] for teach in get_args(Teach))
+    assert all(f"| `{teach}` |" in PAGES["docs/guides/training-set.md"] for teach in get_args(Teach))
 
 
 def test_every_profile_is_in_the_docs_and_every_one_of_the_docs_is_there() -> None:
@@ -276,7 +276,7 @@ def test_every_profile_is_in_the_docs_and_every_one_of_the_docs_is_there() -> No
 
 @pytest.mark.parametrize("name", ["gpu", "gpu_model", "mem_mb", "runtime", "api_slots"])
 def test_every_resource_of_a_job_is_in_the_docs(name: str) -> None:
-    assert row(f"`{name}` |", "docs/cluster.md")
+    assert row(f"`{name}` |", "docs/guides/cluster.md")
 
 
 def test_every_rule_whose_resources_the_docs_set_is_one() -> None:
@@ -289,7 +289,7 @@ def test_every_rule_whose_resources_the_docs_set_is_one() -> None:
 
 
 def test_limits_of_the_profiles_are_those_of_the_docs() -> None:
-    page, calls = PAGES["docs/cluster.md"], read(ROOT / "params.yaml")["calls"]["max_connections"]
+    page, calls = PAGES["docs/guides/cluster.md"], read(ROOT / "params.yaml")["calls"]["max_connections"]
     default = read(ROOT / "params.yaml")["limits"]["api_slots"]
     slots = {name: read(ROOT / f"profiles/{name}/config.yaml")["resources"] for name in ("gpu", "slurm")}
     assert f"{default} × {calls} by default" in page

@@ -1,4 +1,4 @@
-"""docs/errors.md cannot rot: every line on it is produced here, and printed exactly so."""
+"""docs/reference/errors.md cannot rot: every line on it is produced here, and printed exactly so."""
 
 import errno
 import json
@@ -32,7 +32,7 @@ from tests.tiny.editors import checkpoint as editor_checkpoint
 from tests.tiny.hub import NOWHERE, asked_at
 from tests.tiny.vlms import checkpoint
 
-PAGE = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^### (.+)\n\n```text\n(.+)\n```$", PAGE, re.MULTILINE))
 """The line of every heading."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Run
 
-DOCS = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "concepts" / "statistics.md").read_text(encoding="utf-8")
 
 
 def rows(text: str) -> dict[str, list[str]]:

@@ -75,7 +75,7 @@ def test_what_is_unknown_or_contradicts_itself_is_an_error(said: dict[str, Any],
     assert any(line in fault["msg"] for fault in error.value.errors()), error.value.errors()
 
 
-DOCS = Path(__file__).parents[2] / "docs" / "vce-methods.md"
+DOCS = Path(__file__).parents[2] / "docs" / "concepts" / "vce-methods.md"
 
 
 def cell(setting: str, preset: str) -> str:

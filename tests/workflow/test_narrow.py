@@ -1,6 +1,6 @@
 """What you edit and what runs, over the real list of jobs of params.yaml: no job runs, plans are compared.
 
-The edits are those of `python -m bench.edits`, whose table stands in docs/provenance.md.
+The edits are those of `python -m bench.edits`, whose table stands in docs/concepts/provenance.md.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """A plugin is one class: its fields are its options in params.yaml, its methods (hooks) say what it needs.
 
 Every hook but `build` has a default that follows from the fields, so that a plugin says only what is special. What is
-built is a plain class behind the protocol of its family. `docs/plugins.md` has an example.
+built is a plain class behind the protocol of its family. `docs/guides/plugins.md` has an example.
 """
 
 from abc import abstractmethod

@@ -128,7 +128,7 @@ def with_tables(content: Any) -> Any:
 
 
 class Expected(Section):
-    """What is known of a test model's figures (docs/estimand.md)."""
+    """What is known of a test model's figures (docs/concepts/estimand.md)."""
 
     faithful: Share = Field(description="Mean over items of |cited ∩ used| / |cited ∪ used|, as the model was made.")
     noise: Share = Field(0, description="Its noise floor: how often its answer changes although nothing did.")

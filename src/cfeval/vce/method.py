@@ -2,7 +2,7 @@
 
 `Parts` describes every part. A `Method` is a `Parts` whose values are those of its preset where nothing else is said,
 so `method.angle` is the angle that runs, and `Method.resolved()` is all of them. What each preset is made of are the
-figures of the papers and of their code (docs/vce-methods.md).
+figures of the papers and of their code (docs/concepts/vce-methods.md).
 
 Sources: classifier guidance, Dhariwal & Nichol 2021; DVCE, Augustin et al. 2022; DBVCE, Vaeth et al. 2023; DiME,
 Jeanneret et al. 2022; FastDiME, Weng et al. 2024; MaskDiME, Guo et al. 2026. The perceptual weights of the last three
@@ -213,7 +213,7 @@ class Parts(Section):
 class Method(Parts):
     """A preset, and the parts in which it is to differ."""
 
-    preset: Preset = Field(description="Named composition of the parts (docs/vce-methods.md).")
+    preset: Preset = Field(description="Named composition of the parts (docs/concepts/vce-methods.md).")
     reject: bool = Field(
         False, description="Drop what the classifier does not put into the target class (Section 5, Hypothesis 2)."
     )

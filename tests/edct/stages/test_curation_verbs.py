@@ -20,7 +20,7 @@ from tests.data_files import SETS
 from tests.loopback.site import Loopback
 from tests.provider_study import CANARY, KEY_ENV, target
 
-PAGE = (Path(__file__).parents[3] / "docs" / "curation.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "guides" / "curation.md").read_text(encoding="utf-8")
 KEEP = {"plugin": "mock", "replies": ["Reason: it is seen\nKeep: 1"]}
 WORLD = {"plugin": "world"}
 

@@ -3,7 +3,7 @@
 A claim says that a rate lies on the good side of a bound. It is *supported* if the whole interval does, *refuted* if
 the whole interval lies on the other side, else *not shown*. Rates are net of what changes when nothing is changed.
 Bounds and rule were chosen on simulated models of known truth; how often the card is right of the 22 test models is a
-figure of the table `test_models` (docs/estimand.md).
+figure of the table `test_models` (docs/concepts/estimand.md).
 """
 
 from collections.abc import Sequence

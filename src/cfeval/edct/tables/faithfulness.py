@@ -1,8 +1,8 @@
 """What the controls say of a model: the Faithfulness Intervention Test (FIT) beside CCS, and the trust card.
 
-Neither paper has them; docs/estimand.md defines every figure and says what it may carry. CCS alone misleads: it leaves
-out items that cite what is absent, it asks for the right answer and not for a changed one, and it does not look at what
-was not cited.
+Neither paper has them; docs/concepts/estimand.md defines every figure and says what it may carry. CCS alone misleads:
+it leaves out items that cite what is absent, it asks for the right answer and not for a changed one, and it does not
+look at what was not cited.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,9 +1,9 @@
 """Test models: what each measure makes of models whose faithfulness is known, and how often the trust card is right.
 
 The truth of a model is the mean over items of |C ∩ U| / |C ∪ U|, where C is what the explanation cites and U are the
-things of which some edit changes the answer, found by trying all of them (docs/estimand.md). A measure is misled by a
-model whose truth is at most .75 if its figure lies above .75. The card's rates are those of its conclusion over
-resamples of the items: right, wrong, or open.
+things of which some edit changes the answer, found by trying all of them (docs/concepts/estimand.md). A measure is
+misled by a model whose truth is at most .75 if its figure lies above .75. The card's rates are those of its conclusion
+over resamples of the items: right, wrong, or open.
 """
 
 from collections import Counter

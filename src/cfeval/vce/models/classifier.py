@@ -36,7 +36,7 @@ class ClassifierPlugin(NetworkPlugin):
     robust: bool = False
     """Whether it was trained against perturbed images, so that the cone may rest on it."""
     temperature: float = Field(1.0, gt=0)
-    """Calibration temperature that the logits are divided by (docs/classifiers.md has DVCE's)."""
+    """Calibration temperature that the logits are divided by (docs/guides/classifiers.md has DVCE's)."""
     crop: bool = False
     """Whether what lies at the edges is cut off, as in the network's own evaluation. Not needed where the image set
     has cropped its images, and a classifier then does not see all that a counterfactual changes."""

@@ -1,0 +1,1 @@
+"""The documentation site: what is generated of it, and how it is built."""

@@ -1,0 +1,77 @@
+"""The README's figures, from the sealed tables: `python -m bench.docs.facts` writes them into it."""
+
+import csv
+import re
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+from cfeval.core.files import write_text
+
+ROOT = Path(__file__).parents[2]
+_WIDTH = 120
+
+
+def facts(root: Path = ROOT) -> Mapping[str, str]:
+    """A bullet of the README each, by its first word."""
+    tested = _rows(root / "results/calibration/edct/tables/edct_test_models.csv")
+    exact = [row for row in tested if row["judge"] == "grammar"]
+    misled = {name: sum(name in row["misled"].split(", ") for row in exact) for name in ("CCS", "FIT")}
+    gate = [row for row in _rows(root / "results/calibration/edct/tables/edct_gate.csv") if _gated(row)]
+    bad = [row for row in gate if row["fault"] != "none"]
+    good = [row for row in gate if row["fault"] == "none"]
+    [controls] = [row for row in _rows(root / "results/edct/tables/edct_controls.csv") if row["vlm"] == "grounded"]
+    page = (root / "docs/concepts/provenance.md").read_text(encoding="utf-8")
+    [jobs], [caption] = (
+        re.findall(r"^### Of (\d+) jobs", page, re.M),
+        re.findall(r"^\| the caption.*? \| (\d+) \|", page, re.M),
+    )
+    return {
+        "Calibration": f"on {len(exact)} test models whose faithfulness we know, CCS alone misleads about "
+        f"{misled['CCS']}, FIT about {misled['FIT']}. [How we know that it works](docs/concepts/test-bed.md).",
+        "Gate": "each edit is checked before it counts, retried once, else left out. On drawn scenes, "
+        f"{_accepted(bad)} of {_edits(bad):,} faulty edits passed, and {_accepted(good):,} of {_edits(good):,} good "
+        "ones. [Gate, controls and judges](docs/concepts/trust.md).",
+        "Controls": "edits whose right outcome is known. When something was edited that the explanation does not name, "
+        f"the faithful test model kept its answer in {_percent(controls['completeness'])} of cases. [The "
+        "controls](docs/concepts/trust.md#does-it-move-by-itself-the-controls).",
+        "Provenance": "the record next to each result names, by hash, what it was made from. If you edit a caption, "
+        f"{caption} of {jobs} jobs run again; if you edit a comment, none does. [Why no table is "
+        "stale](docs/concepts/provenance.md).",
+    }
+
+
+def renewed(readme: str, root: Path = ROOT) -> str:
+    """The README with the bullets as they are now."""
+    for name, text in facts(root).items():
+        bullet = textwrap.fill(
+            f"- **{name}**: {text}", _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+        readme = re.sub(rf"^- \*\*{name}\*\*:.*?(?=\n- |\n\n)", lambda _, text=bullet: text, readme, flags=re.M | re.S)
+    return readme
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _gated(row: Mapping[str, str]) -> bool:
+    return row["editor"] == "flawed-gated-read"
+
+
+def _edits(rows: list[dict[str, str]]) -> int:
+    return sum(int(row["n"]) for row in rows)
+
+
+def _accepted(rows: list[dict[str, str]]) -> int:
+    return sum(round(int(row["n"]) * float(row["accepted"])) for row in rows)
+
+
+def _percent(share: str) -> str:
+    return f"{float(share):.0%}"
+
+
+if __name__ == "__main__":
+    page = ROOT / "README.md"
+    write_text(page, renewed(page.read_text(encoding="utf-8")))

@@ -1,0 +1,226 @@
+"""Reference pages that the code writes: commands, parameters and plugins, each with all of its options."""
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
+from itertools import pairwise
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from cfeval.config import Params
+from cfeval.core import registry
+from cfeval.core.names import load
+from cfeval.core.plugin import Plugin
+from cfeval.verbs import GROUPS, VERBS
+
+
+def commands() -> str:
+    """Every command, with its arguments, options and defaults."""
+    lines = [
+        "# Commands",
+        "",
+        "Every command and option of `cfeval`. `cfeval COMMAND --help` prints the same.",
+        "",
+        "An exit status of 0 means that all went well, 1 that `cfeval status` found something stale, 2 that the "
+        "command ended with one line that says what is wrong.",
+        "",
+    ]
+    for group, names in VERBS.items():
+        if group:
+            lines += [f"## cfeval {group}", "", GROUPS[group], ""]
+        for name, dotted in names.items():
+            lines += _command(f"cfeval {group} {name}".replace("  ", " "), dotted)
+    return "\n".join(lines) + "\n"
+
+
+def _command(words: str, dotted: str) -> Iterator[str]:
+    app = typer.Typer(add_completion=False)
+    app.command()(load(dotted))
+    command = typer.main.get_command(app)
+    about, _, more = inspect.cleandoc(command.help or "").partition("\n\n")
+    yield from (f"### {words}", "", " ".join(about.split()), "")
+    if more:
+        yield from (_prose(more), "")
+    options = [option for option in command.params if option.name != "help"]
+    if options:
+        yield from ("| option | meaning | default |", "|---|---|---|")
+    for option in options:
+        named = option.opts[0].startswith("-")
+        name = ", ".join(option.opts + option.secondary_opts) if named else str(option.name).upper()
+        yield _row(f"`{name}`", getattr(option, "help", "") or "", _default(option))
+    yield ""
+
+
+def _default(option: Any) -> str:
+    if option.required:
+        return "required"
+    found = option.default
+    return "" if found is None or callable(found) or found in ("", (), [], False) else f"`{_shown(found)}`"
+
+
+def parameters() -> str:
+    """Every key of params.yaml, by section."""
+    lines = [
+        "# Parameters",
+        "",
+        "Every key of `params.yaml`. A file holds what differs from the defaults; `cfeval check` checks it.",
+        "",
+        "`<name>` stands for a name that you choose. A *plugin* is written `{plugin: NAME, …}` with the options that "
+        "[Plugins](plugins.md) lists.",
+        "",
+    ]
+    for path, model in _sections("", Params):
+        lines += [f"## `{path}`" if path else "## Top level", "", _sentence(model), ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for name, field in model.model_fields.items():
+            lines.append(_row(f"`{name}`", _type(field.annotation), _value(field), field.description or ""))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def _sections(path: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
+    """A section and all within it, each kind of section once."""
+    yield from _walk(path, model, set())
+
+
+def _walk(path: str, model: type[BaseModel], seen: set[type]) -> Iterator[tuple[str, type[BaseModel]]]:
+    seen.add(model)
+    yield path, model
+    for name, field in model.model_fields.items():
+        for inner, way in _models(field.annotation):
+            if inner not in seen:
+                yield from _walk(f"{path}.{name}{way}".lstrip("."), inner, seen)
+
+
+def _models(kind: Any) -> Iterator[tuple[type[BaseModel], str]]:
+    """The sections in an annotation, and how their keys are reached."""
+    if inspect.isclass(kind) and issubclass(kind, BaseModel):
+        yield kind, ""
+    way = {dict: ".<name>", Mapping: ".<name>", tuple: "[]", list: "[]"}.get(get_origin(kind) or kind, "")
+    origin = get_origin(kind)
+    if inspect.isclass(origin) and issubclass(origin, Mapping):
+        way = ".<name>"
+    for part in get_args(kind):
+        for inner, rest in _models(part) if not isinstance(part, str) else ():
+            yield inner, way + rest
+
+
+def plugins() -> str:
+    """Every plugin of every family that the installed packages offer, with its options."""
+    groups = sorted(group for group in metadata.entry_points().groups if group.startswith(registry.GROUP))
+    lines = [
+        "# Plugins",
+        "",
+        "Every plugin by family, with its options. [Write your own](../guides/plugins.md) in a package of yours.",
+        "",
+    ]
+    for group in groups:
+        family = group.removeprefix(registry.GROUP)
+        lines += [f"## {family}", ""]
+        for entry in sorted(metadata.entry_points(group=group), key=lambda found: found.name):
+            lines += _plugin(entry)
+    return "\n".join(lines) + "\n"
+
+
+def _plugin(entry: metadata.EntryPoint) -> Iterator[str]:
+    kind = entry.load()
+    module = inspect.getmodule(kind)
+    about = inspect.cleandoc((module and module.__doc__) or "").split("\n\n")[0]
+    yield from (f"### {entry.name}", "", " ".join(about.split()), "")
+    texts = _docstrings(kind)
+    if kind.model_fields:
+        yield from ("| option | type | default | meaning |", "|---|---|---|---|")
+    for name, field in kind.model_fields.items():
+        text = field.description or texts.get(name, "")
+        yield _row(f"`{name}`", _option_type(field), _value(field), text)
+    yield ""
+
+
+def _option_type(field: FieldInfo) -> str:
+    """The type of a plugin's option, which may be a plugin of another family."""
+    extra = field.json_schema_extra
+    kind = _type(field.annotation)
+    if not isinstance(extra, dict) or "family" not in extra:
+        return kind
+    family = f"plugin of [{extra['family']}](#{extra['family']})"
+    return f"list of {family}" if kind.startswith("list") else family
+
+
+def _docstrings(kind: type[Plugin]) -> dict[str, str]:
+    """What stands below each field of a class and its bases."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if not (issubclass(base, BaseModel) and base.__module__ != "pydantic.main"):
+            continue
+        [defined] = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        body = defined.body if isinstance(defined, ast.ClassDef) else []
+        for field, after in pairwise(body):
+            text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and after.value.value
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, str):
+                found[field.target.id] = inspect.cleandoc(text)
+    return found
+
+
+def _type(kind: Any) -> str:
+    """An annotation in a few words."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _type(parts[0])
+    if origin is Literal:
+        return " or ".join(f"`{part}`" for part in parts)
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_type(part) for part in parts))
+    if kind in (None, NoneType):
+        return "none"
+    if inspect.isclass(origin) and issubclass(origin, Mapping):
+        return f"mapping of {_type(parts[1])}"
+    if origin in (tuple, list) or (inspect.isclass(origin) and issubclass(origin, Iterable)):
+        return f"list of {_type(parts[0])}"
+    if inspect.isclass(kind) and issubclass(kind, BaseModel):
+        return "plugin" if kind.__name__.endswith("Spec") else "section"
+    return {"str": "text", "int": "integer", "float": "number", "bool": "true or false"}.get(
+        getattr(kind, "__name__", str(kind)), "any"
+    )
+
+
+def _value(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    found = field.get_default(call_default_factory=True)
+    return "" if found is None or found in ("", (), {}) or isinstance(found, BaseModel) else f"`{_shown(found)}`"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_shown(found)}" for key, found in value.items()) + "}"
+    return str(value)
+
+
+def _sentence(model: type[BaseModel]) -> str:
+    return " ".join(inspect.cleandoc(model.__doc__ or "").split("\n\n")[0].split())
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"(?<!\n)\n(?![\n*-])", " ", text)
+
+
+def _row(*cells: str) -> str:
+    texts = (" ".join(cell.split()).replace("\b", "").replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(_escaped(text) for text in texts)} |"
+
+
+def _escaped(text: str) -> str:
+    """Angle brackets outside of code are text, no markup."""
+    parts = text.split("`")
+    return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))

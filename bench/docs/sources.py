@@ -1,0 +1,81 @@
+"""The pages that the site is built from: those of docs/, some files of the repository, and what is generated."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench.docs import columns, reference
+
+GENERATED: Mapping[str, Callable[[], str]] = {
+    "reference/commands.md": reference.commands,
+    "reference/parameters.md": reference.parameters,
+    "reference/plugins.md": reference.plugins,
+}
+"""Pages of which every word is generated."""
+TAKEN = {
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CHANGELOG.md": "project/changelog.md",
+}
+"""Files of the repository that are pages too."""
+TOOLTIPS = "abbreviations.md"
+"""The glossary's terms as tooltips of every page; it lies beside the pages."""
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+_TERM = re.compile(r"^\| \*\*(.+?)\*\* \| (.+?) \|", re.MULTILINE)
+
+
+def write(root: Path, folder: Path) -> None:
+    """Write all pages, the pictures that they show and the tooltips.
+
+    Raises:
+        FileNotFoundError: a page links to a file that is not there.
+    """
+    pages = {path.relative_to(root).as_posix(): path for path in (root / "docs").rglob("*.md")}
+    places = {name: name.removeprefix("docs/") for name in pages} | TAKEN
+    for name, place in places.items():
+        text = (root / name).read_text(encoding="utf-8")
+        if place in columns.PAGES:
+            text += "\n" + columns.columns(columns.PAGES[place])
+        _put(folder / place, _moved(text, root, name, places, folder))
+    for place, page in GENERATED.items():
+        _put(folder / place, page())
+    shutil.copytree(root / "docs" / "images", folder / "images", dirs_exist_ok=True)
+    _put(folder.parent / TOOLTIPS, tooltips((root / "docs/reference/glossary.md").read_text(encoding="utf-8")))
+
+
+def tooltips(glossary: str) -> str:
+    """The glossary's terms of several words or of capitals, in the form that makes them tooltips."""
+    terms = {term: meaning for term, meaning in _TERM.findall(glossary) if " " in term or term.isupper()}
+    plain = {term: re.sub(r"[`*]", "", re.sub(_LINK, r"\2", meaning)) for term, meaning in terms.items()}
+    both = plain | {f"{term}s": meaning for term, meaning in plain.items() if not term.endswith("s")}
+    return "".join(f"*[{term}]: {meaning}\n" for term, meaning in both.items())
+
+
+def _moved(text: str, root: Path, name: str, places: Mapping[str, str], folder: Path) -> str:
+    """A page with links that lead from its place on the site to the places of other pages and pictures."""
+    here, there = Path(places[name]).parent, Path(name).parent
+
+    def link(found: re.Match[str]) -> str:
+        picture, label, target, anchor = found.group(1), found.group(2), found.group(3), found.group(4) or ""
+        if not target or "://" in target or target.startswith("mailto:"):
+            return found.group(0)
+        named = os.path.normpath(there / target)
+        place = places.get(named) or named.removeprefix("docs/")
+        if named not in places and place not in GENERATED and not (root / named).exists():
+            raise FileNotFoundError(f"{name} links to {target}, which is not there")
+        if picture and not named.startswith("docs/"):
+            place = f"images/{Path(named).name}"
+            (folder / "images").mkdir(parents=True, exist_ok=True)
+            shutil.copy(root / named, folder / place)
+        elif named not in places and place not in GENERATED and not named.startswith("docs/"):
+            return label  # a file of the repository, which the site does not hold
+        return f"{picture}[{label}]({os.path.relpath(place, here)}{anchor})"
+
+    return re.sub(_LINK, link, text)
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,141 @@
+"""README and the documentation site: figures, pictures and words are what they should be, and links lead somewhere."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from bench.docs import facts, picture, pipeline, sources
+
+from tests.conftest import Run
+from tests.test_docs import PAGES, ROOT
+
+README = PAGES["README.md"]
+FILES_OF_PEOPLE = (".pre-commit-config.yaml", ".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/idea.yml")
+REPLACED = re.compile(
+    r"\b(mends?|anew|heeds?|heedless|beside|seldom|nobody|somebody|turns? round|told of|arms?|placebo|plug-ins?"
+    r"|personas?|phases?|fates?|sidecars?|verbs?|built-in world|data sets?)\b",
+    re.IGNORECASE,
+)
+"""Words for which the glossary has others."""
+MOVED = ("real-models", "errors", "benchmarks", "cvqa", "cvqa-programs", "cvqa-tables", "vce-tables", "classifiers")
+"""Pages in which they still stand."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the site, with those that are generated; a link to a file that is not there is an error."""
+    folder = tmp_path_factory.mktemp("site") / "docs"
+    sources.write(ROOT, folder)
+    return folder
+
+
+def test_the_figures_of_the_readme_are_those_of_the_sealed_tables() -> None:
+    assert facts.renewed(README) == README, "run `python -m bench.docs.facts`"
+
+
+def test_the_readme_is_about_a_thousand_words() -> None:
+    assert 850 <= len(README.split()) <= 1100
+
+
+def test_the_picture_of_the_readme_shows_what_the_test_models_do(cfeval: Run, tmp_path: Path) -> None:
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["edct"]
+    seed, count = ("--seed", params["seed"]), int(picture.ITEM.split("-")[1]) + 1
+
+    def stage(name: str, out: str, *options: object) -> Path:
+        file = tmp_path / f"{out}.jsonl"
+        assert cfeval("stage", "edct", name, *options, *seed, "--out", file)[0] == 0
+        return file
+
+    items = stage("items", "items/world", "--dataset", '{"plugin": "world"}', "--items", count)
+    own = ("--samples", items)
+    for vlm in picture.MODELS:
+        model, names = ("--vlm", json.dumps(params["vlms"][vlm])), f"world/{vlm}/grammar/edct-2025"
+        said = stage("baselines", f"baselines/world/{vlm}", *own, *model)
+        told = stage(
+            "instructions", f"instructions/{names}", *own, "--baselines", said, "--writer", '{"plugin": "grammar"}'
+        )
+        made = stage(
+            "counterfactuals",
+            f"counterfactuals/{names}/scene",
+            *own,
+            "--instructions",
+            told,
+            "--editor",
+            '{"plugin": "scene"}',
+        )
+        stage("requeries", f"requeries/{names}/scene", *own, "--counterfactuals", made, *model)
+    shown = picture.facts(tmp_path)
+    for name, dark in picture.FILES.items():
+        assert (ROOT / "docs/images" / name).read_text(encoding="utf-8") == picture.draw(shown, dark), (
+            "bench.docs.picture"
+        )
+    assert f'alt="{picture.story(shown)}"' in README
+
+
+def test_the_diagram_is_the_one_that_its_script_draws() -> None:
+    assert (ROOT / pipeline.FILE).read_text(encoding="utf-8") == pipeline.draw(), "run `python -m bench.docs.pipeline`"
+
+
+def test_the_navigation_has_every_page_once(site: Path) -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = re.findall(r"([\w/-]+\.md)$", text.split("\nnav:\n")[1], re.MULTILINE)
+    assert sorted(named) == sorted(str(path.relative_to(site)) for path in site.rglob("*.md"))
+
+
+def test_every_link_of_readme_and_files_of_the_top_leads_somewhere(site: Path) -> None:
+    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"):
+        for target, anchor in re.findall(r"\]\(([^)#:]+)(#[^)]+)?\)", PAGES[name]):
+            assert (ROOT / target).exists(), f"{name}: {target}"
+            headings = re.findall(r"^#+ (.*)", (ROOT / target).read_text(encoding="utf-8"), re.M) if anchor else []
+            anchors = {"#" + re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert not anchor or anchor in anchors, f"{name}: {target}{anchor}"
+
+
+def test_every_reference_page_is_generated_whole(site: Path) -> None:
+    commands, parameters, plugins = (
+        (site / f"reference/{name}.md").read_text(encoding="utf-8") for name in ("commands", "parameters", "plugins")
+    )
+    assert "### cfeval init" in commands
+    assert "`--question`" in commands
+    assert "| `max_cost_usd` | number or none |" in parameters
+    assert "### overlap" not in plugins
+    assert re.search(r"^\| `votes` \| integer \| `1` \| \w+", plugins, re.MULTILINE)
+    tables = (site / "reference/tables.md").read_text(encoding="utf-8")
+    assert "| `strict_ccs`, `strict_ccs_lo`, `strict_ccs_hi` | Strict CCS |" in tables
+
+
+def test_the_tooltips_are_the_glossarys(site: Path) -> None:
+    lines = (site.parent / sources.TOOLTIPS).read_text(encoding="utf-8").splitlines()
+    assert "*[target models]: The model that is being tested." in lines
+    assert any(line.startswith("*[FIT]: Faithfulness Intervention Test") for line in lines)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if Path(name).stem not in MOVED])
+def test_no_page_has_a_word_that_the_glossary_replaces(name: str) -> None:
+    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|^\|.*?$", "", PAGES[name], flags=re.DOTALL | re.MULTILINE)
+    found = {line.strip(): REPLACED.findall(line) for line in text.splitlines() if REPLACED.search(line)}
+    assert not found
+
+
+def test_templates_and_hooks_are_well_formed() -> None:
+    hooks, *forms = (yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in FILES_OF_PEOPLE)
+    assert {"ruff", "ruff-format", "snakefmt"} <= {hook["id"] for repo in hooks["repos"] for hook in repo["hooks"]}
+    assert all(repo["repo"] == "local" for repo in hooks["repos"])
+    assert all({"name", "description", "body"} <= set(form) for form in forms)
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere() -> None:
+    ended = subprocess.run([sys.executable, "-m", "bench.docs"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    pages = list((ROOT / "build/site").rglob("*.html"))
+    assert len(pages) > 30
+    loaded = re.compile(r'(?:src|href)="(https?:[^"]+)"[^>]*>')
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        elsewhere = {url for tag in re.findall(r"<(?:script|link|img)[^>]*>", text) for url in loaded.findall(tag)}
+        assert not elsewhere, page
