@@ -48,8 +48,9 @@ _CHATTER = (
 
 def follow(logger: logging.Logger, dry: bool) -> "Progress":
     """Show a line a job, and keep Snakemake's own handlers from telling the same in more words."""
-    if any(isinstance(handler, Progress) for handler in logger.handlers):  # another workflow takes this one in twice
-        return
+    for handler in logger.handlers:
+        if isinstance(handler, Progress):  # another workflow takes this one in twice
+            return handler
     for handler in logger.handlers:
         handler.addFilter(_matters)
     progress = Progress(dry, [handler for handler in logger.handlers if isinstance(handler, logging.StreamHandler)])

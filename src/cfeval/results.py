@@ -3,7 +3,7 @@
 pandas is imported when the first frame is made.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import NoneType
@@ -20,6 +20,7 @@ from cfeval.edct.files import ConditionFiles, conditions_in
 from cfeval.edct.records import Score
 from cfeval.edct.tables import TABLES as EDCT_TABLES
 from cfeval.inference.remote import archive
+from cfeval.inference.remote.cache_db import StoredCall
 from cfeval.inference.remote.request import Response
 from cfeval.report.columns import meanings
 from cfeval.vce.records import VceScore
@@ -252,10 +253,14 @@ def _score_files(folder: Path, count: int) -> Iterator[tuple[Path, list[str]]]:
         yield file, list(file.relative_to(folder / "scores").with_suffix("").parts[:count])
 
 
-_ITEMS = {"edct": (Item, _edct), "vce": (VceItem, _vce), "cvqa": (CvqaItem, _cvqa)}
+_ITEMS: Mapping[str, tuple[type[Record], Callable[[Path], Iterator[Record]]]] = {
+    "edct": (Item, _edct),
+    "vce": (VceItem, _vce),
+    "cvqa": (CvqaItem, _cvqa),
+}
 
 
-def _call(call: archive.StoredCall) -> dict[str, Any]:
+def _call(call: StoredCall) -> dict[str, Any]:
     reply = Response.from_json(call.reply, None)
     return {
         **{name: getattr(call, name) for name in ("key", "model", "base_url", "item", "draw")},

@@ -25,7 +25,6 @@ from cfeval.core.roots import PARAMS
 from cfeval.edct.files import conversation_prompts
 from cfeval.inference.remote.settings import use
 
-
 SECONDS = 30.0
 """How long any check may take."""
 
@@ -146,7 +145,8 @@ def examine(params: Params, seconds: float = SECONDS, every: bool = False) -> No
 
 
 def _checks(params: Params) -> Iterator[Check]:
-    misfits = list(unfit(params.edct)) if params.edct else []  # before any check runs beside it: two threads must not import the same modules
+    # Before any check runs: two threads must not import the same modules.
+    misfits = list(unfit(params.edct)) if params.edct else []
     uses = used(params)
     for one in uses:
         yield of_plugin(one, params.calls.offline)

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cfeval.audit.components import used
 from cfeval.config import Params, load, named
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles
@@ -18,7 +19,6 @@ from cfeval.core.errors import CfevalError
 from cfeval.core.roots import PARAMS
 from cfeval.cvqa.config import used_by_cvqa
 from cfeval.cvqa.estimate import Pairs, cvqa_lines
-from cfeval.audit.components import used
 from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts

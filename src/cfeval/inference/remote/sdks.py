@@ -50,7 +50,8 @@ def ready(module: str, extra: str, where: Callable[[], Endpoint]) -> tuple[bool,
 
 def openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
     """The `openai` package's client for an address: Azure's where it has an `api_version`."""
-    return _kept(client, ("openai", where), lambda: _openai(client, where))
+    kept: AsyncOpenAI = _kept(client, ("openai", where), lambda: _openai(client, where))
+    return kept
 
 
 def _openai(client: HttpClient, where: Endpoint) -> "AsyncOpenAI":
