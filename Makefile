@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
 # Folders of tests that have targets of their own.
-APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage)
+APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -68,6 +68,9 @@ test-serve: setup ## A study against a real server: `transformers serve` with a 
 
 test-browser: setup ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser
+
+test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).
+	$(BIN)/python -m pytest -rP tests/installed
 
 peers: .venv-peers/ready ## Other tools that the benchmarks stand beside, in .venv-peers.
 

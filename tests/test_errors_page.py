@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -94,6 +95,11 @@ def desk(cfeval: Run, tmp_path: Path, provider: Loopback, monkeypatch: pytest.Mo
 def no_key(desk: Desk) -> str:
     desk.patch.delenv(KEY_ENV)
     return desk.baseline()
+
+
+def no_package(desk: Desk) -> str:
+    desk.patch.setitem(sys.modules, "anthropic", None)
+    return desk.baseline({"plugin": "anthropic", "model": "claude", "key_env": KEY_ENV})
 
 
 def wrong_key(desk: Desk) -> str:
@@ -431,6 +437,7 @@ def nobody_decides(desk: Desk) -> str:
 
 PRODUCED: dict[str, Callable[[Desk], str]] = {
     "The key is not set": no_key,
+    "A vendor's package is not installed": no_package,
     "The key is wrong": wrong_key,
     "The key was copied with something else": odd_key,
     "The key may not do this": lambda desk: desk.scripted("http_403"),

@@ -28,7 +28,7 @@ wildcard_constraints:
     name="|".join(TRAININGS),
 
 
-container: "docker://python:3.11-slim"
+container: "cfeval.sif"
 
 
 localrules:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from cfeval import __version__
-from cfeval.core import environment
+from cfeval.core import environment, extras
 from cfeval.core.errors import CfevalError, InputError, StoppedError, as_output_error, nearest
 from cfeval.core.names import load
 from cfeval.verbs import GROUPS, PANELS, VERBS
@@ -40,6 +40,13 @@ def run(arguments: list[str]) -> int:
         return -error.number if error.number == signal.SIGINT else 128 + error.number
     except CfevalError as error:
         return _refuse(error)
+    except ModuleNotFoundError as error:
+        package = str(error.name)
+        if extras.advice(package) == extras.UNKNOWN:
+            raise
+        return _refuse(
+            CfevalError(f"this needs the package '{package}', which is not installed: {extras.advice(package)}")
+        )
     except OSError as error:
         known = as_output_error(error)
         if known is None:

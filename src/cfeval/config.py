@@ -29,6 +29,9 @@ class Params(Section):
     pictures: Literal["folder", "archive"] = Field(
         "folder", description="Where the pictures of a record file lie: in a folder beside it, or in one ZIP file."
     )
+    container: str = Field(
+        "", description="Image that jobs run in under --sdm apptainer, such as cfeval.sif (workflow/container)."
+    )
     limits: Limits = Limits()
     calls: Calls = Calls()
     edct: Edct | None = None

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 from cfeval.stats.bootstrap import Kind, bootstrap
 from cfeval.stats.estimates import Estimate, ratio_variance, sums_and_counts
 from cfeval.stats.intervals import Method, interval, t_interval
-from cfeval.stats.proportions import share, wilson
+from cfeval.stats.proportions import share, wilson, wilson_limits
 from tests.stats.simulation import alike, images, names, ones
 
 ITEMS = st.lists(st.tuples(st.sampled_from([0, 0.25, 1]), st.sampled_from("abcdef")), min_size=1, max_size=40)
@@ -250,3 +250,10 @@ def test_the_method_is_named_for_the_table() -> None:
     assert interval(values, "bca", 0.9, 100, 0).method == "BCa bootstrap 90 %"
     assert interval(values, "wilson", 0.999, 100, 0).method == "Wilson 99.9 %"
     assert interval(values, "bca", 0.95, 100, 0, groups).method == "clustered BCa bootstrap 95 %"
+
+
+@pytest.mark.parametrize(("value", "size"), [(0, 5), (0.25, 12), (0.5188, 399), (0.3, 7.4), (1, 240)])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_wilsons_limits_are_those_of_statsmodels(value: float, size: float, level: float) -> None:
+    expected = proportion_confint(value * size, size, alpha=1 - level, method="wilson")
+    assert wilson_limits(value, size, level) == pytest.approx(expected, abs=1e-12)

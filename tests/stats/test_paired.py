@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
+from statsmodels.stats.multitest import multipletests
 
 from cfeval.stats.bootstrap import bootstrap
 from cfeval.stats.paired import compare, holm, mcnemar
@@ -125,3 +126,12 @@ def test_holm_by_hand() -> None:
     assert holm([0.9, 0.8]) == [1, 1]
     assert holm([None]) == [None]
     assert holm([]) == []
+
+
+def test_adjusted_p_values_are_those_of_statsmodels() -> None:
+    values = [0.04, None, 0.001, 0.03, 0.9, 0.02, 0.02]
+    told = [p for p in values if p is not None]
+    adjusted = holm(values)
+    assert adjusted[1] is None
+    assert [p for p in adjusted if p is not None] == pytest.approx(list(multipletests(told, method="holm")[1]))
+    assert holm([None]) == [None]

@@ -1,11 +1,21 @@
 import io
 import logging
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import items
 import progress
+from cfeval.inference.remote.request import Request, Usage
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs report below the working folder, by a variable of the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CFEVAL_PROGRESS", "")
 
 
 @pytest.fixture
@@ -108,3 +118,58 @@ def test_a_log_that_a_storage_provider_keeps_is_read_from_its_copy(
     begin(logger, 2, "verdicts")
     event(logger, "JOB_ERROR", jobid=2, rule_name="a_rule", log=[f"{prefix}/logs/job.log (send to storage)"])
     assert "failed: verdicts: cfeval: no such file (" in capsys.readouterr().err
+
+
+def reported(job: str, done: int, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of baselines tracks so many of its items and then waits."""
+    from cfeval.core import progress as of_job
+
+    monkeypatch.setattr(of_job, "_REPORT_SECONDS", 0)
+    of_job.begin_job("edct.baselines", job)
+    tracked = of_job.track(range(total), total, "baselines")
+    for _ in range(done + 1):
+        next(tracked)
+
+
+def test_items_of_all_jobs_are_added_up_and_those_to_come_are_guessed(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(items, "_READ_SECONDS", 0)
+    followed = progress.follow(logger, dry=False)
+    event(logger, "RUN_INFO", stats={"edct_baselines": 3, "edct_scores": 3, "total": 6})
+    begin(logger, 1, "baselines")
+    assert followed.lines() == []
+    reported("a", 30, 5000, monkeypatch)
+    reported("b", 10, 1000, monkeypatch)
+    [line] = followed.lines()
+    assert re.fullmatch(r"edct\.baselines: 40 of about 9,000 items, [\d,.]+ a second, \d+:\d\d(:\d\d)? left", line)
+
+
+def test_what_a_former_run_reported_is_forgotten_and_a_dry_run_touches_nothing(
+    logger: logging.Logger, tmp_path: Path
+) -> None:
+    old = tmp_path / ".cfeval/progress/x.json"
+    old.parent.mkdir(parents=True)
+    old.write_text("{}")
+    begin_dry = progress.follow(logger, dry=True)
+    begin(logger, 1, "baselines")
+    assert (begin_dry.lines(), old.exists()) == ([], True)
+    progress.follow(logger, dry=False)
+    begin(logger, 2, "baselines")
+    assert not old.exists()
+
+
+def test_the_ledger_counts_from_the_start_of_the_run(tmp_path: Path, logger: logging.Logger) -> None:
+    from cfeval.inference.remote.cache import Budget, ResponseCache, UsageEntry
+
+    file = tmp_path / "calls.sqlite"
+    cache = ResponseCache(file)
+    call = Request("chat", "http://x", "m", {}, 0, "i")
+    cache.send(call, 1.0, Budget())
+    followed = progress.follow(logger, dry=True)
+    followed.items.watch(file)
+    assert followed.lines() == [], "what was sent before is another run's"
+    cache.send(call, 0.5, Budget())
+    cache.send(call, 0.25, Budget())
+    cache.record_usage(UsageEntry(2, "ok", Usage(cost_usd=0.125), None, True))
+    assert followed.lines() == ["1 calls waiting for a reply, 2 sent, 0.3750 USD so far"]

@@ -6,11 +6,13 @@ Steps: 1. check the parameters. 2. list the jobs and find the stale ones (core.p
 plans, which every job reads in the place of params.yaml. 4. set limits.
 """
 
+import functools
 import os
 import time
 
 import stored
 from snakemake.resources import Resource
+from snakemake.settings.types import DeploymentMethod
 
 from cfeval.core import gpu_leases, run_locks
 from cfeval.inference.remote import settings as calls
@@ -79,6 +81,13 @@ else:  # one job on a cluster, later: it is told what was decided then
 
 envvars:
     frozen.VARIABLE,
+
+
+if DeploymentMethod.APPTAINER in workflow.deployment_settings.deployment_method:
+    if not PARAMS.container:
+        stop("params.yaml: container names no image for --sdm apptainer; workflow/container/cfeval.def says how to build one")
+
+    container: PARAMS.container
 
 
 JOBS = {job.name: job for job in ALL}
@@ -181,9 +190,12 @@ def stale(pattern):
     return lambda wildcards: [STALE_FILE] if job_of(pattern, wildcards).name in STALE else []
 
 
+@functools.cache
 def own_rule(rulename):
-    """The rule that Snakemake calls so; a workflow that takes this one in as a module may have renamed it."""
-    return getattr(rules, max((name for name in dir(rules) if name in rulename), key=len))
+    """The rule that Snakemake calls so: the longest own name in it, since a workflow that takes this one in adds to it."""
+    ends = range(len(rulename) + 1)
+    parts = sorted((rulename[first:last] for first in ends for last in ends if first < last), key=len, reverse=True)
+    return getattr(rules, next(part for part in parts if rules.has(part)))
 
 
 def job_in(wildcards, rulename):

@@ -87,6 +87,8 @@ def check_plugins(params: Params, where: str) -> Params:
             for name, spec in getattr(getattr(params, study), section, {}).items():
                 place = f"{study}.{section}.{name}"
                 _check_plugin(family, spec.plugin_options(), f"{where}: {place}", protocols.get(place, ()))
+                if place in protocols:
+                    registry.check_installed(family, spec.plugin_options(), f"{where}: {place}")
     if params.edct and params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     for fault in unfit(params.edct) if params.edct else ():

@@ -1,4 +1,4 @@
-"""Keys from a file `.env`, for what the environment lacks; they go nowhere but into this process and those it starts."""
+"""Keys from a file `.env`, where the environment lacks them; they go only into this process and those it starts."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Where the files lie that cfeval brings beside its code: in a checkout at its top, in an installed package inside it."""
+"""Where the files lie that come with cfeval beside its code: at the top of a checkout, inside an installed package."""
 
 from functools import cache
 from pathlib import Path

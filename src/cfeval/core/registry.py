@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from cfeval.core import extras
 from cfeval.core.errors import NO_SECRETS, ParamsError, PluginError, is_secret, nearest
 from cfeval.core.provenance import loading
 from cfeval.core.provenance.sources import PACKAGE
@@ -172,7 +173,19 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
     try:
         return plugin.build()
     except ModuleNotFoundError as error:
-        raise PluginError(f"{family} plugin '{spec['plugin']}' needs the package '{error.name}'; install it") from error
+        module = _entry(family, spec, family).module
+        raise PluginError(_lacks(family, str(spec["plugin"]), str(error.name), module)) from error
+
+
+def _lacks(family: str, name: str, package: str, module: str) -> str:
+    return f"{family} plugin '{name}' needs the package '{package}'; {extras.advice(package, module)}"
+
+
+def check_installed(family: str, spec: Mapping[str, Any], where: str) -> None:
+    """Refuse a plugin whose extra, or that of a part of it, is not installed (PluginError)."""
+    for part, its in components(family, spec, where):
+        if fault := extras.missing(_entry(part, its, where).module):
+            raise PluginError(f"{where}: {part} plugin '{its['plugin']}' {fault}")
 
 
 def code(family: str, spec: Mapping[str, Any]) -> dict[str, str]:
@@ -256,7 +269,7 @@ def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
     except (ImportError, SyntaxError, AttributeError) as error:
         what = f"{family} plugin '{point.name}'"
         if isinstance(error, ModuleNotFoundError) and not f"{point.module}.".startswith(f"{error.name}."):
-            raise PluginError(f"{what} needs the package '{error.name}'; install it") from error
+            raise PluginError(_lacks(family, point.name, str(error.name), point.module)) from error
         raise PluginError(
             f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
         ) from error

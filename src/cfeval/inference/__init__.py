@@ -1,24 +1,27 @@
 """Models that are asked: hosted ones, whose calls are cached, retried and counted, and local ones.
 
 A call passes through a stage, `batching.map_requests`, a plugin, `prompts.generate_parsed`, a chat model of `models`,
-`remote.client` and `remote.http`.
+`remote.client`, `remote.sdks` (a vendor's package) and `remote.http`.
 
 batching    the event loop of a stage: many requests open at a time, their replies in order; batches of local models
 chat        what a chat model is given and replies
 prompts     templates, and a question with one repair turn
 parsing     verdicts and objects in a reply
-models      the chat plugins: a server of the OpenAI protocol, a checkpoint of transformers
+models      the chat plugins: a server of the OpenAI protocol, other vendors' protocols, a checkpoint of transformers
 local       what plugins of checkpoints share
 remote      calls to models outside this process: stored the moment they return
 
 In `remote`:
 
-client        a call in, a reply out: from the cache, or sent, retried, paid for and stored; one for a stage
+client        a call in, a reply out: from the cache, or sent, retried, paid for and stored
+sessions      the client of a stage
+retries       when a call is attempted again, and when it is given up
 request       what is asked (its hash is the key) and what came back
 settings      how calls travel: cache, deadline, ceiling, budget; never part of a call's identity; how far they are
 faults        everything that goes wrong, and the one right reaction to each
+sdks          the vendors' own packages, which word and carry requests; each is imported when it is first needed
 http          one exchange, with a deadline and a size limit of our own
-openai_api    what an OpenAI-style answer says, or the fault it hides
+openai_api    what an OpenAI-style answer says, or the fault it hides; other protocols' answers are worded as one
 images        images on the wire: shrunk under a declared limit, decoded under a cap
 providers     which parameters and addresses each has; keys from the environment
 rate_limit    concurrency that adapts under a ceiling

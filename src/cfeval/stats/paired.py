@@ -148,8 +148,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Args:
         p_values: None where there was no test; it stays None and counts for nothing.
     """
-    from statsmodels.stats.multitest import multipletests  # slow to load, and most commands need none of it
-
-    tested = [p for p in p_values if p is not None]
-    adjusted = iter(multipletests(tested, method="holm")[1] if tested else ())
-    return [None if p is None else float(next(adjusted)) for p in p_values]
+    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(order):
+        largest = max(largest, min(1.0, p * (len(order) - rank)))
+        adjusted[place] = largest
+    return adjusted

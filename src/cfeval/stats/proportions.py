@@ -26,6 +26,7 @@ Wilson's interval with n clusters.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import sqrt
 
 import numpy as np
 
@@ -98,10 +99,14 @@ def wilson(of: Share, level: float) -> Estimate:
 @lru_cache(maxsize=1 << 16)
 def wilson_limits(value: float, size: float, level: float) -> tuple[float, float]:
     """Lower and upper limit, in [0, 1], of a share among `size` items; that need not be a whole number."""
-    from statsmodels.stats.proportion import proportion_confint  # slow to load, and most commands need none of it
+    from scipy.special import ndtri
 
-    low, high = proportion_confint(value * size, size, alpha=1 - level, method="wilson")
-    return (0.0 if value == 0 else float(low)), (1.0 if value == 1 else float(high))
+    z = float(ndtri((1 + level) / 2))
+    middle = value + z**2 / (2 * size)
+    reach = z * sqrt(value * (1 - value) / size + z**2 / (4 * size**2))
+    scale = 1 + z**2 / size
+    low, high = float((middle - reach) / scale), float((middle + reach) / scale)
+    return (0.0 if value == 0 else low), (1.0 if value == 1 else high)
 
 
 def effective_size(totals: Floats) -> float:

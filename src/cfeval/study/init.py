@@ -44,6 +44,9 @@ def run(
         str, typer.Option(help="Who writes the edits; as --model. Empty: a default of the provider.")
     ] = "",
     editor: Annotated[str, typer.Option(help="Who edits images; as --model, or bfl/MODEL.")] = "",
+    gate: Annotated[
+        str, typer.Option(help="Who must see an edit before it counts; as --model. Empty: the writer, if named.")
+    ] = "",
     verifier: Annotated[str, typer.Option(help="Who checks the edits; as --model. Empty: the judge, if named.")] = "",
     judge: Annotated[str, typer.Option(help="Who judges the texts; as --model.")] = "",
     items: Annotated[int | None, typer.Option(min=1, help="Items of the data set, at most.")] = None,
@@ -58,7 +61,7 @@ def run(
     _refuse_existing(place, dvc)
     named = _as_name(name or place.name)
     asked = _Asked(sys.stdin.isatty())
-    given = {"writer": writer, "editor": editor, "verifier": verifier, "judge": judge}
+    given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
     if study == "vce":
         params, keys = _vce(named, place, asked.images(images), model_ or [CLASSIFIER], items or ITEMS["vce"]), []
     else:

@@ -72,7 +72,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
         "judge": "openai/gpt-5.2",
     },
 }
-"""By the provider of the models under test; every other one takes OpenRouter's. Who checks edits is not the gate's model."""
+"""By the provider of the models under test; others take those of OpenRouter. The verifier is not the gate's model."""
 
 
 def model(text: str, provider: str = "", base_url: str = "", editor: bool = False) -> Model:

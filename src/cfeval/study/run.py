@@ -42,8 +42,8 @@ def run(
 ) -> None:
     """Run the study of a folder: check it, say what it will cost, ask, run, and say what came of it.
 
-    What is there already is not made again, and no call is paid for twice: stop it with Ctrl-C and run it again. Options
-    of Snakemake's follow after `--`: cfeval run DIR -- --profile slurm.
+    What is there already is not made again, and no call is paid for twice: stop it with Ctrl-C and run it again.
+    Options of Snakemake's follow after `--`: cfeval run DIR -- --profile slurm.
     """
     options = list(more or ())
     if str(folder).startswith("-"):  # cfeval run -- --profile slurm

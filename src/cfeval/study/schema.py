@@ -88,17 +88,20 @@ def _family(family: str) -> dict[str, Any]:
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
-    """An option; one that holds plugins knows of which family."""
-    family = value.pop("family", None)
-    value.pop("file", None)
-    if family is None:
-        return value
-    one = {"$ref": f"#/$defs/plugin.{family}"}
+    """An option; one that holds plugins, one or several in a list or by name, knows of which family."""
+    told = {key: its for key, its in value.items() if key not in ("family", "file")}
+    return _holding(told, {"$ref": f"#/$defs/plugin.{value['family']}"}) if "family" in value else told
+
+
+def _holding(value: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in value:
+        return {**value, "anyOf": [_holding(choice, one) for choice in value["anyOf"]]}
     if value.get("type") == "array":
         return {**value, "items": one}
-    if value.get("type") == "object" and "default" not in value and "description" in value:
-        return {**value, "anyOf": [one]}
-    return {"description": value.get("description", ""), "anyOf": [one, {"type": ["object", "null", "array"]}]}
+    if value.get("type") != "object":
+        return value
+    several = {"additionalProperties": one}
+    return {**value, "if": {"required": ["plugin"]}, "then": one, "else": several}
 
 
 def _components(family: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cfeval.core.config import Calls
-from cfeval.inference.remote import cache_db, client, faults
+from cfeval.inference.remote import cache_db, faults, retries
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from tests.inference.remote.keys import KEY, KEY_ENV
@@ -60,5 +60,5 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits pass quickly: those of the back-off, in proportion those that a server asks for, those for the disk."""
     monkeypatch.setattr(cache_db, "SYNCHRONOUS", "OFF")
     asked = faults.retry_after
-    monkeypatch.setattr(client, "_BACK_OFF", 0.005)
+    monkeypatch.setattr(retries, "_BACK_OFF", 0.005)
     monkeypatch.setattr(faults, "retry_after", lambda headers: (wait := asked(headers)) and wait * HURRY)

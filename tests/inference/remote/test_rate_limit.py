@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.config import Calls
-from cfeval.inference.remote import client
+from cfeval.inference.remote import retries
 from cfeval.inference.remote.client import Client, RetryLoop
 from cfeval.inference.remote.faults import Fault, retry
 from cfeval.inference.remote.rate_limit import FAST, MANY, MARGIN, SLOWEST, SPAN, WINDOW, Pace
@@ -188,7 +188,7 @@ class Caller:
 def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
     monkeypatch: pytest.MonkeyPatch, others_go_well: bool, asked: int
 ) -> None:
-    monkeypatch.setattr(client, "_BACK_OFF", 0.0)
+    monkeypatch.setattr(retries, "_BACK_OFF", 0.0)
     caller = Caller(attempts=3)
     call = Request("chat", "http://h/v1", "vlm", {}, 1)
     loop = RetryLoop(cast(Client, caller), call, cast(Any, None), time.monotonic())

@@ -100,7 +100,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(
     monkeypatch.setitem(sys.modules, module, None)
     vlm = json.dumps({**spec, "key_env": "LOOPBACK_KEY"})
     out = samples.parent / "b.jsonl"
-    status, _, err = cfeval("edct", "baselines", "--samples", samples, "--vlm", vlm, "--seed", 1, "--out", out)
+    status, _, err = cfeval("stage", "edct", "baselines", "--samples", samples, "--vlm", vlm, "--seed", 1, "--out", out)
     assert status == 2
     assert err.splitlines()[-1].startswith("cfeval: ")
     assert f"pip install 'cfeval[{extra}]'" in err.splitlines()[-1]

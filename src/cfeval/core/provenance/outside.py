@@ -28,7 +28,9 @@ MODULES = (
     "cfeval.inference.remote.cost",
     "cfeval.inference.remote.cache",
     "cfeval.inference.remote.http",
+    "cfeval.inference.remote.retries",
     "cfeval.inference.remote.sdks",
+    "cfeval.inference.remote.sessions",
     "cfeval.inference.remote.stops",
 )
 """Modules, and packages with all that is in them."""

@@ -13,10 +13,11 @@ from typing import Any
 from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.inference.remote.client import RetryLoop, shared_client
+from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import decode, under
 from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.inference.remote.sessions import shared_client
 
 EXPECTED = Usage(input_tokens=2000, images=1)
 """What one edit is taken to use, where a budget has to set something aside."""

@@ -41,7 +41,7 @@ class Plugin(HostedPlugin):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key."""
-        yield Diagnostic(*sdks.ready("anthropic", "anthropic", self.endpoint))
+        yield Diagnostic(*sdks.ready("anthropic", self.endpoint))
 
     def build(self) -> "Anthropic":
         """The model; offline neither package nor key is needed."""

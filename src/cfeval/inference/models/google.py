@@ -44,7 +44,7 @@ class Plugin(HostedPlugin):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key."""
-        yield Diagnostic(*sdks.ready("google.genai", "google", self.endpoint))
+        yield Diagnostic(*sdks.ready("google.genai", self.endpoint))
 
     def build(self) -> "Google":
         """The model; offline neither package nor key is needed."""

@@ -20,12 +20,13 @@ from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Resources
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.batch_api import BatchApi
-from cfeval.inference.remote.client import RetryLoop, shared_client
+from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import under
 from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, only_further
 from cfeval.inference.remote.request import Request, Response, Usage
+from cfeval.inference.remote.sessions import shared_client
 
 TOKENS_PER_IMAGE = 1500
 """What an image is taken to cost at most, where a budget has to set something aside."""

@@ -42,7 +42,7 @@ class Plugin(HostedPlugin):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Package and key."""
-        yield Diagnostic(*sdks.ready("litellm", "litellm", self.endpoint))
+        yield Diagnostic(*sdks.ready("litellm", self.endpoint))
 
     def build(self) -> "LiteLLM":
         """The model; offline neither package nor key is needed."""

@@ -5,34 +5,29 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import AsyncExitStack, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError, PluginError, StoppedError
-from cfeval.core.records import Status
-from cfeval.inference.batching import shared
 from cfeval.inference.remote import batches
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.batches import Batches
 from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
-from cfeval.inference.remote.cost import Price, Prices, load_prices, price_of
+from cfeval.inference.remote.cost import Price, Prices, price_of
 from cfeval.inference.remote.faults import Fault, RetryPolicy
-from cfeval.inference.remote.http import HttpClient, open_client
+from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
 from cfeval.inference.remote.rate_limit import Pace
 from cfeval.inference.remote.request import Request, Response, Usage
-from cfeval.inference.remote.settings import ProgressMeter, settings
-from cfeval.inference.remote.stops import heard
+from cfeval.inference.remote.retries import Patience
+from cfeval.inference.remote.settings import ProgressMeter
 
 T = TypeVar("T")
-_BACK_OFF = 0.5
-_LONGEST_BACK_OFF = 30.0
 ALIKE = 3
 """So many calls that fail alike for no reason of their own, before any went well, end the run."""
 _LOOK = 0.2
@@ -139,7 +134,7 @@ class RetryLoop:
     async def _repeated(
         self, step: Callable[[], Awaitable[T | Fault]], pause: Callable[[float], Awaitable[None]]
     ) -> T | Fault:
-        tried: Counter[str] = Counter()
+        patience = Patience(self.caller.settings, self.caller.random)
         pace = self.caller.pace(self.call)
         good = pace.good
         while True:
@@ -147,39 +142,16 @@ class RetryLoop:
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 return result
             if result.throttled and good < (good := pace.good):
-                tried[result.kind] = 0  # the server works, and this call only waits its turn
-            tried[result.kind] += 1
-            wait = self._wait(result, tried.total())
-            if why := self._enough(result, tried, wait):
-                return _given_up(result, why)
+                patience.renew(result.kind)  # the server works, and this call only waits its turn
+            wait = patience.next(result, self.seconds_left())
+            if isinstance(wait, Fault):
+                return wait
             with self.caller.meter.waiting():
                 await pause(wait)
-
-    def _enough(self, fault: Fault, tried: Counter[str], wait: float) -> str:
-        """Why there is no further attempt; empty where there is."""
-        total = tried.total()
-        if total >= self.caller.settings.attempts or tried[fault.kind] >= (fault.tries or total + 1):
-            return f"{total} attempts" if total > 1 else "1 attempt"
-        if wait <= self.seconds_left():
-            return ""
-        deadline = f"the deadline of {self.caller.settings.deadline:g} s (calls.deadline)"
-        return f"to wait {wait:.0f} s as asked would go over {deadline}" if fault.wait else f"{deadline} is reached"
-
-    def _wait(self, fault: Fault, total: int) -> float:
-        if fault.wait is not None:
-            return fault.wait
-        soon = 1 if fault.throttled else 0  # it is the pace that spares the server
-        longest = min(_LONGEST_BACK_OFF, _BACK_OFF * 2 ** (total - soon))
-        return self.caller.random.uniform(longest / 2, longest)
 
 
 Work = Callable[[RetryLoop], Awaitable[Response | Fault]]
 """Sends a call by attempts of its own and says what came of it."""
-
-
-def _given_up(fault: Fault, why: str) -> Fault:
-    reason = f"{fault.reason}; given up: {why}"
-    return replace(fault, reaction=RetryPolicy.RECORD, reason=reason, final=fault.status != Status.TRANSPORT_ERROR)
 
 
 @dataclass(frozen=True)
@@ -476,28 +448,3 @@ class Client:
 
 def _not_sent(number: int) -> UsageEntry:
     return UsageEntry(number, "not sent", None, None, charged=False)
-
-
-async def shared_client() -> Client:
-    """The client of all requests that are answered together (`cfeval.inference.batching.map_requests`).
-
-    Raises:
-        CfevalError: settings, cache or price list cannot be used.
-    """
-    return await shared(_opened)
-
-
-@asynccontextmanager
-async def _opened() -> AsyncIterator[Client]:
-    calls = settings()
-    prices = load_prices(calls.prices)
-    with closing(ResponseCache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
-        async with open_client() as http:
-            client = Client(calls, cache, prices, http, disk)
-            with client.meter.shown(), heard(client.stop_politely):
-                try:
-                    yield client
-                except asyncio.CancelledError:  # Ctrl-C before anybody listened
-                    await client.end(broken_off=True)
-                    raise
-                await client.end(broken_off=False)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from cfeval.core.errors import PluginError
+from cfeval.core.extras import advice
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, of_status, retry
 from cfeval.inference.remote.http import Endpoint, HttpClient, exchange, storable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Json = Mapping[str, Any]
 
 
-def package(module: str, extra: str) -> ModuleType:
+def package(module: str) -> ModuleType:
     """A vendor's package.
 
     Raises:
@@ -33,15 +34,14 @@ def package(module: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise PluginError(
-            f"the package '{error.name}' is not installed; install the extra: pip install 'cfeval[{extra}]'"
-        ) from error
+        name = str(error.name)
+        raise PluginError(f"needs the package '{name}', which is not installed: {advice(name)}") from error
 
 
-def ready(module: str, extra: str, where: Callable[[], Endpoint]) -> tuple[bool, str]:
+def ready(module: str, where: Callable[[], Endpoint]) -> tuple[bool, str]:
     """Whether a vendor's package is installed and the key is there; and that in one line. Nothing is sent."""
     try:
-        package(module, extra)
+        package(module)
         address = where().base_url
     except PluginError as error:
         return False, str(error)
@@ -121,7 +121,7 @@ def anthropic(client: HttpClient, where: Endpoint) -> Any:
     """The `anthropic` package's client for an address."""
 
     def make() -> Any:
-        vendor = package("anthropic", "anthropic")
+        vendor = package("anthropic")
         return vendor.AsyncAnthropic(
             base_url=where.base_url,
             api_key=where.key or "none",
@@ -147,7 +147,7 @@ def google(client: HttpClient, where: Endpoint) -> Any:
     """The `google-genai` package's client for an address that ends with the version."""
 
     def make() -> Any:
-        vendor = package("google.genai", "google")
+        vendor = package("google.genai")
         host, _, version = where.base_url.rpartition("/")
         options = {
             "base_url": host,
@@ -195,10 +195,10 @@ async def litellm(attempts: RetryLoop, where: Endpoint, body: Json) -> Any | Fau
 
 def _litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import fetches a list of prices
-    vendor: Any = package("litellm", "litellm")
+    vendor: Any = package("litellm")
     vendor.suppress_debug_info = True
     vendor.telemetry = False
-    handler = package("litellm.llms.custom_httpx.http_handler", "litellm").AsyncHTTPHandler
+    handler = package("litellm.llms.custom_httpx.http_handler").AsyncHTTPHandler
     handler.single_connection_post_request = _not_again
     return vendor
 

@@ -56,8 +56,8 @@ class Plugin(MaskOptions, plugin.Plugin):
     """Its name."""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENAI.base_url
     """Address up to and including the version."""
-    key_env: str = Field(OPENAI.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    """Environment variable that holds the key."""
+    key_env: str = Field(OPENAI.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
+    """Environment variable that holds the key; empty: none is needed."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     reference: str = Field("", pattern=r"^[a-z_]*$")

