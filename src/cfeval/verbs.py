@@ -41,6 +41,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "estimate": "cfeval.audit.estimate:run",
         "exam": "cfeval.audit.exam:run",
         "plan": "cfeval.audit.plan:run",
+        "prices": "cfeval.audit.prices:run",
         "seal": "cfeval.audit.seal:run",
         "stage": "cfeval.stage:run",
         "status": "cfeval.audit.status:run",

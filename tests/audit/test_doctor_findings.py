@@ -232,7 +232,7 @@ def test_a_damaged_cache_is_told(examined: Any, server: Loopback, tmp_path: Path
 
 def test_a_budget_that_is_used_up_is_told(examined: Any, server: Loopback, tmp_path: Path) -> None:
     cache = ResponseCache(tmp_path / "calls.sqlite")
-    cache.record_usage(UsageEntry(cache.send(CALL, 0.0, Budget()), "ok", None, None, charged=True))
+    cache.record_usage(UsageEntry(cache.send(CALL, 0.0, Budget()).number, "ok", None, None, charged=True))
     cache.keep(CALL, Response(text="x"))
     cache.close()
     status, lines, _ = examined(params(tmp_path, server.openai, max_calls=1))
@@ -244,11 +244,10 @@ def test_a_budget_that_is_used_up_is_told(examined: Any, server: Loopback, tmp_p
 
 
 def test_a_budget_needs_the_price_of_every_model(examined: Any, server: Loopback, tmp_path: Path) -> None:
-    (tmp_path / "prices.yaml").write_text("date: 2026-01-01\nmodels: {gpt-x: {input: 1}}\n")
-    content = params(tmp_path, server.openai, max_cost_usd=1, prices=str(tmp_path / "prices.yaml"))
+    content = params(tmp_path, server.openai, {"model": "vlm"}, max_cost_usd=1)
     status, lines, _ = examined(content)
     assert status == 2
-    assert "the price list of 2026-01-01 does not have gpt-4o" in about(lines, "prices")
+    assert "no list has a price of vlm; add a line for it to .cfeval/prices.yaml" in about(lines, "prices")
 
 
 def test_a_full_disk_is_told(examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,9 @@ from tests.provider_study import BLOCK, CANARY, params, target, written
 
 ROOT = Path(__file__).parents[2]
 PRICES = """
-date: 2026-01-02
 models:
-  maker/talker: {input: 1, output: 10}
-  painter: {image: 0.5}
+  maker/talker: {input: 1, output: 10, date: 2026-01-02, source: a page}
+  painter: {image: 0.5, date: 2026-01-02, source: a page}
 """
 
 
@@ -148,7 +147,7 @@ def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str
     study["calls"]["max_cost_usd"] = 100
     status, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
     assert status == 0
-    assert "the price of flux-unheard-of is not known: copy src/cfeval/inference/remote/prices.yaml, add it" in out
+    assert "the price of flux-unheard-of is not known: add a line for it to prices.yaml (0 where it is free)" in out
     assert "stops the run before its first call to flux-unheard-of" in out
     assert "?" in next(line for line in out.splitlines() if line.startswith("counterfactuals"))
     assert re.search(r"^all .*\d\.\d\d to \d+\.\d\d \+ \? ", out, re.MULTILINE), "the sum of what is known, and more"
@@ -157,7 +156,7 @@ def test_an_unknown_price_is_told_and_how_to_add_it(cfeval: Run, study: dict[str
 def test_where_no_price_is_known_there_is_no_total(
     estimated: Any, cfeval: Run, study: dict[str, Any], tmp_path: Path
 ) -> None:
-    (tmp_path / "prices.yaml").write_text("date: 2026-01-02\nmodels: {}\n")
+    (tmp_path / "prices.yaml").write_text("models: {}\n")
     assert estimated(study)["usd"] == {"typical": None, "most": None}
     _, out, _ = cfeval("estimate", "--params", written(tmp_path, study))
     total = next(line for line in out.splitlines() if line.startswith("all "))
@@ -171,13 +170,15 @@ def test_what_the_cache_holds_is_counted_and_left_out_of_the_budget(
     cache = ResponseCache(tmp_path / "calls.sqlite")
     for draw in range(4):
         call = Request("chat", "http://x", "maker/talker", {}, draw)
-        cache.record_usage(UsageEntry(cache.send(call, 0.0, Budget()), "ok", Usage(cost_usd=0.25), None, charged=True))
+        cache.record_usage(
+            UsageEntry(cache.send(call, 0.0, Budget()).number, "ok", Usage(cost_usd=0.25), None, charged=True)
+        )
         cache.keep(call, Response(text="x"))
     cache.close()
     study["calls"] |= {"max_calls": 44, "max_cost_usd": 1}
     found = estimated(study)
     [talker] = [line for line in found["models"] if line["model"] == "maker/talker"]
-    assert (talker["stored"], talker["sent"], talker["spent_usd"]) == (4, 4, 1.0)
+    assert (talker["stored"], talker["sent"], talker["paid_usd"], talker["maybe_paid_usd"]) == (4, 4, 1.0, 0.0)
     # 6 + 6 + 6 + 18 + 3 calls of the talker, 4 of them stored; 6 of the painter; 4 were sent before
     calls, usd = found["budget"]
     assert not calls["suffices"]

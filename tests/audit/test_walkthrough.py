@@ -7,6 +7,9 @@ import yaml
 
 from cfeval.core.images import import_image
 from tests.conftest import Run
+from tests.loopback.server import loopback
+from tests.provider_study import CANARY, KEY_ENV, written
+from tests.provider_study import params as study_params
 from tests.test_config import GOOD, changed
 
 
@@ -127,3 +130,15 @@ def test_an_own_model_gets_the_plugins_of_the_table_that_it_is_in(
     options = ("--vlm", "mine", *given, "--params", tmp_path / "params.yaml", "--out", tmp_path / "out")
     status, _, err = cfeval("try", photo, "What is it?", *options)
     assert (status, used in err) == ((0, False) if used == "own writer, own judge" else (2, True)), err
+
+
+def test_a_model_that_is_asked_by_batches_is_asked_at_once(
+    cfeval: Run, photo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_ENV, CANARY)
+    with loopback() as server:
+        study = study_params(tmp_path, server.openai, {"model": "vlm", "provider": "openai", "batch": True})
+        arguments = ("--vlm", "m", "--params", written(tmp_path, study), "--out", tmp_path / "out")
+        status, out, err = cfeval("try", photo, "What is it?", *arguments)
+        assert status == 0, err
+        assert (server.desk.submissions, len(server.log)) == (0, 4), out

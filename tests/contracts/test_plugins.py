@@ -58,6 +58,9 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "puzzles": {},
         "transformers": {"model": "made when the test runs", "device": "cpu", "temperature": 1.0, "max_tokens": 400},
         "openai": {"model": "lab/vlm", "provider": "openrouter"},
+        "anthropic": {"model": "vlm"},
+        "google": {"model": "vlm"},
+        "litellm": {"model": "openai/vlm", "key_env": "OPENAI_API_KEY"},
     },
     "instruction_writers": {"mock": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
     "editors": {
@@ -122,6 +125,9 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("chat", "transformers"): lambda: {"model": str(vlms.checkpoint("qwen2_5_vl"))},
     ("editors", "diffusers"): lambda: {"model": str(checkpoint("StableDiffusionInstructPix2PixPipeline"))},
     ("chat", "openai"): lambda: {"base_url": SERVED[0].openrouter},
+    ("chat", "anthropic"): lambda: {"base_url": SERVED[0].origin},
+    ("chat", "google"): lambda: {"base_url": f"{SERVED[0].origin}/v1beta"},
+    ("chat", "litellm"): lambda: {"base_url": SERVED[0].openai},
     ("editors", "bfl"): lambda: {"base_url": SERVED[0].bfl},
     ("editors", "openai_image"): lambda: {"base_url": SERVED[0].openai},
     ("editors", "openrouter_image"): lambda: {"base_url": SERVED[0].openrouter},
@@ -152,6 +158,11 @@ def cases(family: str) -> list[str]:
     return sorted(EXAMPLES[family])
 
 
+def chats() -> list[Any]:
+    """The chat models; LiteLLM takes its time to be imported."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name == "litellm" else name for name in cases("chat")]
+
+
 def built(family: str, name: str) -> Any:
     made = MADE.get((family, name), dict)()
     return registry.build(family, {"plugin": name, **EXAMPLES[family][name], **made})
@@ -163,7 +174,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     calls = Calls(cache=str(tmp_path_factory.mktemp("contracts") / "calls.sqlite"))
     with loopback(key="k") as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, calls.model_dump_json())
-        for key in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "BFL_API_KEY"):
+        for key in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "BFL_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
             patch.setenv(key, "k")
         SERVED[:] = [server]
         yield
@@ -211,7 +222,7 @@ def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
     return ChatRequest(sample.id, (ChatMessage("user", sample.question, sample.picture),), seed)
 
 
-@pytest.mark.parametrize("name", cases("chat"))
+@pytest.mark.parametrize("name", chats())
 def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     requests = [conversation(sample, seed) for seed, sample in enumerate(drawn("chat", name))]
@@ -226,7 +237,7 @@ def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable
         assert reply.model
 
 
-@pytest.mark.parametrize("name", cases("chat"))
+@pytest.mark.parametrize("name", chats())
 def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     first = conversation(drawn("chat", name)[0])

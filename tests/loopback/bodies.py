@@ -71,20 +71,21 @@ def progress(task: str, status: str, **more: Any) -> dict[str, Any]:
     return {"id": task, "status": status, "result": None, "progress": None, "details": None, **more}
 
 
-def models(names: list[str]) -> dict[str, Any]:
-    """The list of models; prices as OpenRouter words them, in US dollars per token."""
+def models(names: list[str], takes: list[str] | None) -> dict[str, Any]:
+    """The list of models; prices as OpenRouter words them, in US dollars per token, and the parameters they take."""
     price = {"prompt": f"{USD_PER_TOKEN:.6f}", "completion": f"{USD_PER_TOKEN:.6f}"}
     served = [{"id": name, "object": "model", "created": CREATED, "owned_by": "loopback"} for name in names]
-    return {"object": "list", "data": [{**model, "pricing": price} for model in served]}
+    more = {"pricing": price} | ({} if takes is None else {"supported_parameters": takes})
+    return {"object": "list", "data": [{**model, **more} for model in served]}
 
 
-def key_info(spent: float) -> dict[str, Any]:
-    """What OpenRouter tells about a key."""
-    left = CREDIT_LIMIT - spent
+def key_info(spent: float, limit: float | None) -> dict[str, Any]:
+    """What OpenRouter tells about a key, which may have no limit of its own."""
+    left = None if limit is None else limit - spent
     return {
         "data": {
             "label": "loopback",
-            "limit": CREDIT_LIMIT,
+            "limit": limit,
             "limit_remaining": left,
             "usage": spent,
             "is_free_tier": False,

@@ -17,7 +17,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def models_of(provider: str) -> Handler:
     """GET /models. Gemini's names begin with `models/`."""
     prefix = "models/" if provider == "gemini" else ""
-    return _told(f"{provider}.models", lambda server: bodies.models([prefix + n for n in server.models_served()]))
+    return _told(
+        f"{provider}.models", lambda server: bodies.models([prefix + n for n in server.models_served()], server.takes)
+    )
 
 
 def _told(route: str, tell: Callable[[Loopback], Any]) -> Handler:
@@ -30,5 +32,5 @@ def _told(route: str, tell: Callable[[Loopback], Any]) -> Handler:
     return handler
 
 
-key = _told("openrouter.key", lambda server: bodies.key_info(server.usd))
+key = _told("openrouter.key", lambda server: bodies.key_info(server.usd, server.key_limit))
 credit = _told("openrouter.credits", lambda server: bodies.credit_info(server.usd))

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
-from tests.loopback import batches, bfl, chat, images, info, steering
+from tests.loopback import batches, bfl, chat, images, info, native, steering
 from tests.loopback.personas import PERSONAS, Persona
 from tests.loopback.site import LOOPBACK, Loopback, Settings
 from tests.loopback.wire import CLOSING
@@ -27,6 +27,8 @@ def application(server: Loopback) -> web.Application:
     for provider, base in (("openai", "/v1"), ("openrouter", "/api/v1"), ("gemini", "/v1beta/openai")):
         app.router.add_post(f"{base}/chat/completions", chat.route_of(provider))
         app.router.add_get(f"{base}/models", info.models_of(provider))
+    app.router.add_post("/v1/messages", native.anthropic)
+    app.router.add_post(r"/v1beta/models/{model}:generateContent", native.google)
     batches.routes(app)
     app.router.add_post("/v1/images/edits", images.openai_edits)
     app.router.add_post("/api/v1/images", images.openrouter_images)

@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.loopback import wire
-from tests.loopback.bodies import error, google_error, openai_error
+from tests.loopback.bodies import CREDIT_LIMIT, error, google_error, openai_error
 from tests.loopback.control import Control, Request
 from tests.loopback.desk import Desk
 from tests.loopback.effects import Effect, Http, Task
@@ -71,9 +71,13 @@ class Loopback(Control):
         super().__init__()
 
     def reset(self) -> None:
-        """Forget the log, the counts, the script, the random faults, the tasks at BFL and the batches."""
+        """Forget the log, counts, script, random faults, tasks at BFL and batches; the key has a limit again."""
         super().reset()
         self.desk = Desk()
+        self.takes: list[str] | None = None
+        """The parameters that every model of the list takes; None: the list does not say."""
+        self.key_limit: float | None = CREDIT_LIMIT
+        """Of the key at OpenRouter, in USD; None: it has none of its own."""
         self.tasks: dict[str, BflTask] = {}
 
     def seconds_of(self, digest: str) -> float:
@@ -111,7 +115,8 @@ LOOPBACK = web.AppKey("loopback", Loopback)
 
 def key_of(request: web.Request) -> str:
     """The key a request carries, or nothing."""
-    return request.headers.get("x-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+    own = request.headers.get("x-key") or request.headers.get("x-goog-api-key")
+    return own or request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
 async def serve(

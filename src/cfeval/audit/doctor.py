@@ -3,7 +3,8 @@
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,14 @@ from rich.console import Console
 from rich.text import Text
 
 from cfeval.audit import machine
-from cfeval.audit.components import missing_files, used
+from cfeval.audit.components import FAMILIES_OF, missing_files, used
 from cfeval.audit.fits import unfit
-from cfeval.config import Params, load
+from cfeval.audit.plan import Studies
+from cfeval.audit.probe import probes, send
+from cfeval.config import Params, load, read
 from cfeval.core import registry, run_locks
 from cfeval.core.cli_options import ParamsFiles
-from cfeval.core.errors import CfevalError, InputError
+from cfeval.core.errors import CfevalError, InputError, nearest
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.core.roots import PARAMS
 from cfeval.edct.files import conversation_prompts
@@ -27,6 +30,8 @@ from cfeval.inference.remote.settings import use
 
 SECONDS = 30.0
 """How long any check may take."""
+FORMLESS = ("chat", "solvers", "program_generators", "vision_tools")
+"""Families whose models reply in free text, so that nothing need enforce a schema."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ def look(checks: Iterable[Check], seconds: float) -> Iterator[tuple[str, list[Di
 
     A check that is not done after `seconds` is left behind: its thread ends with the process.
     """
-    started = [(looking := _Looking(check), _start(looking)) for check in checks]
+    all_of_them = list(checks)  # what they import, side by side with others, could lock up
+    started = [(looking := _Looking(check), _start(looking)) for check in all_of_them]
     until = time.monotonic() + seconds
     for looking, thread in started:
         thread.join(max(0.0, until - time.monotonic()))
@@ -81,7 +87,9 @@ def of_plugin(use: Used, offline: bool) -> Check:
         registry.check(use.family, use.spec, use.place)
         for fault in missing_files(use.family, use.spec, use.protocols):
             yield Diagnostic(False, fault)
-        yield from registry.diagnose(use.family, use.spec, offline, use.protocols)
+        for finding in registry.diagnose(use.family, use.spec, offline, use.protocols):
+            if not (finding.of_form and use.family in FORMLESS):
+                yield finding
 
     return Check(use.place, about)
 
@@ -93,22 +101,39 @@ def _start(looking: _Looking) -> threading.Thread:
 
 
 def run(
+    studies: Studies = None,
     folder: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
     params: ParamsFiles = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, change nothing.")] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long to wait for any answer.")] = SECONDS,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Then send each hosted model that will work one small request: it costs.")
+    ] = False,
 ) -> None:
     """Mend what a killed run left; say whether keys, models, GPU and disk will do, before anything is spent.
 
     Finished jobs are kept; run `snakemake` or `dvc repro` again to go on. Nothing is touched while a run is alive.
-    Every plugin that the tables use is examined: nothing is paid for, no weights are read. Ends with status 2 where
+    Every plugin that the tables use is examined: nothing is paid for but by --probe, no weights are read. Where a file
+    is laid over params.yaml, only the studies that it names are looked at, if it names any. Ends with status 2 where
     something will not work. Without a parameter file in the folder it only mends.
     """
     _mend(folder, dry_run)
     if params or (folder / PARAMS).is_file():
-        loaded = load(*(params or [folder / PARAMS]))
+        files = params or [folder / PARAMS]
+        loaded, wanted = load(*files), _wanted(studies, files)
+        if probe and loaded.calls.offline:
+            raise InputError("--probe sends requests, but calls.offline is set; leave one of them out")
         with chdir(folder):
-            examine(loaded, seconds, every=True)
+            examine(loaded, wanted, seconds, every=True, probe=probe)
+
+
+def _wanted(studies: Sequence[str] | None, files: Sequence[Path]) -> list[str]:
+    """The studies to look at: those named, else those that the files laid over the first one name, else all."""
+    for study in studies or ():
+        if study not in FAMILIES_OF:
+            raise InputError(f"unknown study '{study}'; {nearest(study, FAMILIES_OF)}")
+    laid_over = [study for study in FAMILIES_OF if any(study in (read(file) or {}) for file in files[1:])]
+    return list(studies or laid_over or FAMILIES_OF)
 
 
 def _mend(folder: Path, dry_run: bool) -> None:
@@ -130,36 +155,52 @@ def _mend(folder: Path, dry_run: bool) -> None:
         print("nothing to mend")
 
 
-def examine(params: Params, seconds: float = SECONDS, every: bool = False) -> None:
+def examine(
+    params: Params,
+    wanted: Collection[str] = tuple(FAMILIES_OF),
+    seconds: float = SECONDS,
+    *,
+    every: bool = False,
+    probe: bool = False,
+) -> None:
     """Say what will not work, or with `every` what each check found; InputError where something will not work."""
-    use(params.calls)
-    wrong = 0
-    for name, findings in look(_checks(params), seconds):
+    use(params.calls.model_copy(update={"batches": False}))  # a probe is asked at once
+    uses = [one for one in used(params) if one.study in wanted]
+    wrong: Counter[str] = Counter()
+    for name, findings in look(_checks(params, uses, "edct" in wanted), seconds):
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
-        wrong += len(faults)
+        wrong[name] += len(faults)
         fine = [Diagnostic(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))] if every else []
         for finding in faults or fine:
             _say(name, finding)
-    if wrong:
-        raise InputError(f"{wrong} thing{'s' * (wrong > 1)} will not work; see above what to do, nothing was spent")
+    if probe:
+        for one in probes([one for one in uses if not wrong[one.place]]):
+            finding = send(one, params.calls)
+            wrong[one.place] += not finding.fine
+            _say(f"probe {one.place}", finding)
+    if number := wrong.total():
+        spent = "" if probe else ", nothing was spent"
+        raise InputError(f"{number} thing{'s' * (number > 1)} will not work; see above what to do{spent}")
 
 
-def _checks(params: Params) -> Iterator[Check]:
+def _checks(params: Params, uses: Sequence[Used], edct: bool) -> Iterator[Check]:
     # Before any check runs: two threads must not import the same modules.
-    misfits = list(unfit(params.edct)) if params.edct else []
-    uses = used(params)
+    misfits = list(unfit(params.edct)) if edct and params.edct else []
     for one in uses:
         yield of_plugin(one, params.calls.offline)
-    if params.edct and (prompts := params.edct.prompts):
+    if edct and params.edct and (prompts := params.edct.prompts):
         yield Check("edct.prompts", lambda: _prompts(prompts))
     if misfits:
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
     sound = [one for one in uses if one.sound]
     remote = [one for one in sound if one.needs.api]
-    yield Check(f"cache {params.calls.cache}", lambda: machine.cache(params.calls, bool(remote)))
+    folders = {machine.RESULTS: None}
+    if remote:
+        folders[Path(params.calls.cache).parent] = None
+        yield Check(f"cache {params.calls.cache}", lambda: machine.cache(params.calls))
     if remote and not params.calls.offline:
         yield Check("prices", lambda: machine.prices(params.calls, remote))
-    for folder in {machine.RESULTS: None, Path(params.calls.cache).parent: None}:
+    for folder in folders:
         yield Check(f"disk {folder}", lambda folder=folder: machine.disk(folder))  # type: ignore[misc]
     if local := [one.place for one in sound if one.needs.gpu]:
         yield Check("gpu", lambda: machine.gpu(local))

@@ -24,18 +24,8 @@ from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.cost import (
-    Amount,
-    Held,
-    Line,
-    ModelLine,
-    Prices,
-    added,
-    budget,
-    by_model,
-    load_prices,
-    price_of,
-)
+from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of
+from cfeval.inference.remote.prices import Price, Prices, load_prices, missing_price
 
 WIDTH = 160
 """Columns of the tables where there is no terminal."""
@@ -167,8 +157,8 @@ def _held(path: Path) -> dict[str, Held]:
         cache.close()
     found = {}
     for model in {*counts, *ledger}:
-        row: Any = ledger.get(model, {"sent": 0, "spent_usd": 0.0})
-        found[model] = Held(counts.get(model, (0, 0))[0], row["sent"], row["spent_usd"])
+        row: Any = ledger.get(model, {"sent": 0, "paid_usd": 0.0, "maybe_paid_usd": 0.0})
+        found[model] = Held(counts.get(model, (0, 0))[0], row["sent"], row["paid_usd"], row["maybe_paid_usd"])
     return found
 
 
@@ -194,20 +184,35 @@ def _stages(estimate: Estimate) -> Table:
 
 
 def _models(estimate: Estimate) -> Table:
-    table = _table("model", "calls", "tokens read", "tokens written", "images", "USD", "in the cache", "USD spent")
+    names = (
+        "model",
+        "calls",
+        "tokens read",
+        "tokens written",
+        "images",
+        "USD",
+        "in the cache",
+        "USD paid",
+        "may be paid",
+    )
+    table = _table(*names)
     for one in estimate.models:
-        held = f"{one.held.stored:,}", f"{one.held.spent_usd:.4f}"
-        table.add_row(_asked(one), *_cells(one.typical, one.most), _usd(one, one.price), *held)
+        table.add_row(_asked(one), *_cells(one.typical, one.most), _usd(one, one.price), *_known([one]))
     table.add_section()
     typical, most = (sum((getattr(m, which) for m in estimate.models), Amount()) for which in ("typical", "most"))
-    spent = sum(one.held.spent_usd for one in estimate.models)
-    held = f"{sum(one.held.stored for one in estimate.models):,}", f"{spent:.4f}"
-    table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *held)
+    table.add_row("all", *_cells(typical, most), _total_usd(estimate.models), *_known(estimate.models))
     return table
 
 
 def _asked(line: Line | ModelLine) -> str:
     return line.model if line.share == 1 else f"{line.model} (batches: {line.share:.0%} of the price)"
+
+
+def _known(models: list[ModelLine]) -> list[str]:
+    """What the cache knows of some models: answers, USD paid, USD that may have been paid."""
+    stored = sum(one.held.stored for one in models)
+    usd = (sum(getattr(one.held, name) for one in models) for name in ("paid_usd", "maybe_paid_usd"))
+    return [f"{stored:,}", *(f"{each:.4f}" for each in usd)]
 
 
 def _table(*columns: str) -> Table:
@@ -234,7 +239,7 @@ def _short(count: int) -> str:
     return f"{count / 1e3:.0f}k" if count < 1_000_000 else f"{count / 1e6:,.1f}M"
 
 
-def _usd(line: Line | ModelLine, price: Any) -> str:
+def _usd(line: Line | ModelLine, price: Price | None) -> str:
     if price is None:
         return "?"
     return _range(*(f"{amount.usd(price):,.2f}" for amount in (line.typical, line.most)))
@@ -272,15 +277,14 @@ def _assumptions(estimate: Estimate) -> list[str]:
         f"items: {items}; typical lengths in tokens: {texts}; prompts: 4 characters a token (at most: 3)",
         f"at most: every reply has max_tokens ({UNKNOWN_LIMIT} for local models), every reply that can be is repaired; "
         "attempts after a failure come on top, and thinking that is billed counts only in the higher figure",
-        f"USD by the price list of {estimate.prices.date}; answers in the cache are not paid for again, but may be of "
-        "another study",
+        "USD by list prices, see `cfeval prices`; answers in the cache are not paid for again, but may be of another "
+        "study",
     ]
 
 
 def _unpriced(estimate: Estimate) -> list[str]:
     return [
-        f"the price of {one.model} is not known: copy src/cfeval/inference/remote/prices.yaml, add it (0 where "
-        "it is free) and name the file by calls.prices"
+        f"the price of {one.model} is not known: {missing_price(estimate.prices)}"
         for one in estimate.models
         if one.price is None
     ]
@@ -290,17 +294,20 @@ def _as_json(estimate: Estimate) -> dict[str, Any]:
     return {
         "items": dict(estimate.items),
         "typical_lengths": TYPICAL.as_dict(),
-        "prices_of": str(estimate.prices.date),
         "stages": [_with_usd(line, price_of(estimate.prices, line.model, line.share)) for line in estimate.lines],
         "calls_of_protocols": added(estimate.lines),
-        "models": [_with_usd(one, one.price) | {"price_known": one.price is not None} for one in estimate.models],
+        "models": [_with_usd(one, one.price) | {"price": _listed(one.price)} for one in estimate.models],
         "usd": {"typical": _total(estimate.models, False), "most": _total(estimate.models, True)},
         "budget": [{"suffices": fine, "text": text} for fine, text in estimate.budget],
         "notes": [*estimate.notes, *_unpriced(estimate)],
     }
 
 
-def _with_usd(line: Line | ModelLine, price: Any) -> dict[str, Any]:
+def _listed(price: Price | None) -> dict[str, Any] | None:
+    return None if price is None else price.model_dump(mode="json")
+
+
+def _with_usd(line: Line | ModelLine, price: Price | None) -> dict[str, Any]:
     content: dict[str, Any] = {
         name: value for name, value in vars(line).items() if name not in ("typical", "most", "price", "held")
     }

@@ -11,7 +11,8 @@ from cfeval.core.errors import OutputError, as_output_error
 from cfeval.core.files import ensure_writable
 from cfeval.core.registry import Diagnostic, Used
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.cost import load_prices
+from cfeval.inference.remote.prices import load_prices, missing_price
+from cfeval.inference.remote.settings import paid
 
 RESULTS = Path("results")
 LEAST_FREE = 2**30
@@ -38,12 +39,12 @@ def disk(folder: Path) -> Iterator[Diagnostic]:
         yield Diagnostic(True, f"can be written, {text}")
 
 
-def cache(calls: Calls, provided: bool) -> Iterator[Diagnostic]:
-    """Whether the response cache is whole, what it holds, and what the budget allows; `provided`: it will be used."""
+def cache(calls: Calls) -> Iterator[Diagnostic]:
+    """Whether the response cache is whole, what it holds, and what the budget allows."""
     path = Path(calls.cache)
     if not path.exists():
         ensure_writable(path)
-        if calls.offline and provided:
+        if calls.offline:
             yield Diagnostic(False, "offline is set, and there is no cache; bring one with `cfeval cache import`")
         else:
             yield Diagnostic(True, "not there yet; the first call makes it")
@@ -57,25 +58,27 @@ def cache(calls: Calls, provided: bool) -> Iterator[Diagnostic]:
         ledger = held.ledger()
     finally:
         held.close()
-    sent, usd = sum(int(str(row["sent"])) for row in ledger), sum(float(str(row["spent_usd"])) for row in ledger)
-    yield Diagnostic(True, f"whole; {stored} answers, {sent} calls sent, {usd:.4f} USD spent")
-    for name, limit, spent in (("max_calls", calls.max_calls, sent), ("max_cost_usd", calls.max_cost_usd, usd)):
-        if limit is not None and spent >= limit and not calls.offline and provided:
+    sent = sum(int(str(row["sent"])) for row in ledger)
+    usd, maybe = (sum(float(str(row[name])) for row in ledger) for name in ("paid_usd", "maybe_paid_usd"))
+    yield Diagnostic(True, f"whole; {stored} answers, {sent} calls sent, {paid(usd, maybe)}")
+    for name, limit, spent in (("max_calls", calls.max_calls, sent), ("max_cost_usd", calls.max_cost_usd, usd + maybe)):
+        if limit is not None and spent >= limit and not calls.offline:
             yield Diagnostic(False, f"the budget calls.{name} = {limit:g} is used up; raise it")
 
 
 def prices(calls: Calls, uses: Sequence[Used]) -> Iterator[Diagnostic]:
-    """Whether the price list can be read, and where there is a budget in USD, whether it has every model."""
+    """Whether the price lists can be read, and which of the study's models they have."""
     known = load_prices(calls.prices)
     models = {call.model for use in uses for call in registry.estimate_calls(use.family, use.spec, use.protocols)}
-    for model in sorted(model for model in models if known.of(model) is None):
-        if calls.max_cost_usd is not None:
-            yield Diagnostic(
-                False,
-                f"calls.max_cost_usd is set, but the price list of {known.date} does not have {model}; add it (0 where "
-                "it is free) and name the file by calls.prices",
-            )
-    yield Diagnostic(True, f"list of {known.date}")
+    for model in sorted(models):
+        price = known.of(model)
+        if price is not None:
+            yield Diagnostic(True, f"{model} as of {price.date}")
+        elif calls.max_cost_usd is not None:
+            text = f"calls.max_cost_usd is set, but no list has a price of {model}; {missing_price(known)}"
+            yield Diagnostic(False, text)
+        else:
+            yield Diagnostic(True, f"{model} has none, so that estimates leave it out; {missing_price(known)}")
 
 
 def gpu(wanted: Sequence[str]) -> Iterator[Diagnostic]:

@@ -37,7 +37,7 @@ from cfeval.edct.stages.requeries import requeries
 from cfeval.edct.stages.verdicts import verdicts
 from cfeval.edct.verification.calls import calls_of
 from cfeval.inference.remote.cache import ResponseCache
-from cfeval.inference.remote.settings import Offline, use, use_offline_cache
+from cfeval.inference.remote.settings import Offline, paid, use, use_offline_cache
 
 T = TypeVar("T")
 ITEM = "try"
@@ -185,10 +185,10 @@ def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
         return []
     cache = ResponseCache(Path(calls.cache))
     try:
-        sent, usd = cache.paid(keys)
+        sent, usd, maybe_usd = cache.paid(keys)
     finally:
         cache.close()
-    return [("calls", f"{len(keys)}, sent {sent} times, {usd:.4f} USD; stored")]
+    return [("calls", f"{len(keys)}, sent {sent} times, {paid(usd, maybe_usd)}; stored")]
 
 
 def _verdict(verdict: Verdict) -> str:

@@ -77,4 +77,6 @@ class Calls(Section):
     )
     max_calls: int | None = Field(None, ge=0, description="Calls that may be sent in the cache's life.")
     max_cost_usd: float | None = Field(None, ge=0, description="USD that may be spent in the cache's life.")
-    prices: str = Field("", description="Price list (YAML); empty: the package's.")
+    prices: str = Field(
+        "", description="Own price list (YAML), before the package's; empty: .cfeval/prices.yaml if it is there."
+    )

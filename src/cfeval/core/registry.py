@@ -40,10 +40,14 @@ class Resources(PluginOptions):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something `cfeval doctor` found out about a plugin: `fine` or not, and one line that says what to do if not."""
+    """Something `cfeval doctor` found out about a plugin: `fine` or not, and one line that says what to do if not.
+
+    `of_form` says that it matters only where replies must follow a JSON schema.
+    """
 
     fine: bool
     text: str
+    of_form: bool = False
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def _lines(
 
 def _one(call: CallEstimate, question: int, reply: int, letters: int, pictures: int) -> Amount:
     shown = max(pictures, call.pictures) * call.image_tokens
-    return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0)
+    return Amount(1, ceil(call.prompt / letters) + question + shown, reply, 0, shown)
 
 
 def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:

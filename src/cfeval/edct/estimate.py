@@ -211,6 +211,7 @@ class _Asking:
 
 def _of(request: RequestSize, call: CallEstimate, prompt: int, most: bool) -> Amount:
     first_reply = call.max_tokens if call.repair else 0
-    shown = request.shown + prompt + max(request.pictures, call.pictures) * call.image_tokens + first_reply
+    of_images = max(request.pictures, call.pictures) * call.image_tokens
+    shown = request.shown + prompt + of_images + first_reply
     reply = call.max_tokens if most else min(request.reply, call.max_tokens)
-    return Amount(1, shown, reply, call.images)
+    return Amount(1, shown, reply, call.images, of_images)

@@ -34,7 +34,8 @@ COLUMNS = {
     "input_tokens": "tokens in",
     "output_tokens": "out",
     "images": "images",
-    "spent_usd": "USD",
+    "paid_usd": "USD paid",
+    "maybe_paid_usd": "may be paid",
     "reported_usd": "reported",
     "listed_usd": "by list",
 }
@@ -100,9 +101,10 @@ def run_stats(
     """Show for every model what is stored, what was sent and how it ended, and what it cost.
 
     stored: answers that are never paid for again; failed: failures that another run tries again; sent: paid attempts;
-    lost: those that are in flight, or were when their run died; they count for what was set aside, because they may
-    have been charged. USD is what the provider reported, else by the price list; where both are known, a line below
-    tells their difference.
+    lost: those that are in flight, or were when their run died. USD paid is what the provider reported, else its
+    tokens at list prices; where both are known, a line below prints their difference. May be paid is what was set aside
+    for attempts of which nothing was told, such as those that are lost or were cut off: it is what they cost at most.
+    A budget counts both.
     """
     held = opened(cache)
     rows = _rows(held.counts(), held.ledger())

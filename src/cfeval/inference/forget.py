@@ -15,7 +15,7 @@ from cfeval.core.records import Status
 from cfeval.inference.cli import CacheFile, Records, calls_named, opened
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cache_db import StoredCall
-from cfeval.inference.remote.cost import Prices, load_prices
+from cfeval.inference.remote.prices import Prices, load_prices
 from cfeval.inference.remote.request import Response
 from cfeval.inference.remote.settings import settings
 

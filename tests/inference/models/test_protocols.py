@@ -87,7 +87,10 @@ def spec(server: Scripted, protocol: str, **more: Any) -> Body:
     said = {
         "anthropic": {"plugin": "anthropic", "model": "claude-x", "base_url": server.origin},
         "google": {"plugin": "google", "model": "gemini-x", "base_url": f"{server.origin}/v1beta"},
-        "responses": {"plugin": "openai", "api": "responses", "provider": "openai", "model": "gpt-x"},
+        "responses": {
+            **{"plugin": "openai", "api": "responses", "provider": "openai", "model": "gpt-x"},
+            "key_env": "OPENAI_API_KEY",  # a server on this machine needs a key only where its variable is named
+        },
     }[protocol]
     return {"base_url": f"{server.origin}/v1", **said, **more}
 
@@ -197,7 +200,7 @@ def test_azure_is_asked_by_deployment_or_by_its_newer_address(
     server.say({"model": "gpt-x", "choices": [choice]})
     base = server.origin if version else f"{server.origin}/openai/v1"
     azure = {"plugin": "openai", "provider": "azure", "model": "dep", "base_url": base, "accept_models": ["gpt-x"]}
-    reply = ask({**azure, "api_version": version})
+    reply = ask({**azure, "api_version": version, "key_env": "AZURE_OPENAI_API_KEY"})
     assert (reply.text, reply.status) == ("A cat.", Status.OK)
     [asked] = server.log
     assert asked.path == path

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,9 +228,13 @@ def test_retries_count_against_the_budget(server: Loopback, configure: Configure
     assert len(server.log) == 3
 
 
-def prices(tmp_path: Path) -> str:
+def prices(tmp_path: Path, usd: float = 1.0) -> str:
+    """A price list: a million tokens of `vlm` cost so many USD; the server charges 1."""
     path = tmp_path / "prices.yaml"
-    path.write_text("date: 2026-01-01\nmodels: {vlm: {input: 1.0, output: 1.0}, flux-kontext-max: {image: 0.07}}\n")
+    read = "date: 2026-01-01, source: a page"
+    path.write_text(
+        f"models: {{vlm: {{input: {usd}, output: {usd}, {read}}}, flux-kontext-max: {{image: 0.07, {read}}}}}\n"
+    )
     return str(path)
 
 
@@ -243,9 +248,54 @@ def test_a_budget_of_money_is_used_up_however_many_calls_go_at_once(
     assert 0.002 < server.usd <= 0.006
 
 
+@pytest.mark.parametrize("listed", [0.0, 0.01, 0.5])
+def test_a_budget_of_money_holds_where_the_price_list_is_too_low(
+    server: Loopback, configure: Configure, tmp_path: Path, listed: float
+) -> None:
+    server.latency = 0.02
+    configure(max_cost_usd=0.006, max_connections=8, prices=prices(tmp_path, listed))
+    with pytest.raises(BudgetError, match=r"calls\.max_cost_usd = 0\.006 is reached"):
+        chat(server, [request(seed=n) for n in range(100)])
+    assert 0.002 < server.usd <= 0.006
+
+
+def test_while_the_first_call_shows_what_a_model_costs_the_others_lose_no_time(
+    server: Loopback, configure: Configure, tmp_path: Path
+) -> None:
+    server.latency = 1.0
+    configure(max_cost_usd=1, max_connections=4, deadline=1.8, prices=prices(tmp_path))
+    replies = chat(server, [request(seed=n) for n in range(4)])
+    assert [reply.status for reply in replies] == [Status.OK] * 4
+    first, *others = sorted(server.log, key=lambda sent: sent.began)
+    assert first.ended is not None
+    assert all(other.began >= first.ended for other in others)
+
+
+def test_what_is_set_aside_follows_what_calls_have_cost(cache: ResponseCache) -> None:
+    budget = Budget(max_cost_usd=100)
+
+    def pay(usd: float | None, listed: float) -> None:
+        usage = Usage(1, 1, cost_usd=usd)
+        cache.record_usage(UsageEntry(cache.send(call(), 0.1, budget).number, "ok", usage, listed, charged=True))
+
+    def aside(listed: float, model: str = "vlm") -> float:
+        return cache.send(replace(call(), model=model), listed, budget).reserved_usd
+
+    assert not cache.knows_cost(call().model)
+    assert aside(0.2) == 0.2
+    pay(0.3, listed=0.1)
+    assert cache.knows_cost(call().model)
+    assert aside(0.2) == pytest.approx(0.6), "three times the list"
+    assert aside(0.01) == pytest.approx(0.3), "at least as much as the dearest"
+    assert aside(0.2, "other") == 0.2
+    pay(0.05, listed=0.1)
+    pay(None, listed=0.5)
+    assert aside(0.2) == pytest.approx(0.5), "by tokens where no cost is reported"
+
+
 def test_a_budget_of_money_needs_a_price(server: Loopback, configure: Configure) -> None:
     configure(max_cost_usd=1)
-    with pytest.raises(PluginError, match=r"price list of .* does not have vlm; add it .* calls\.prices"):
+    with pytest.raises(PluginError, match=r"no list has a price of vlm; add a line for it to \.cfeval"):
         chat(server)
     assert server.log == []
 
@@ -254,13 +304,14 @@ def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does
     budget = Budget(max_cost_usd=1.0)
 
     def attempt(reserved: float, ended: str, usage: Usage | None, listed: float | None, charged: bool) -> None:
-        cache.record_usage(UsageEntry(cache.send(call(), reserved, budget), ended, usage, listed, charged))
+        cache.record_usage(UsageEntry(cache.send(call(), reserved, budget).number, ended, usage, listed, charged))
 
     attempt(0.4, "http_429", None, None, charged=False)
     attempt(0.4, "timeout", None, None, charged=True)
     attempt(0.4, "ok", Usage(1, 1, cost_usd=0.1), 0.3, charged=True)
     attempt(0.4, "ok", Usage(1, 1), 0.2, charged=True)
-    assert cache.paid([call().key]) == (4, pytest.approx(0.4 + 0.1 + 0.2))
+    assert cache.paid([call().key]) == (4, pytest.approx(0.1 + 0.2), pytest.approx(0.4))
+    assert cache.last_cost(call().key) == 0.2
     cache.send(call(), 0.3, budget)
     with pytest.raises(BudgetError, match=r"1\.0000 USD are spent or set aside"):
         cache.send(call(), 0.01, budget)
@@ -277,7 +328,9 @@ def test_the_ledger_sets_aside_what_nobody_told(
     server.script([fault])
     (reply,) = chat(server)
     cache = ResponseCache(path)
-    assert least <= cache.paid(reply.calls)[1] <= most
+    sent, paid, maybe = cache.paid(reply.calls)
+    assert (sent, paid) == (1, 0.0)
+    assert least <= maybe <= most
     cache.close()
 
 

@@ -24,7 +24,7 @@ cache, sent = ResponseCache(Path(sys.argv[1])), 0
 for number in range(40):
     call = Request("chat", "http://x/v1", "vlm", {"messages": [number]}, 1)
     if cache.claim(call.key, 60) and cache.find(call.key) is None:
-        usage = UsageEntry(cache.send(call, 0.0, Budget(max_calls=40)), "ok", None, None, True)
+        usage = UsageEntry(cache.send(call, 0.0, Budget(max_calls=40)).number, "ok", None, None, True)
         cache.keep(call, Response(text=str(number)), usage)
         sent += 1
 print(sent)

@@ -130,7 +130,7 @@ def test_jobs_together_never_send_more_than_the_budget_and_go_on_once_it_is_rais
 
 def test_jobs_together_never_spend_more_than_the_budget(server: Loopback, configure: Configure, tmp_path: Path) -> None:
     prices = tmp_path / "prices.yaml"
-    prices.write_text("date: 2026-01-01\nmodels: {vlm: {input: 1.0, output: 1.0}}\n")
+    prices.write_text("models: {vlm: {input: 1.0, output: 1.0, date: 2026-01-01, source: a page}}\n")
     settings = {"cache": str(tmp_path / "shared.sqlite"), "prices": str(prices), "max_cost_usd": 0.012}
     server.latency = 0.05
     jobs = [job(server.openrouter, first, first + 60, **settings) for first in (0, 60)]

@@ -28,7 +28,7 @@ def stored(
     call = Request("chat", "http://x/v1", model, {"messages": [f"{number}: " + "é" * 50 * number], **more}, 1, "i")
     entry = None
     if usd is not None:
-        entry = UsageEntry(cache.send(call, 9.0, Budget()), "ok", Usage(3, 2, cost_usd=usd), None, charged=True)
+        entry = UsageEntry(cache.send(call, 9.0, Budget()).number, "ok", Usage(3, 2, cost_usd=usd), None, charged=True)
     cache.keep(call, reply, entry)
     return call.key
 
@@ -83,7 +83,7 @@ def test_the_calls_that_are_meant_are_forgotten_and_what_they_cost_stays(
     assert said in out
     assert keys(tmp_path / "s") == {key for name, key in mixed.items() if name not in gone}
     cache = ResponseCache(tmp_path / "s")
-    assert cache.paid(mixed.values()) == (4, 1.875)
+    assert cache.paid(mixed.values()) == (4, 1.875, 0.0)
     assert cache.integrity_error() == ""
     cache.close()
 
@@ -191,7 +191,7 @@ def test_a_whole_cache_is_saved_whole(whole: Path, tmp_path: Path) -> None:
     assert (result.calls, result.named, result.whole, result.sends) == (CALLS, CALLS, True, CALLS)
     assert sound(out, whole) == CALLS
     cache = ResponseCache(out)
-    assert [line["spent_usd"] for line in cache.ledger()] == [CALLS / 2]
+    assert [line["paid_usd"] for line in cache.ledger()] == [CALLS / 2]
     cache.close()
 
 

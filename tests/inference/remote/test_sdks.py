@@ -1,5 +1,6 @@
 """The vendors' packages as transport: loaded only to send, bounded by us, and no reason to pay for anything again."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -15,9 +16,11 @@ from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.sample import Sample
 from cfeval.inference.remote import http
+from cfeval.inference.remote.images import data_url
 from tests.conftest import Run
 from tests.core.provenance.test_outside import params
-from tests.inference.remote.asking import ask, chat, edited
+from tests.inference.models.scripted import scripted
+from tests.inference.remote.asking import PHOTO, ask, chat, edited
 from tests.inference.remote.child import conversations
 from tests.inference.remote.conftest import Configure
 from tests.inference.remote.keys import KEY
@@ -166,3 +169,17 @@ def test_further_fields_and_headers_travel_and_are_another_request(
     assert edited(server, Kind.EDIT, **where, headers={"X-Title": "t"}).status == Status.OK
     assert len(server.log) == 3
     assert ("seed" in server.log[0].payload) == (api == "openrouter")
+
+
+def test_a_server_that_edits_by_generations_gets_the_picture_in_its_own_field(
+    server: Loopback, configure: Configure
+) -> None:
+    configure()
+    made = base64.b64encode(picture(9, (30, 45)).png).decode()
+    with scripted() as other:
+        other.say({"data": [{"b64_json": made}]})
+        options = {"base_url": f"{other.origin}/v1", "reference": "image_url"}
+        assert edited(server, Kind.EDIT, **options).status == Status.OK
+    [asked] = other.log
+    assert asked.path == "/v1/images/generations"
+    assert asked.body["image_url"] == data_url(PHOTO)

@@ -19,7 +19,7 @@ from cfeval.inference.remote.images import decode, under
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sessions import shared_client
 
-EXPECTED = Usage(input_tokens=2000, images=1)
+EXPECTED = Usage(input_tokens=2000, images=1, image_tokens=2000)
 """What one edit is taken to use, where a budget has to set something aside."""
 
 

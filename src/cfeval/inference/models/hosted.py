@@ -167,7 +167,8 @@ class HostedChat:
         was = [{"now": t.picture.sha256, "was": t.original.sha256} for t in turns if t.picture and t.original]
         if was:
             named["shrunk"] = was
-        expected = Usage(_tokens(turns), request.max_tokens or self.options.max_tokens)
+        of_images = TOKENS_PER_IMAGE * sum(turn.picture is not None for turn in turns)
+        expected = Usage(_tokens(turns), request.max_tokens or self.options.max_tokens, image_tokens=of_images)
         return Request(self.api, self.options.address, self.options.model, named, request.seed, request.item, expected)
 
     def _encoded(self, picture: Picture) -> str:

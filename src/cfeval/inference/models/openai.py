@@ -20,7 +20,16 @@ from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import chat_reply, responses_reply
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
-from cfeval.inference.remote.providers import PROVIDERS, Provider, ProviderName, about_model, endpoint, joined
+from cfeval.inference.remote.providers import (
+    PROVIDERS,
+    Provider,
+    ProviderName,
+    about_model,
+    about_openrouter,
+    endpoint,
+    joined,
+    key_variable,
+)
 from cfeval.inference.remote.request import Response
 
 
@@ -66,16 +75,36 @@ class Plugin(HostedPlugin):
     @property
     def key_variable(self) -> str:
         """The environment variable that holds the key; empty where none is needed."""
-        return self.key_env or self.rules.key_env
+        return key_variable(self.address, self.key_env, self.rules.key_env)
 
     def endpoint(self) -> Endpoint:
         """Where calls go, with the key; see `HostedPlugin`."""
         return endpoint(self.address, self.key_variable, headers=self.headers, api_version=self.api_version)
 
     def diagnose(self) -> Iterator[Diagnostic]:
-        """Key, address and model, asked of the server itself."""
+        """Key, address and model, asked of the server itself; of OpenRouter also credit and parameters."""
         address, key, rules = self.address, self.key_variable, self.rules
-        yield Diagnostic(*about_model(address, key, self.model, self.accept_models, lists=rules.lists))
+        if self.provider == "openrouter":
+            yield from about_openrouter(address, key, self.model, self.accept_models, self._parameters())
+        else:
+            yield Diagnostic(*about_model(address, key, self.model, self.accept_models, lists=rules.lists))
+
+    def _parameters(self) -> set[str]:
+        """The names of all that a request of this model may hold."""
+        sent = {self.rules.limit, *self.extra}
+        sent |= {name for name in ("temperature", "top_p") if getattr(self, name) is not None}
+        sent |= {"seed"} if self.sends_seed else set()
+        return sent | ({"response_format"} if self.sends_schema else set())
+
+    @property
+    def sends_seed(self) -> bool:
+        """Whether requests have a seed."""
+        return self.rules.seed if self.seed is None else self.seed
+
+    @property
+    def sends_schema(self) -> bool:
+        """Whether requests have the schema of their reply, where there is one."""
+        return self.rules.schema if self.json_schema is None else self.json_schema
 
     def build(self) -> "OpenAIChat":
         """The model behind the server; offline no key is needed."""
@@ -92,7 +121,7 @@ class OpenAIChat(HostedChat):
         options, rules = self.options, self.options.rules
         fields: dict[str, Any] = {"model": options.model, rules.limit: request.max_tokens or options.max_tokens}
         fields |= options.sampling()
-        if rules.seed if options.seed is None else options.seed:
+        if options.sends_seed:
             fields["seed"] = request.seed
         if schema := self._schema(request):
             named = {name: value for name, value in schema.items() if name != "type"}
@@ -101,8 +130,7 @@ class OpenAIChat(HostedChat):
 
     def _schema(self, request: ChatRequest) -> dict[str, Any] | None:
         """The schema that the server is asked to enforce, if any."""
-        options, rules = self.options, self.options.rules
-        if request.schema and (rules.schema if options.json_schema is None else options.json_schema):
+        if request.schema and self.options.sends_schema:
             return {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(request.schema)}
         return None
 

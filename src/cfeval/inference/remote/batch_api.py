@@ -1,10 +1,17 @@
-"""What a provider's batches are to `cfeval.inference.remote.batches`, whichever provider it is."""
+"""The two sides of `cfeval.inference.remote.batches`: any provider's batches, and the client of a stage."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, TypeVar
 
+from cfeval.core.config import Calls
+from cfeval.core.errors import CfevalError
+from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.request import Request
+from cfeval.inference.remote.settings import ProgressMeter
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,3 +57,40 @@ class BatchApi(Protocol):
 
     def read(self, outcome: Mapping[str, Any]) -> Any | Fault:
         """The answer in an outcome."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call, and its number in the ledger."""
+
+    send: int
+    content: Mapping[str, Any] | Fault
+
+
+class Caller(Protocol):
+    """What batches need of the client whose calls they carry (`cfeval.inference.remote.client`)."""
+
+    settings: Calls
+    cache: ResponseCache
+    meter: ProgressMeter
+
+    async def on_disk(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Have the cache do something."""
+
+    async def send(self, call: Request) -> int:
+        """Set aside what a call may cost; its number in the ledger."""
+
+    def resumed(self, call: Request, number: int) -> None:
+        """A call of an earlier run is this one's now."""
+
+    async def not_sent(self, number: int) -> None:
+        """Nothing was sent of a call that was set aside for."""
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, or raise what stops the run."""
+
+    def go_on(self) -> None:
+        """Raise what has stopped the run, if anything has."""
+
+    def stop(self, error: CfevalError) -> None:
+        """Send nothing more."""

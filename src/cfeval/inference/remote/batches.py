@@ -16,18 +16,15 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.inference.batching import make_room
-from cfeval.inference.remote.batch_api import BatchApi
+from cfeval.inference.remote.batch_api import BatchApi, Caller, Outcome
 from cfeval.inference.remote.batch_db import Batched, BatchState
 from cfeval.inference.remote.batch_lanes import Gathered, Lane
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.request import Request
-
-if TYPE_CHECKING:
-    from cfeval.inference.remote.client import Client
 
 MOMENT = 5.0
 """Seconds without another call after which a batch is sent, where none is in flight that another may follow."""
@@ -45,14 +42,6 @@ OVERHEAD = 20_000
 """Bytes that a waiting request takes besides."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a call, and its number in the ledger."""
-
-    send: int
-    content: Mapping[str, Any] | Fault
-
-
 @dataclass
 class _Wait:
     """Who waits for a batch: the future gives what came of it, None where the call is to be asked anew."""
@@ -64,7 +53,7 @@ class _Wait:
 class Batches:
     """The batches of one client."""
 
-    def __init__(self, client: "Client") -> None:
+    def __init__(self, client: Caller) -> None:
         self._client, self._tables = client, client.cache.batches
         self._lanes: dict[str, Lane] = {}
         self._waits: dict[str, _Wait] = {}
@@ -82,7 +71,7 @@ class Batches:
         if known is None:
             known = Batched(await self._client.send(call), None, None)
         else:
-            self._client.resumed()
+            self._client.resumed(call, known.send)
             if known.outcome is not None and isinstance(api.read(known.outcome), Fault):
                 await self._client.on_disk(self._tables.again, call.key)  # an earlier run did not end it
                 known = replace(known, batch=None, outcome=None)

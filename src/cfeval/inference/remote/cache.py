@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -41,8 +41,10 @@ CREATE INDEX sends_of_call ON sends (key);
 """
 BROKEN_OFF = "broken off"
 """How a paid attempt ended that was not waited for, as by Ctrl-C."""
-_SPENT = "coalesce(reported_usd, listed_usd, reserved_usd)"
-"""What a send counts for: what the provider said, else the list price, else what was set aside for it."""
+_PAID = "coalesce(reported_usd, listed_usd)"
+"""What a send cost: what the provider said, else its tokens at the list price; NULL where it told neither."""
+_MAYBE = f"iif({_PAID} IS NULL, reserved_usd, 0)"
+"""What a send may have cost of which nothing was told: what was set aside for it, 0 where it was refused."""
 
 
 class BudgetError(PluginError):
@@ -55,6 +57,13 @@ class Budget:
 
     max_calls: int | None = None
     max_cost_usd: float | None = None
+
+
+class Sent(NamedTuple):
+    """A paid attempt that is about to leave: its number in the ledger, and what is set aside for it."""
+
+    number: int
+    reserved_usd: float
 
 
 @dataclass(frozen=True)
@@ -153,33 +162,55 @@ class ResponseCache:
             self.batches.leave(call.key)
             self._db.execute("DELETE FROM claims WHERE key = ? AND holder = ?", (call.key, self._holder))
 
-    def send(self, call: Request, reserved_usd: float, budget: Budget) -> int:
-        """Note that a paid attempt is about to leave, or to wait for a batch; returns its number in the ledger.
+    def send(self, call: Request, listed_usd: float, budget: Budget) -> Sent:
+        """Note that a paid attempt is about to leave, or to wait for a batch, and set aside what it costs at most.
+
+        That is `listed_usd`, or under a limit in USD what it comes to once the ledger knows better.
 
         Raises:
             BudgetError: it would go over the budget.
         """
         with self._speaking(), transaction(self._db):
-            self._refuse_over(budget, reserved_usd)
+            reserved = self._within(budget, call.model, listed_usd)
             cursor = self._db.execute(
                 "INSERT INTO sends (key, model, sent_at, reserved_usd) VALUES (?, ?, ?, ?)",
-                (call.key, call.model, time.time(), reserved_usd),
+                (call.key, call.model, time.time(), reserved),
             )
-            number = int(cursor.lastrowid or 0)
+            sent = Sent(int(cursor.lastrowid or 0), reserved)
             if call.batched:
-                self.batches.enter(call.key, number)
-            return number
+                self.batches.enter(call.key, sent.number)
+            return sent
 
-    def _refuse_over(self, budget: Budget, reserved_usd: float) -> None:
+    def _within(self, budget: Budget, model: str, listed_usd: float) -> float:
+        """What to set aside for a call, where the budget allows it.
+
+        Where a model's calls have cost more than the price list says, as much more is set aside; and never less than
+        the dearest of them.
+        """
         if budget.max_calls is not None:
             (calls,) = self._db.execute("SELECT count(*) FROM sends").fetchone()
             if calls >= budget.max_calls:
                 raise BudgetError(_reached("max_calls", budget.max_calls, f"{calls} calls were sent"))
-        if budget.max_cost_usd is not None:
-            (usd,) = self._db.execute(f"SELECT coalesce(sum({_SPENT}), 0) FROM sends").fetchone()
-            if usd + reserved_usd > budget.max_cost_usd:
-                spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved_usd:.4f}"
-                raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
+        if budget.max_cost_usd is None:
+            return listed_usd
+        usd, dearest, reported, listed = self._db.execute(
+            f"SELECT coalesce(sum(coalesce({_PAID}, reserved_usd)), 0), max(iif(model = :model, {_PAID}, NULL)),"
+            " sum(iif(model = :model AND listed_usd > 0, reported_usd, NULL)),"
+            " sum(iif(model = :model AND reported_usd IS NOT NULL, listed_usd, NULL)) FROM sends",
+            {"model": model},
+        ).fetchone()
+        dearer = reported / listed if reported and listed else 1.0
+        reserved = max(listed_usd * max(1.0, dearer), dearest or 0.0)
+        if usd + reserved > budget.max_cost_usd:
+            spent = f"{usd:.4f} USD are spent or set aside, the next call may cost {reserved:.4f}"
+            raise BudgetError(_reached("max_cost_usd", budget.max_cost_usd, spent))
+        return float(reserved)
+
+    def knows_cost(self, model: str) -> bool:
+        """Whether a call to a model has ended well, so that what it costs is told, or will not be."""
+        query = "SELECT EXISTS (SELECT 1 FROM sends WHERE model = ? AND ended = 'ok')"
+        with self._speaking():
+            return bool(self._db.execute(query, (model,)).fetchone()[0])
 
     def record_usage(self, settlement: UsageEntry) -> None:
         """Note how a paid attempt ended."""
@@ -241,21 +272,25 @@ class ResponseCache:
             self._db.executemany(f"INSERT INTO sends VALUES ({', '.join('?' * 11)})", rows)
 
     def last_cost(self, key: str) -> float | None:
-        """What the last attempt at a call cost, or may have, in USD; None where it was never sent from here."""
-        query = f"SELECT {_SPENT} FROM sends WHERE key = ? ORDER BY id DESC LIMIT 1"
+        """What the last attempt at a call cost of which that was told, in USD; None where there is none."""
+        query = f"SELECT {_PAID} FROM sends WHERE key = ? AND {_PAID} IS NOT NULL ORDER BY id DESC LIMIT 1"
         with self._speaking():
             row = self._db.execute(query, (key,)).fetchone()
         return None if row is None else float(row[0])
 
     def ledger(self) -> list[dict[str, object]]:
-        """A line a model: calls stored, sends and how they ended, tokens, cost as reported and by the price list."""
+        """A line a model: sends and how they ended, tokens, what was paid and what may have been paid besides.
+
+        What was paid is what the provider reported, else its tokens at list prices; both are in columns of their own.
+        """
         with self._speaking():
             rows = self._db.execute(
                 "SELECT model, count(*) AS sent, sum(ended IS NULL OR ended = ?) AS lost, sum(ended = 'ok') AS good,"
                 " sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, sum(images) AS images,"
                 " sum(reported_usd) AS reported_usd, sum(listed_usd) AS listed_usd,"
                 " sum(iif(reported_usd IS NOT NULL, listed_usd, NULL)) AS listed_where_reported_usd,"
-                f" sum({_SPENT}) AS spent_usd FROM sends GROUP BY model ORDER BY model",
+                f" coalesce(sum({_PAID}), 0.0) AS paid_usd, sum({_MAYBE}) AS maybe_paid_usd"
+                " FROM sends GROUP BY model ORDER BY model",
                 (BROKEN_OFF,),
             )
             names = [column[0] for column in rows.description]
@@ -276,13 +311,13 @@ class ResponseCache:
             sent, waiting, usd = self._db.execute(query, (number,)).fetchone()
         return int(sent), int(waiting), float(usd)
 
-    def paid(self, keys: Iterable[str]) -> tuple[int, float]:
-        """How often some calls were sent, and what that cost in USD, whenever it was."""
+    def paid(self, keys: Iterable[str]) -> tuple[int, float, float]:
+        """How often some calls were sent, whenever it was, what that cost and what more it may have cost, in USD."""
         wanted = [(key,) for key in set(keys)]
         with self._speaking():
-            query = f"SELECT count(*), coalesce(sum({_SPENT}), 0) FROM sends WHERE key = ?"
+            query = f"SELECT count(*), total({_PAID}), total({_MAYBE}) FROM sends WHERE key = ?"
             rows = [self._db.execute(query, key).fetchone() for key in wanted]
-        return sum(row[0] for row in rows), sum(row[1] for row in rows)
+        return sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows)
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """For each model: stored answers that stand, and failures that another run would try again."""

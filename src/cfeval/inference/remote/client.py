@@ -17,11 +17,12 @@ from cfeval.core.errors import CfevalError, PluginError, StoppedError
 from cfeval.inference.remote import batches
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.batches import Batches
-from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, UsageEntry
-from cfeval.inference.remote.cost import Price, Prices, price_of
+from cfeval.inference.remote.cache import BROKEN_OFF, Budget, BudgetError, ResponseCache, Sent, UsageEntry
+from cfeval.inference.remote.cost import price_of
 from cfeval.inference.remote.faults import Fault, RetryPolicy
 from cfeval.inference.remote.http import HttpClient
 from cfeval.inference.remote.openai_api import fault_as_reply
+from cfeval.inference.remote.prices import Price, Prices, missing_price
 from cfeval.inference.remote.rate_limit import Pace
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.retries import Patience
@@ -69,7 +70,7 @@ class RetryLoop:
         async def once() -> T | Fault:
             await self.record_usage()
             turn = await self._turn()
-            number = await self.caller.send(self.call)
+            number = await self._send()
             self.open = self.caller.settlement(number, self.call, BROKEN_OFF, None, charged=True)
             result = await step()
             await self._ended(number, result, usage)
@@ -121,6 +122,13 @@ class RetryLoop:
         """The same for a step that costs nothing; it goes on where the run has stopped, for what was paid before."""
         return await self._repeated(step, asyncio.sleep)
 
+    async def _send(self) -> int:
+        """Set aside what the attempt may cost; a wait for others to cost less is no part of the call's time."""
+        asked = time.monotonic()
+        number = await self.caller.send(self.call)
+        self.began += time.monotonic() - asked
+        return number
+
     async def _turn(self) -> float:
         """Wait until the server may be asked; like the wait for a slot it is no part of the call's time."""
         turn = self.caller.pace(self.call).turn()
@@ -169,6 +177,8 @@ class _Lane:
         self.alike: Counter[str] | None = Counter()  # how the first calls failed; None once one went well
         self.first: set[str] = set()  # calls that began before any ended, and have not ended
         self.any_ended = False
+        self.knows_cost: bool | None = None  # whether a call went well, here or before; None: not looked yet
+        self.paying = 0  # attempts that are under way
 
 
 class Client:
@@ -184,7 +194,7 @@ class Client:
         self._slots = asyncio.Semaphore(calls.max_connections)
         self._lanes: dict[tuple[str, str, str, bool], _Lane] = {}
         self._stopping, self._settled = asyncio.Event(), asyncio.Event()
-        self._under_way = 0
+        self._under_way: dict[int, tuple[_Lane, Sent]] = {}
         self._loop = asyncio.get_running_loop()
         self._answers: set[asyncio.Task[Response]] = set()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -336,36 +346,53 @@ class Client:
     async def send(self, call: Request) -> int:
         """Set aside what an attempt may cost, where need be once this job's attempts under way have cost less.
 
+        Under a limit in USD the first call to a model goes alone, but not of a batch: the price list may be too low.
+
         Raises:
-            BudgetError: see `Store.send`.
+            BudgetError: see `ResponseCache.send`.
         """
-        price = self._price(call)
-        reserved = price.of(call.expected) if price else 0.0
-
-        def not_sent(number: int) -> None:
-            self.cache.record_usage(_not_sent(number))
-            self.cache.batches.withdraw(call.key)
-
+        price, lane = self._price(call), self._lane(call)
+        listed = price.of(call.expected) if price else 0.0
+        if self.budget.max_cost_usd is not None and lane.knows_cost is None and not call.batched:
+            lane.knows_cost = await self.on_disk(self.cache.knows_cost, call.model)
         while True:
             self.go_on()
+            if lane.paying and lane.knows_cost is False:
+                await self._settled.wait()
+                continue
             try:
-                number = await self.on_disk(self.cache.send, call, reserved, self.budget, undo=not_sent)
+                sent = await self._sent(lane, call, listed)
             except BudgetError:
                 if not self._under_way:
                     raise
                 await self._settled.wait()
             else:
-                self._under_way += 1
-                return number
+                self._under_way[sent.number] = lane, sent
+                return sent.number
+
+    async def _sent(self, lane: _Lane, call: Request, listed_usd: float) -> Sent:
+        def not_sent(sent: Sent) -> None:
+            self.cache.record_usage(_not_sent(sent.number))
+            self.cache.batches.withdraw(call.key)
+
+        lane.paying += 1
+        try:
+            return await self.on_disk(self.cache.send, call, listed_usd, self.budget, undo=not_sent)
+        except BaseException:
+            lane.paying -= 1
+            self._wake()
+            raise
 
     def settlement(self, number: int, call: Request, ended: str, usage: Usage | None, charged: bool) -> UsageEntry:
         """What an attempt came to; a usage of nothing at all is one that nobody told."""
         price, known = price_of(self.prices, call.model, call.share), None if usage == Usage() else usage
         return UsageEntry(number, ended, known, price.of(known) if price and known else None, charged)
 
-    def resumed(self) -> None:
-        """An attempt that an earlier run began is this one's now."""
-        self._under_way += 1
+    def resumed(self, call: Request, number: int) -> None:
+        """An attempt that an earlier run began is this one's now; what that set aside is set aside already."""
+        lane = self._lane(call)
+        lane.paying += 1
+        self._under_way[number] = lane, Sent(number, 0.0)
 
     async def not_sent(self, number: int) -> None:
         """Nothing was sent of an attempt that was set aside for."""
@@ -381,8 +408,14 @@ class Client:
     def _settled_one(self, settlement: UsageEntry | None) -> None:
         if settlement is None:
             return
-        self.meter.used(settlement.usage, settlement.listed_usd)
-        self._under_way -= 1
+        lane, sent = self._under_way.pop(settlement.send)
+        lane.paying -= 1
+        lane.knows_cost = lane.knows_cost or settlement.ended == "ok"
+        self.meter.used(settlement.usage, settlement.listed_usd, sent.reserved_usd if settlement.charged else 0.0)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Have those look again who wait until an attempt has ended."""
         self._settled.set()
         self._settled = asyncio.Event()
 
@@ -390,8 +423,7 @@ class Client:
         price = price_of(self.prices, call.model, call.share)
         if price is None and self.budget.max_cost_usd is not None:
             raise PluginError(
-                f"calls.max_cost_usd is set, but the price list of {self.prices.date} does not have {call.model}; "
-                "add it (0 where it is free) and name the file by calls.prices"
+                f"calls.max_cost_usd is set, but no list has a price of {call.model}; {missing_price(self.prices)}"
             )
         return price
 
@@ -432,8 +464,7 @@ class Client:
         """Send nothing more; calls in flight end as they may."""
         self.stopped = self.stopped or error
         self._stopping.set()
-        self._settled.set()
-        self._settled = asyncio.Event()
+        self._wake()
         self.batches.stop(self.stopped)
 
     def go_on(self) -> None:

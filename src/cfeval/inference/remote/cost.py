@@ -1,71 +1,11 @@
-"""List prices: for estimates and budgets, and where a provider reports no cost of its own.
-
-What a study comes to before it runs: calls, tokens and money, by stage and by model, against cache and budget.
-"""
+"""What a study comes to before it runs: calls, tokens and money, by stage and by model, against cache and budget."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
-from importlib.resources import files
-from pathlib import Path
-
-import yaml
-from pydantic import Field, ValidationError
 
 from cfeval.core.config import Calls
-from cfeval.core.errors import InputError
-from cfeval.core.records import Record
-from cfeval.inference.remote.openai_api import undated
+from cfeval.inference.remote.prices import Price, Prices
 from cfeval.inference.remote.request import Usage
-
-
-class Price(Record):
-    """USD per million tokens read and written, and per image made."""
-
-    input: float = Field(0.0, ge=0)
-    output: float = Field(0.0, ge=0)
-    image: float = Field(0.0, ge=0)
-
-    def of(self, usage: Usage) -> float:
-        """What a call costs by this price, in USD."""
-        tokens = usage.input_tokens * self.input + usage.output_tokens * self.output
-        return tokens / 1e6 + usage.images * self.image
-
-
-class Prices(Record):
-    """A price list and the day it was made."""
-
-    date: date
-    models: dict[str, Price]
-
-    def of(self, model: str) -> Price | None:
-        """The price of a model by its name, with or without the maker's and a date; None where the list has none."""
-        name = model.removeprefix("models/").partition(":")[0].lower()
-        by_name = {known.rpartition("/")[2]: price for known, price in self.models.items()}
-        names = (name, name.rpartition("/")[2], undated(name), undated(name).rpartition("/")[2])
-        return next((price for one in names if (price := self.models.get(one) or by_name.get(one))), None)
-
-
-def load_prices(path: str = "") -> Prices:
-    """The price list of a file; the package's where none is named.
-
-    Raises:
-        InputError: no such file, or not a price list.
-    """
-    source = Path(path) if path else files("cfeval.inference.remote") / "prices.yaml"
-    try:
-        return Prices.model_validate(yaml.safe_load(source.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"{source}: cannot read the price list ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: not YAML: {' '.join(str(error).split())}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"{source}: {place}: {first['msg']}; see src/cfeval/inference/remote/prices.yaml for the form"
-        ) from None
-
 
 LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST = 4, 3
 
@@ -78,6 +18,8 @@ class Amount:
     input_tokens: int = 0
     output_tokens: int = 0
     images: int = 0
+    image_tokens: int = 0
+    """Of the tokens read, those of images."""
 
     def __add__(self, other: "Amount") -> "Amount":
         """Both together."""
@@ -86,15 +28,19 @@ class Amount:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.images + other.images,
+            self.image_tokens + other.image_tokens,
         )
 
     def times(self, count: int) -> "Amount":
         """So many of it."""
-        return Amount(self.calls * count, self.input_tokens * count, self.output_tokens * count, self.images * count)
+        return Amount(*(count * value for value in vars(self).values()))
 
     def usd(self, price: Price | None) -> float | None:
         """What it costs; None where the price is not known."""
-        return None if price is None else price.of(Usage(self.input_tokens, self.output_tokens, self.images))
+        return None if price is None else price.of(self._usage())
+
+    def _usage(self) -> Usage:
+        return Usage(self.input_tokens, self.output_tokens, self.images, image_tokens=self.image_tokens)
 
 
 @dataclass(frozen=True)
@@ -114,11 +60,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Held:
-    """What the cache knows of a model: answers that stand, calls sent, USD spent."""
+    """What the cache knows of a model: answers that stand, calls sent, USD paid, USD that may have been paid."""
 
     stored: int = 0
     sent: int = 0
-    spent_usd: float = 0.0
+    paid_usd: float = 0.0
+    maybe_paid_usd: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +124,8 @@ def added(found: Iterable[Line]) -> dict[str, int]:
 def budget(models: Iterable[ModelLine], held: Mapping[str, Held], calls: Calls) -> list[tuple[bool, str]]:
     """For every limit that is set, whether it suffices, and that in one line."""
     models = list(models)
-    sent, spent = sum(one.sent for one in held.values()), sum(one.spent_usd for one in held.values())
+    sent = sum(one.sent for one in held.values())
+    spent = sum(one.paid_usd + one.maybe_paid_usd for one in held.values())
     said = []
     if calls.max_calls is not None:
         typical = sum(one.still(one.typical) for one in models)

@@ -169,6 +169,8 @@ def _broken(endpoint: Endpoint, error: BaseException | None) -> Fault | None:
     """What an exception of the connection says; None for any other."""
     from anyio import EndOfStream
 
+    if isinstance(error, httpx2.InvalidURL):
+        return retry("bad_body", f"not an address: {_what(error)}", tries=1)
     host = httpx2.URL(endpoint.base_url).host
     if isinstance(error, TooLarge):
         return retry("bad_body", str(error), tries=2, sent=True)
@@ -180,8 +182,6 @@ def _broken(endpoint: Endpoint, error: BaseException | None) -> Fault | None:
         return retry("connection", f"{host} cut the answer off ({_what(error.__cause__)})", sent=True)
     if isinstance(error, httpx2.TransportError | ssl.SSLError | EndOfStream):
         return retry("connection", f"{host} dropped the connection ({_what(error)})", sent=True)
-    if isinstance(error, httpx2.InvalidURL):
-        return retry("bad_body", f"not an address: {_what(error)}", tries=1)
     return None
 
 

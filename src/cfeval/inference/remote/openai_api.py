@@ -244,7 +244,9 @@ def usage_of(body: Any) -> Usage:
     said = _dict(_dict(body).get("usage"))
     read = count(said.get("prompt_tokens") or said.get("input_tokens"))
     written = count(said.get("completion_tokens") or said.get("output_tokens"))
-    return Usage(read, max(written, count(said.get("total_tokens")) - read), cost_usd=cost_of(said.get("cost")))
+    written = max(written, count(said.get("total_tokens")) - read)
+    apart = _dict(said.get("prompt_tokens_details") or said.get("input_tokens_details"))
+    return Usage(read, written, cost_usd=cost_of(said.get("cost")), image_tokens=count(apart.get("image_tokens")))
 
 
 def cost_of(value: Any, unit: float = 1.0) -> float | None:

@@ -5,14 +5,17 @@ models know `max_completion_tokens` only, OpenRouter drops what the chosen host 
 """
 
 import asyncio
+import ipaddress
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from cfeval.core.errors import CfevalError, PluginError, nearest
+from cfeval.core.registry import Diagnostic
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint, exchange, open_client, request
 from cfeval.inference.remote.openai_api import same_model
@@ -168,11 +171,109 @@ def about_model(
             return True, f"{base_url} answers, but does not list its models; {model} is not checked"
         return False, f"{base_url}: {said.reason}"
     names = [str(entry.get("id")) for entry in _entries(said) if isinstance(entry, dict)]
-    if any(same_model(model, name, accepted) for name in names):
+    return _listed(base_url, model, names, any(same_model(model, name, accepted) for name in names))
+
+
+def _listed(base_url: str, model: str, names: Sequence[str], found: bool) -> tuple[bool, str]:
+    """What to say of a model that a server's list has, or has not."""
+    if found:
         return True, f"{base_url} answers and has {model}"
     if not names:
         return True, f"{base_url} answers, but lists no model; {model} is not checked"
     return False, f"{base_url} does not list the model {model}; {_some(nearest(model, names))}"
+
+
+OPENROUTER_PARAMETERS = frozenset(
+    {
+        *("temperature", "top_p", "top_k", "top_a", "min_p", "frequency_penalty", "presence_penalty", "seed", "stop"),
+        *("repetition_penalty", "max_tokens", "max_completion_tokens", "logit_bias", "logprobs", "top_logprobs"),
+        *("response_format", "structured_outputs", "tools", "tool_choice", "parallel_tool_calls", "verbosity"),
+        *("reasoning", "reasoning_effort", "include_reasoning", "web_search_options"),
+    }
+)
+"""What OpenRouter says of each model whether it is taken; other fields of a request are OpenRouter's own."""
+_ALIKE = ({"max_tokens", "max_completion_tokens"}, {"response_format", "structured_outputs"})
+"""A model that takes one of these takes the others."""
+_REMEDIES = {"seed": "set seed: false", "response_format": "set json_schema: false"}
+
+
+def about_openrouter(
+    base_url: str, key_env: str, model: str, accepted: Sequence[str], sent: Collection[str]
+) -> Iterator[Diagnostic]:
+    """What OpenRouter says of the key, of the credit that is left, of a model and of the parameters `sent` to it.
+
+    With `require_parameters` a parameter that no host of the model takes makes every call an HTTP 404.
+    See https://openrouter.ai/docs/api/api-reference/api-keys/get-current-key.
+    """
+    try:
+        where = endpoint(base_url, key_env)
+    except CfevalError as error:
+        yield Diagnostic(False, str(error))
+        return
+    credit = _credit(where)
+    yield credit
+    said = get(where, "/models") if credit.fine else None
+    if isinstance(said, Fault):
+        yield Diagnostic(False, f"{base_url}: {said.reason}")
+    elif said is not None:
+        entries = [entry for entry in _entries(said) if isinstance(entry, dict)]
+        names = [str(entry.get("id")) for entry in entries]
+        alike = [name == model for name in names] if model in names else [same_model(model, n, accepted) for n in names]
+        found = next((entry for entry, is_it in zip(entries, alike, strict=True) if is_it), None)
+        yield Diagnostic(*_listed(base_url, model, names, found is not None))
+        for name in _not_taken((found or {}).get("supported_parameters"), sent):
+            remedy = _REMEDIES.get(name, f"leave {name} out")
+            of_form = name == "response_format"
+            yield Diagnostic(False, f"{model} does not take {name}, and calls would be refused; {remedy}", of_form)
+
+
+def _not_taken(takes: Any, sent: Collection[str]) -> list[str]:
+    if not isinstance(takes, list):
+        return []
+    known = {str(name) for name in takes}
+    known |= {name for alike in _ALIKE if alike & known for name in alike}
+    return sorted(name for name in sent if name in OPENROUTER_PARAMETERS - known)
+
+
+def _credit(where: Endpoint) -> Diagnostic:
+    """Whether OpenRouter takes the key, and what credit is left: of the key's own limit, else of the account."""
+    said = get(where, "/key")
+    if isinstance(said, Fault):
+        return Diagnostic(False, f"{where.base_url}: {said.reason}")
+    left = _number(said, "limit_remaining")
+    if left is None:  # a key without a limit; what the account has left is told to some keys only
+        account = get(where, "/credits")
+        total, used = (_number(account, name) for name in ("total_credits", "total_usage"))
+        left = None if total is None or used is None else total - used
+    if left is None:
+        return Diagnostic(True, f"{where.base_url} takes the key; it does not say what credit is left")
+    if left <= 0:
+        return Diagnostic(
+            False, f"{where.base_url} takes the key, but no credit is left; add credit or raise its limit"
+        )
+    return Diagnostic(True, f"{where.base_url} takes the key, {left:.2f} USD of credit are left")
+
+
+def _number(said: Any, name: str) -> float | None:
+    data = said.get("data") if isinstance(said, dict) else None
+    value = data.get(name) if isinstance(data, dict) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def key_variable(base_url: str, named: str, usual: str) -> str:
+    """The variable with the key of a server: the one that is named, else the usual one of its provider.
+
+    A server on this machine needs none, unless one is named.
+    """
+    return named or ("" if on_this_machine(base_url) else usual)
+
+
+def on_this_machine(base_url: str) -> bool:
+    """Whether an address is of the loopback interface."""
+    host = urlsplit(base_url).hostname or ""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost" or host.endswith(".localhost")
 
 
 def _entries(said: Any) -> list[Any]:

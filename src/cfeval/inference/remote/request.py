@@ -50,12 +50,16 @@ def canonical(content: Any) -> str:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a call used: tokens, images made, and the cost in USD as the provider reports it, None where it does not."""
+    """What a call used: tokens, images made, and the cost in USD as the provider reports it, None where it does not.
+
+    `image_tokens` are those of the tokens read that images took, where the provider tells them apart.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     images: int = 0
     cost_usd: float | None = None
+    image_tokens: int = 0
 
 
 @dataclass(frozen=True)

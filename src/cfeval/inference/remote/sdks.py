@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
@@ -22,6 +22,7 @@ from cfeval.inference.remote.http import Endpoint, HttpClient, exchange, storabl
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+T = TypeVar("T")
 Json = Mapping[str, Any]
 
 
@@ -208,7 +209,8 @@ async def _not_again(*_: Any, **__: Any) -> Any:
     raise
 
 
-def _kept(client: HttpClient, key: tuple[str, Endpoint], make: Callable[[], Any]) -> Any:
+def _kept(client: HttpClient, key: tuple[str, Endpoint], make: Callable[[], T]) -> T:
     if key not in client.sdks:
         client.sdks[key] = make()
-    return client.sdks[key]
+    kept: T = client.sdks[key]
+    return kept

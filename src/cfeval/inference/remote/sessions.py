@@ -9,8 +9,8 @@ from pathlib import Path
 from cfeval.inference.batching import shared
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.client import Client
-from cfeval.inference.remote.cost import load_prices
 from cfeval.inference.remote.http import open_client
+from cfeval.inference.remote.prices import load_prices
 from cfeval.inference.remote.settings import settings
 from cfeval.inference.remote.stops import heard
 

@@ -59,6 +59,12 @@ def use_offline_cache(offline: bool) -> None:
         settings.use(settings.settings().model_copy(update={"offline": True}))
 
 
+def paid(usd: float, maybe_usd: float) -> str:
+    """What was paid in USD, and what more may have been."""
+    more = f", {maybe_usd:.4f} more may have been paid" if maybe_usd else ""
+    return f"{usd:.4f} USD paid{more}"
+
+
 class ProgressMeter:
     """Counts the calls of a job, and says now and then how far they are."""
 
@@ -67,7 +73,7 @@ class ProgressMeter:
         self.batched = 0
         self.batches: dict[str, tuple[int, int]] = {}
         """Calls done and all calls of each batch at a provider."""
-        self.usd = 0.0
+        self.paid_usd = self.maybe_paid_usd = 0.0
         self._start = time.monotonic()
 
     @contextmanager
@@ -102,12 +108,16 @@ class ProgressMeter:
         self.done += 1
         self.failed += reply.status != Status.OK
 
-    def used(self, usage: Usage | None, listed_usd: float | None) -> None:
-        """An attempt was charged for."""
-        if usage is None:
-            return
-        self.tokens += usage.input_tokens + usage.output_tokens
-        self.usd += usage.cost_usd if usage.cost_usd is not None else listed_usd or 0.0
+    def used(self, usage: Usage | None, listed_usd: float | None, reserved_usd: float) -> None:
+        """An attempt ended: it cost what was reported, else its list price, or else perhaps `reserved_usd`."""
+        reported = None if usage is None else usage.cost_usd
+        paid = listed_usd if reported is None else reported
+        if usage is not None:
+            self.tokens += usage.input_tokens + usage.output_tokens
+        if paid is None:
+            self.maybe_paid_usd += reserved_usd
+        else:
+            self.paid_usd += paid
 
     def line(self) -> str:
         """All counts, in one line."""
@@ -115,7 +125,8 @@ class ProgressMeter:
         return (
             f"calls: {self.done} done ({self.failed} failed, {rate:.1f} a second), {self.stored} from the cache, "
             f"{self.flying} in flight ({self.pausing} of them waiting), {self._in_batches()}{self.tokens:,} tokens, "
-            f"{self.usd:.4f} USD" + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
+            f"{paid(self.paid_usd, self.maybe_paid_usd)}"
+            + (f"; {self.shrunk} pictures shrunk under max_pixels" if self.shrunk else "")
         )
 
     def _in_batches(self) -> str:

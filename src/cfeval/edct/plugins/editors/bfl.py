@@ -33,7 +33,14 @@ from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault, record, retry
 from cfeval.inference.remote.http import Endpoint, exchange, fault_of, read_json, request, respond
 from cfeval.inference.remote.openai_api import cost_of
-from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, get, only_further
+from cfeval.inference.remote.providers import (
+    checked_base_url,
+    checked_headers,
+    endpoint,
+    get,
+    key_variable,
+    only_further,
+)
 from cfeval.inference.remote.request import Response, Usage
 
 USES = Uses(seed=True)
@@ -54,8 +61,8 @@ class Plugin(plugin.Plugin):
     """The endpoint: flux-kontext-max, flux-kontext-pro, flux-2-max, flux-2-pro, …"""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = "https://api.bfl.ai"
     """Address without the version."""
-    key_env: str = Field("BFL_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    """Environment variable that holds the key."""
+    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
+    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     safety_tolerance: int | None = Field(None, ge=0, le=6)
@@ -69,6 +76,11 @@ class Plugin(plugin.Plugin):
     poll: float = Field(0.5, gt=0, le=60)
     """Seconds between two looks at a task."""
 
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key; empty where none is needed."""
+        return key_variable(self.base_url, self.key_env, "BFL_API_KEY")
+
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""
         return Resources(api=True)
@@ -76,7 +88,7 @@ class Plugin(plugin.Plugin):
     def diagnose(self) -> Iterator[Diagnostic]:
         """Whether the key is taken and has credit."""
         try:
-            said = get(endpoint(self.base_url, self.key_env, "x-key"), "/v1/credits")
+            said = get(endpoint(self.base_url, self.key_variable, "x-key"), "/v1/credits")
         except CfevalError as error:
             yield Diagnostic(False, str(error))
             return
@@ -85,7 +97,7 @@ class Plugin(plugin.Plugin):
             return
         credits = said.get("credits") if isinstance(said, dict) else None
         enough = not isinstance(credits, int | float) or credits > 0
-        advice = "" if enough else f"; add credit to the account of {self.key_env}"
+        advice = "" if enough else f"; add credit to the account of {self.key_variable or self.base_url}"
         yield Diagnostic(enough, f"{self.base_url} answers; {credits} credits are left{advice}")
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
@@ -128,7 +140,7 @@ class Bfl:
         fields |= self.options.extra
 
         async def send(attempts: RetryLoop) -> Response | Fault:
-            where = endpoint(self.options.base_url, self.options.key_env, "x-key", self.options.headers)
+            where = endpoint(self.options.base_url, self.options.key_variable, "x-key", self.options.headers)
             body = {**fields, "input_image": base64.b64encode(picture.png).decode()}
             task = await attempts.paid(lambda: self._submit(attempts, where, body), lambda made: made.usage)
             return task if isinstance(task, Fault) else await self._outcome(attempts, where, task)

@@ -38,6 +38,7 @@ from cfeval.inference.remote.providers import (
     checked_base_url,
     checked_headers,
     endpoint,
+    key_variable,
     only_further,
 )
 from cfeval.inference.remote.request import Response
@@ -56,8 +57,8 @@ class Plugin(MaskOptions, plugin.Plugin):
     """Its name."""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENAI.base_url
     """Address up to and including the version."""
-    key_env: str = Field(OPENAI.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
-    """Environment variable that holds the key; empty: none is needed."""
+    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
+    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     reference: str = Field("", pattern=r"^[a-z_]*$")
@@ -74,6 +75,11 @@ class Plugin(MaskOptions, plugin.Plugin):
             raise ValueError("reference asks images/generations, which takes no mask; leave one of them out")
         return self
 
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key; empty where none is needed."""
+        return key_variable(self.base_url, self.key_env, OPENAI.key_env)
+
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""
         return Resources(api=True)
@@ -84,7 +90,7 @@ class Plugin(MaskOptions, plugin.Plugin):
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Key, address and model, asked of the server itself."""
-        yield Diagnostic(*about_model(self.base_url, self.key_env, self.model))
+        yield Diagnostic(*about_model(self.base_url, self.key_variable, self.model))
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
@@ -131,7 +137,7 @@ class OpenAIImage:
     async def _once(
         self, attempts: RetryLoop, form: dict[str, str], files: dict[str, Any], picture: Picture
     ) -> Response | Fault:
-        where = endpoint(self.options.base_url, self.options.key_env, headers=self.options.headers)
+        where = endpoint(self.options.base_url, self.options.key_variable, headers=self.options.headers)
         if self.options.reference:
             body = {**form, "n": 1, self.options.reference: data_url(picture)}
             content = await generate_image(attempts, where, body)

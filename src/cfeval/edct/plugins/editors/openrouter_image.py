@@ -30,11 +30,12 @@ from cfeval.inference.remote.images import data_url
 from cfeval.inference.remote.openai_api import chat_reply, images_reply
 from cfeval.inference.remote.providers import (
     PROVIDERS,
-    about_model,
+    about_openrouter,
     checked_base_url,
     checked_headers,
     endpoint,
     joined,
+    key_variable,
     only_further,
 )
 from cfeval.inference.remote.request import Response
@@ -59,8 +60,8 @@ class Plugin(plugin.Plugin):
     """Which of OpenRouter's interfaces is asked."""
     base_url: Annotated[str, AfterValidator(checked_base_url)] = OPENROUTER.base_url
     """Address up to and including the version."""
-    key_env: str = Field(OPENROUTER.key_env, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    """Environment variable that holds the key."""
+    key_env: str = Field("", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$")
+    """Environment variable that holds the key; empty: the provider's, and none for a server on this machine."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     accept_models: tuple[str, ...] = ()
@@ -72,13 +73,18 @@ class Plugin(plugin.Plugin):
     extra: Annotated[dict[str, Any], AfterValidator(partial(only_further, own=OWN))] = {}
     """Further fields of the request, such as {provider: {only: [google-vertex]}}."""
 
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key; empty where none is needed."""
+        return key_variable(self.base_url, self.key_env, OPENROUTER.key_env)
+
     def resources(self) -> Resources:
         """A slot among the jobs that call a provider."""
         return Resources(api=True)
 
     def diagnose(self) -> Iterator[Diagnostic]:
-        """Key, address and model, asked of the server itself."""
-        yield Diagnostic(*about_model(self.base_url, self.key_env, self.model, self.accept_models))
+        """Key, credit, model and parameters, asked of the server itself."""
+        yield from about_openrouter(self.base_url, self.key_variable, self.model, self.accept_models, self.extra)
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One an edit."""
@@ -116,7 +122,7 @@ class OpenRouterChat:
 
     async def _once(self, attempts: RetryLoop, body: dict[str, Any]) -> Response | Fault:
         options = self.options
-        where = endpoint(options.base_url, options.key_env, headers=options.headers)
+        where = endpoint(options.base_url, options.key_variable, headers=options.headers)
         content = await chat(attempts, where, body)
         if isinstance(content, Fault):
             return content
