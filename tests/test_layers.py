@@ -20,8 +20,8 @@ FLOORS = (
     {"edct", "vce", "cvqa"},
     {"config", "jobs"},
     {"audit", "testbed"},
-    {"study", "results"},
-    {"verbs", "cli", "stage"},
+    {"study"},
+    {"verbs", "cli", "stage", "results"},
     {"warm"},
 )
 """From the ground up: a room may know those of lower floors, and of its own floor none but itself."""

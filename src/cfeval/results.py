@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.extras import require
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Record
 from cfeval.cvqa.records import CvqaScore
@@ -154,7 +155,12 @@ class Results:
 
 
 def load(folder: str | Path = "results") -> Results:
-    """The results of a study: `cfeval.load("results").tables["edct_table1"]` is a pandas frame."""
+    """The results of a study: `cfeval.load("results").tables["edct_table1"]` is a pandas frame.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed; the extra `frames` has it.
+    """
+    require("pandas")
     return Results(folder)
 
 

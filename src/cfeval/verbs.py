@@ -16,7 +16,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Money": ("cache",),
     "Publish": ("seal", "verify"),
     "One evaluation": ("edct", "vce", "cvqa"),
-    "What the workflow and DVC call": ("stage", "plan", "schema"),
+    "What the workflow, DVC and editors call": ("stage", "plan", "schema"),
 }
 """What `cfeval --help` shows, in this order: commands and groups of commands, each once."""
 GROUPS: Mapping[str, str] = {

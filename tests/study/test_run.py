@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from cfeval.audit.plan import Whole
 from cfeval.config import parse
 from cfeval.core import environment, extras
-from cfeval.core.errors import ParamsError, PluginError
+from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.registry import check_installed
 from cfeval.core.roots import root_of
 from cfeval.study import run
-from cfeval.study.outcome import Scored, nothing_scored, outcomes
+from cfeval.study.outcome import outcomes
 from tests.conftest import Run
 from tests.loopback.site import Loopback
 from tests.study.service import init_options, photographs, service
@@ -106,12 +107,16 @@ def test_keys_of_a_file_fill_in_for_those_of_the_environment(tmp_path: Path, mon
     assert environment.read_keys(tmp_path / "none") == ()
 
 
-def test_a_run_in_which_nothing_was_scored_says_so_first(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    none = Scored(12, 0, "refused 12", "m: nothing")
-    assert nothing_scored([none, none]) == "nothing was scored: 0 of 24 items (refused 12)"
-    assert nothing_scored([none, Scored(12, 1, "", "")]) == nothing_scored([]) == ""
+def test_a_run_in_which_nothing_was_scored_says_so_and_ends_with_status_2(tmp_path: Path) -> None:
+    edct = {name: {"x": {"plugin": "mock"}} for name in ("vlms", "instruction_writers", "editors", "judges")}
+    params = parse({"edct": {**edct, "datasets": {"own": {"plugin": "world"}}}})
+    study = Whole(params, str(tmp_path))
+    for job in study.jobs():
+        if job.stage == "edct.scores":
+            Path(job.name).parent.mkdir(parents=True, exist_ok=True)
+            Path(job.name).write_text("id,status,stage,reason\n1,refused,baselines,no\n")
+    with pytest.raises(InputError, match=r"^edct: nothing was scored, so there is no result"):
+        run._conclude(study, Path("mine"))
 
 
 def test_the_line_of_a_model_has_its_conclusion_and_figures(tmp_path: Path) -> None:
@@ -127,7 +132,7 @@ def test_the_line_of_a_model_has_its_conclusion_and_figures(tmp_path: Path) -> N
     edct = {name: {"x": {"plugin": "mock"}} for name in ("vlms", "instruction_writers", "editors", "judges")}
     params = parse({"edct": {**edct, "datasets": {"own": {"plugin": "world"}}}})
     [told] = outcomes(params, str(tmp_path))
-    assert told.line == "m on own by j: open, FIT 0.5 [0.4, 0.6], CCS 0.8 [0.6, 0.9], 5 of 6 scored"
+    assert told == "m on own by j: open, FIT 0.5 [0.4, 0.6], CCS 0.8 [0.6, 0.9], 5 of 6 scored"
 
 
 def test_calibrate_adds_test_models_judged_by_the_studys_judges() -> None:

@@ -85,7 +85,9 @@ envvars:
 
 if DeploymentMethod.APPTAINER in workflow.deployment_settings.deployment_method:
     if not PARAMS.container:
-        stop("params.yaml: container names no image for --sdm apptainer; workflow/container/cfeval.def says how to build one")
+        stop(
+            "params.yaml: container names no image for --sdm apptainer; workflow/container/cfeval.def says how to build one"
+        )
 
     container: PARAMS.container
 

@@ -12,12 +12,12 @@ by SHA-256, so that an input with images is its record file alone, unless its pi
 
 
 wildcard_constraints:
-    dataset=one_of(PARAMS.edct.datasets),
-    vlm=one_of(PARAMS.edct.vlms),
-    writer=one_of(PARAMS.edct.instruction_writers),
-    protocol=one_of(condition.protocol for condition in PARAMS.edct.conditions()),
-    editor=one_of(PARAMS.edct.editors),
-    judge=one_of(PARAMS.edct.judges),
+    dataset=one_of(PARAMS.edct.datasets if PARAMS.edct else ()),
+    vlm=one_of(PARAMS.edct.vlms if PARAMS.edct else ()),
+    writer=one_of(PARAMS.edct.instruction_writers if PARAMS.edct else ()),
+    protocol=one_of(condition.protocol for condition in (PARAMS.edct.conditions() if PARAMS.edct else ())),
+    editor=one_of(PARAMS.edct.editors if PARAMS.edct else ()),
+    judge=one_of(PARAMS.edct.judges if PARAMS.edct else ()),
 
 
 localrules:

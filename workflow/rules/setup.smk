@@ -29,9 +29,9 @@ import surroundings
 
 surroundings.use_code_of(CHECKOUT)
 
-FOLLOWED = None
-"""What shows a line a job, where Snakemake itself is to be quiet."""
-if workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
+FOLLOWED = next((handler for handler in logger.handlers if isinstance(handler, progress.Progress)), None)
+"""What shows a line a job, where Snakemake itself is to be quiet; once, also where a workflow takes this one in twice."""
+if FOLLOWED is None and workflow.is_main_process and Quietness.RULES in (workflow.output_settings.quiet or ()):
     FOLLOWED = progress.follow(logger, dry=workflow.output_settings.dryrun)
 
 from cfeval import config as study

@@ -12,27 +12,28 @@ EXTRAS = {
     "litellm": ("litellm", "boto3"),
     "vqa": ("nltk",),
     "dvc": ("dvc", "dvc_data"),
+    "frames": ("pandas",),
     "cluster": ("snakemake_executor_plugin_slurm",),
 }
 """By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then."""
 NEEDS = {
-    "cfeval.testbed.plugins.chat_": ("world", "torch"),
-    "cfeval.testbed.plugins.classifiers_": ("world", "torch"),
-    "cfeval.testbed.plugins.denoisers_": ("world", "torch"),
-    "cfeval.testbed.plugins.editors_diffusion": ("world", "torch"),
-    "cfeval.testbed.plugins.segmenters_locator": ("world", "torch"),
-    "cfeval.testbed.plugins.verifiers_reader": ("world", "torch"),
-    "cfeval.testbed.plugins.judges_reader": ("world", "torch"),
-    "cfeval.testbed.plugins.vision_tools_": ("world", "torch"),
-    "cfeval.testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
-    "cfeval.vce.plugins.": ("vce", "torch"),
-    "cfeval.cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
-    "cfeval.inference.models.transformers": ("local", "transformers"),
-    "cfeval.edct.plugins.editors.diffusers": ("local", "diffusers"),
-    "cfeval.edct.plugins.segmenters.clipseg": ("local", "transformers"),
-    "cfeval.edct.plugins.segmenters.detector": ("local", "transformers"),
-    "cfeval.edct.plugins.segmenters.difference": ("local", "cv2"),
-    "cfeval.edct.plugins.verifiers.localised": ("local", "cv2"),
+    "testbed.plugins.chat_": ("world", "torch"),
+    "testbed.plugins.classifiers_": ("world", "torch"),
+    "testbed.plugins.denoisers_": ("world", "torch"),
+    "testbed.plugins.editors_diffusion": ("world", "torch"),
+    "testbed.plugins.segmenters_locator": ("world", "torch"),
+    "testbed.plugins.verifiers_reader": ("world", "torch"),
+    "testbed.plugins.judges_reader": ("world", "torch"),
+    "testbed.plugins.vision_tools_": ("world", "torch"),
+    "testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
+    "vce.plugins.": ("vce", "torch"),
+    "cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
+    "inference.models.transformers": ("local", "transformers"),
+    "edct.plugins.editors.diffusers": ("local", "diffusers"),
+    "edct.plugins.segmenters.clipseg": ("local", "transformers"),
+    "edct.plugins.segmenters.detector": ("local", "transformers"),
+    "edct.plugins.segmenters.difference": ("local", "cv2"),
+    "edct.plugins.verifiers.localised": ("local", "cv2"),
 }
 """By the beginning of a plugin's module: the extra that it needs, and the package by which that is told."""
 
@@ -43,15 +44,25 @@ UNKNOWN = "install it"
 
 def advice(package: str, module: str = "") -> str:
     """What to do about a package that is not installed, where a plugin of a module wants it."""
-    own = [extra for start, (extra, _) in NEEDS.items() if module.startswith(start)]
+    own = [extra for start, (extra, _) in NEEDS.items() if _within(module, start)]
     found = [extra for extra, packages in EXTRAS.items() if package.partition(".")[0] in packages]
     return f"pip install 'cfeval[{(own or found)[0]}]'" if found or own else UNKNOWN
+
+
+def require(package: str) -> None:
+    """ModuleNotFoundError, with what to do, where a package is not installed."""
+    if find_spec(package) is None:
+        raise ModuleNotFoundError(f"this needs the package '{package}': {advice(package)}", name=package)
 
 
 @cache
 def missing(module: str) -> str:
     """What a plugin's module lacks, and what to do; empty where it lacks nothing."""
     for start, (_, package) in NEEDS.items():
-        if module.startswith(start) and find_spec(package) is None:
+        if _within(module, start) and find_spec(package) is None:
             return f"needs the package '{package}', which is not installed: {advice(package, module)}"
     return ""
+
+
+def _within(module: str, start: str) -> bool:
+    return module.startswith(f"cfeval.{start}")

@@ -177,12 +177,11 @@ def build(family: str, spec: Mapping[str, Any]) -> Any:
     try:
         return plugin.build()
     except ModuleNotFoundError as error:
-        module = _entry(family, spec, family).module
-        raise PluginError(_lacks(family, str(spec["plugin"]), str(error.name), module)) from error
+        raise PluginError(_lacks(family, str(error.name), _entry(family, spec, family))) from error
 
 
-def _lacks(family: str, name: str, package: str, module: str) -> str:
-    return f"{family} plugin '{name}' needs the package '{package}'; {extras.advice(package, module)}"
+def _lacks(family: str, package: str, point: metadata.EntryPoint) -> str:
+    return f"{family} plugin '{point.name}' needs the package '{package}'; {extras.advice(package, point.module)}"
 
 
 def check_installed(family: str, spec: Mapping[str, Any], where: str) -> None:
@@ -273,7 +272,7 @@ def _loaded(family: str, point: metadata.EntryPoint) -> type[PluginOptions]:
     except (ImportError, SyntaxError, AttributeError) as error:
         what = f"{family} plugin '{point.name}'"
         if isinstance(error, ModuleNotFoundError) and not f"{point.module}.".startswith(f"{error.name}."):
-            raise PluginError(_lacks(family, point.name, str(error.name), point.module)) from error
+            raise PluginError(_lacks(family, str(error.name), point)) from error
         raise PluginError(
             f"{what} of {_distribution(point)} cannot be loaded from {point.value} ({error}); install it anew"
         ) from error

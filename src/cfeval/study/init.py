@@ -62,8 +62,9 @@ def run(
     named = _as_name(name or place.name)
     asked = _Asked(sys.stdin.isatty())
     given = {"writer": writer, "editor": editor, "gate": gate, "verifier": verifier, "judge": judge}
+    keys: list[str] = []
     if study == "vce":
-        params, keys = _vce(named, place, asked.images(images), model_ or [CLASSIFIER], items or ITEMS["vce"]), []
+        params = _vce(named, place, asked.images(images), model_ or [CLASSIFIER], items or ITEMS["vce"])
     else:
         source = asked.source(study, images, question, questions)
         targets = asked.targets(model_ or [], provider, base_url)

@@ -107,7 +107,7 @@ def roles(targets: Sequence[Model], given: Mapping[str, str]) -> Roles:
         role: named[by] for role, by in (("gate", "writer"), ("verifier", "judge")) if by in named and role not in named
     }
     wanted = {**DEFAULTS.get(first.provider, DEFAULTS["openrouter"]), **named}
-    found = {}
+    found: dict[str, Model] = {}
     for role, text in wanted.items():
         shared = text.partition("/")[0] == first.provider and "@http" not in text
         found[role] = model(text, base_url=first.base_url if shared else "", editor=role == "editor")

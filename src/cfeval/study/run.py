@@ -13,13 +13,13 @@ import typer
 from cfeval.audit.doctor import examine
 from cfeval.audit.estimate import cost
 from cfeval.audit.plan import Whole, whole
+from cfeval.audit.unscored import unscored
 from cfeval.core.errors import InputError, StoppedError
 from cfeval.core.roots import PARAMS
 from cfeval.study.folder import Folder, command, inside, overlay_file, shown, snakemake
-from cfeval.study.outcome import nothing_scored, outcomes, report_of
+from cfeval.study.outcome import outcomes, report_of
 from cfeval.study.schema import keep_schema
 
-_FAILED = 1
 _SHOWN = 12
 """Conditions whose figures are printed at the end; a table shows the rest."""
 
@@ -112,14 +112,13 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _conclude(study: Whole, folder: Path) -> None:
-    """What came of the run, and where the report is; ends with status 1 where nothing was scored."""
+    """What came of the run, and where the report is; InputError where nothing was scored."""
+    if empty := unscored(study.jobs()):
+        raise InputError("; ".join(empty))
     found = outcomes(study.params, study.root)
     report = folder / report_of(study.params, study.root)
-    if empty := nothing_scored(found):
-        print(f"cfeval: {empty}; each item's reason is in {report}", file=sys.stderr)
-        raise typer.Exit(_FAILED)
-    for one in found[:_SHOWN]:
-        print(one.line)
+    for line in found[:_SHOWN]:
+        print(line)
     if len(found) > _SHOWN:
         print(f"and {len(found) - _SHOWN} more conditions")
     print(f"report: {report}")

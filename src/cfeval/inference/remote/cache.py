@@ -305,7 +305,7 @@ class ResponseCache:
         """Of the attempts after a number: how many, how many are in flight, and USD spent or set aside for them."""
         query = (
             "SELECT count(*), coalesce(sum(ended IS NULL), 0),"
-            " coalesce(sum(coalesce(reported_usd, listed_usd, reserved_usd)), 0) FROM sends WHERE id > ?"
+            f" coalesce(sum(coalesce({_PAID}, reserved_usd)), 0) FROM sends WHERE id > ?"
         )
         with self._speaking():
             sent, waiting, usd = self._db.execute(query, (number,)).fetchone()
