@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from bench.docs import columns
+from bench.docs import columns, facts
 
 from cfeval.config import merged, parse, read
 from cfeval.core import registry
@@ -47,17 +47,6 @@ LINES = [
     for line in (block or " ".join(inline.split())).splitlines()
 ]
 COMMANDS = sorted({line for line in LINES if line.startswith("cfeval ")})
-SHOWN = {
-    "edct/tables/edct_table1": "docs/concepts/test-bed.md",
-    "edct/tables/edct_card": "docs/start/read-a-result.md",
-    "calibration/edct/tables/edct_bench": "docs/concepts/trust.md",
-    "calibration/edct/tables/edct_instrument": "docs/concepts/trust.md",
-    "calibration/edct/tables/edct_gate": "docs/concepts/trust.md",
-    "vce/tables/vce_table3": "docs/guides/vce.md",
-    "vce/tables/vce_hypotheses": "docs/guides/vce.md",
-    "cvqa/tables/cvqa_builds": "docs/guides/cvqa.md",
-}
-"""The tables that stand on a page, and the page."""
 RULE = r"^(?:rule|use rule \w+ as) (\w+)"
 """What begins a rule of the workflow, and its name."""
 OWN = "workflow/params/mine.yaml"
@@ -139,11 +128,9 @@ def test_what_every_table_shows_is_said_above_its_columns(page: str) -> None:
     assert not [name for name in columns.PAGES[page] if not re.search(rf"^\| [^|]*`{name}`", above, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", facts.SHOWN)
 def test_the_figures_of_a_page_are_those_of_the_tables(name: str) -> None:
-    for line in (ROOT / "results" / f"{name}.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("|"):
-            assert line in PAGES[SHOWN[name]]
+    assert facts.shown(name) == PAGES[facts.SHOWN[name]], "run `python -m bench.docs.facts`"
 
 
 def test_the_example_of_a_package_is_the_one_that_is_there() -> None:

@@ -104,8 +104,16 @@ def test_every_reference_page_is_generated_whole(site: Path) -> None:
     assert "| `max_cost_usd` | number or none |" in parameters
     assert "### overlap" not in plugins
     assert re.search(r"^\| `votes` \| integer \| `1` \| \w+", plugins, re.MULTILINE)
+    interfaces = (site / "reference/interfaces.md").read_text(encoding="utf-8")
+    assert "- `async judge(self, request: JudgeRequest) -> JudgeReply`: Judge a request." in interfaces
     tables = (site / "reference/tables.md").read_text(encoding="utf-8")
     assert "| `strict_ccs`, `strict_ccs_lo`, `strict_ccs_hi` | Strict CCS |" in tables
+
+
+def test_a_notebook_is_a_page_of_its_texts_code_and_output() -> None:
+    code = {"cell_type": "code", "source": ["1 + ", "1"], "outputs": [{"data": {"text/plain": ["2"]}}]}
+    page = sources.notebook({"cells": [{"cell_type": "markdown", "source": ["# Results"]}, code]})
+    assert page == "# Results\n\n```python\n1 + 1\n```\n\n```text\n2\n```\n"
 
 
 def test_the_tooltips_are_the_glossarys(site: Path) -> None:

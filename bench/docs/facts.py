@@ -1,4 +1,4 @@
-"""The README's figures, from the sealed tables: `python -m bench.docs.facts` writes them into it."""
+"""Figures of README and pages, from the sealed tables: `python -m bench.docs.facts` writes them there."""
 
 import csv
 import re
@@ -9,6 +9,17 @@ from pathlib import Path
 from cfeval.core.files import write_text
 
 ROOT = Path(__file__).parents[2]
+SHOWN = {
+    "edct/tables/edct_table1": "docs/concepts/test-bed.md",
+    "edct/tables/edct_card": "docs/start/read-a-result.md",
+    "calibration/edct/tables/edct_bench": "docs/concepts/trust.md",
+    "calibration/edct/tables/edct_instrument": "docs/concepts/trust.md",
+    "calibration/edct/tables/edct_gate": "docs/concepts/trust.md",
+    "vce/tables/vce_table3": "docs/guides/vce.md",
+    "vce/tables/vce_hypotheses": "docs/guides/vce.md",
+    "cvqa/tables/cvqa_builds": "docs/guides/cvqa.md",
+}
+"""The tables that a page shows, and the page."""
 _WIDTH = 120
 
 
@@ -51,6 +62,22 @@ def renewed(readme: str, root: Path = ROOT) -> str:
     return readme
 
 
+def shown(name: str, root: Path = ROOT) -> str:
+    """The page that shows a table, with the table as it is now.
+
+    Raises:
+        ValueError: no table of the page begins with the same heading.
+    """
+    page = (root / SHOWN[name]).read_text(encoding="utf-8").splitlines()
+    text = (root / "results" / f"{name}.md").read_text(encoding="utf-8")
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    heads = [number for number, line in enumerate(page) if line.split(" | ")[:2] == table[0].split(" | ")[:2]]
+    if len(heads) != 1:
+        raise ValueError(f"{SHOWN[name]} shows {len(heads)} tables with the heading {table[0]}")
+    end = next((number for number in range(heads[0], len(page)) if not page[number].startswith("|")), len(page))
+    return "\n".join([*page[: heads[0]], *table, *page[end:], ""])
+
+
 def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -75,3 +102,5 @@ def _percent(share: str) -> str:
 if __name__ == "__main__":
     page = ROOT / "README.md"
     write_text(page, renewed(page.read_text(encoding="utf-8")))
+    for name, where in SHOWN.items():
+        write_text(ROOT / where, shown(name))

@@ -5,7 +5,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import metadata
+from importlib import import_module, metadata
 from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -19,6 +19,9 @@ from cfeval.core import registry
 from cfeval.core.names import load
 from cfeval.core.plugin import Plugin
 from cfeval.verbs import GROUPS, VERBS
+
+INTERFACES = ("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.cvqa.interfaces", "cfeval.inference.chat")
+"""The modules that plugins import."""
 
 
 def commands() -> str:
@@ -166,6 +169,36 @@ def _docstrings(kind: type[Plugin]) -> dict[str, str]:
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, str):
                 found[field.target.id] = inspect.cleandoc(text)
     return found
+
+
+def interfaces() -> str:
+    """What a plugin builds, receives and returns: the classes of the modules that it imports, by their docstrings."""
+    lines = [
+        "# Interfaces of plugins",
+        "",
+        "The classes that [a plugin of your own](../guides/plugins.md) builds, receives and returns.",
+        "",
+    ]
+    for name in INTERFACES:
+        module = import_module(name)
+        lines += [f"## {name}", "", _prose(inspect.cleandoc(module.__doc__ or "")), ""]
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__ == name and not kind.__name__.startswith("_"):
+                lines += [f"### {kind.__name__}", "", _prose(inspect.cleandoc(kind.__doc__ or "")), "", *_members(kind)]
+    return "\n".join(lines) + "\n"
+
+
+def _members(kind: type) -> Iterator[str]:
+    for name, value in vars(kind).items():
+        if inspect.isfunction(value) and not name.startswith("_"):
+            start = "async " if inspect.iscoroutinefunction(value) else ""
+            about = inspect.cleandoc(value.__doc__ or "").partition("\n")[0]
+            given = re.sub(r"\b(?:\w+\.)+(\w)", r"\1", str(inspect.signature(value)))
+            yield f"- `{start}{name}{given}`: {about}"
+    fields = [name for name in getattr(kind, "__annotations__", {}) if not name.startswith("_")]
+    if fields:
+        yield f"- fields: {', '.join(f'`{name}`' for name in fields)}"
+    yield ""
 
 
 def _type(kind: Any) -> str:

@@ -1,10 +1,12 @@
 """The pages that the site is built from: those of docs/, some files of the repository, and what is generated."""
 
+import json
 import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from bench.docs import columns, reference
 
@@ -12,6 +14,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": reference.commands,
     "reference/parameters.md": reference.parameters,
     "reference/plugins.md": reference.plugins,
+    "reference/interfaces.md": reference.interfaces,
 }
 """Pages of which every word is generated."""
 TAKEN = {
@@ -39,10 +42,25 @@ def write(root: Path, folder: Path) -> None:
         if place in columns.PAGES:
             text += "\n" + columns.columns(columns.PAGES[place])
         _put(folder / place, _moved(text, root, name, places, folder))
+    for path in (root / "docs").rglob("*.ipynb"):
+        place = path.relative_to(root / "docs").with_suffix(".md")
+        _put(folder / place, notebook(json.loads(path.read_text(encoding="utf-8"))))
     for place, page in GENERATED.items():
         _put(folder / place, page())
     shutil.copytree(root / "docs" / "images", folder / "images", dirs_exist_ok=True)
     _put(folder.parent / TOOLTIPS, tooltips((root / "docs/reference/glossary.md").read_text(encoding="utf-8")))
+
+
+def notebook(content: Mapping[str, Any]) -> str:
+    """A page of an executed notebook: its texts, its code and what the code printed."""
+    parts = []
+    for cell in content["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", ()):
+            printed = "".join(output.get("text") or output.get("data", {}).get("text/plain", ""))
+            parts += [f"```text\n{printed.rstrip()}\n```"] if printed else []
+    return "\n\n".join(parts) + "\n"
 
 
 def tooltips(glossary: str) -> str:
