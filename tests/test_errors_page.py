@@ -16,10 +16,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from cfeval.audit.unscored import unscored
 from cfeval.core.images import Picture
+from cfeval.core.jsonl import write_csv
+from cfeval.core.provenance.jobs import Job
 from cfeval.core.records import Status
 from cfeval.core.shards import file_pictured
 from cfeval.datasets.sample import RawSample, file_samples
+from cfeval.edct.records import Score
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import VARIABLE
 from cfeval.vce.records import SourceImage
@@ -219,6 +223,23 @@ def with_(path: str, value: Any) -> dict[str, Any]:
         here = here[part]
     here[last] = value
     return content
+
+
+def photographs_for_the_scene_editor(desk: Desk) -> str:
+    """What `cfeval check` prints of an editor of drawn scenes and the desk's samples."""
+    content = with_("edct.datasets.d", {"plugin": "samples", "path": str(desk.samples)})
+    content["edct"]["editors"]["e"] = {"plugin": "scene"}
+    return desk.check(content)
+
+
+def nothing_scored(desk: Desk) -> str:
+    """The line at the end of a run whose only edit failed."""
+    names = {"dataset": "d", "vlm": "m", "writer": "w", "protocol": "edct-2025", "editor": "e", "judge": "j"}
+    file = desk.folder / "scores.csv"
+    failed = {"status": "edit_invalid", "stage": "counterfactuals", "reason": "the picture has another size"}
+    write_csv(file, Score, [Score(**names, **failed, id="a")])
+    [line] = unscored([Job("edct.scores", (), (), (str(file),), {})])
+    return f"cfeval: {line}"
 
 
 def folder_incomplete(desk: Desk) -> str:
@@ -460,14 +481,22 @@ PRODUCED: dict[str, Callable[[Desk], str]] = {
     "A file stands in the way": a_file_in_the_way,
     "There is no parameter file": params_missing,
     "The parameter file is not YAML": lambda desk: desk.check("edct: ["),
+    "The parameter file is empty": lambda desk: desk.check("# nothing yet\n"),
+    "A key stands twice": lambda desk: desk.check("edct:\n  items: 3\nedct:\n  seed: 1\n"),
+    "A key of a provider stands in the file": lambda desk: desk.check(
+        with_("edct.vlms.m", {"plugin": "openai", "model": "m", "provider": "openrouter", "api_key": CANARY})
+    ),
+    "A name is no file name": lambda desk: desk.check(with_("edct.judges.my judge", {"plugin": "mock"})),
     "An unknown key": lambda desk: desk.check(with_("edct.itmes", 3)),
     "A value that is not allowed": lambda desk: desk.check(with_("edct.items", 0)),
     "An unknown plugin": lambda desk: desk.check(with_("edct.judges.j", {"plugin": "mok"})),
     "An unknown option": lambda desk: desk.check(with_("edct.judges.j", {"plugin": "mock", "treshold": 1})),
     "A table names what is not defined": lambda desk: desk.check(with_("edct.judges", {"jj": {"plugin": "mock"}})),
+    "A condition cannot be made": photographs_for_the_scene_editor,
     "A file of a plugin is missing": lambda desk: desk.check(
         with_("edct.datasets.d", {"plugin": "samples", "path": "mine.jsonl"})
     ),
+    "Nothing was scored": nothing_scored,
     "The model's folder is incomplete": folder_incomplete,
     "The hub cannot be reached": hub_unreachable,
     "There is no GPU": no_gpu,

@@ -1,6 +1,7 @@
 """Put one image and question through the whole study and show every step."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -40,6 +41,8 @@ from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.settings import Offline, paid, use, use_offline_cache
 
 T = TypeVar("T")
+Tell = Callable[[str, Iterable[Any]], Iterable[Any]]
+"""Passes the results of a stage through, and may tell how far they are."""
 ITEM = "try"
 PROTOCOL = EDCT_2025
 
@@ -101,18 +104,26 @@ def try_item(
     Raises:
         CfevalError: image, question or parameters cannot be used, or a plugin cannot.
     """
+    files = [Path(file) for file in ([params] if isinstance(params, str | Path) else params)]
+    names = {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}
+    with ThreadPoolExecutor(1) as aside:  # a notebook has an event loop of its own in this thread
+        return aside.submit(_tried, Path(image), question, names, files, offline, lambda _, results: results).result()
+
+
+def _tried(
+    image: Path, question: str, names: dict[str, str], files: Sequence[Path], offline: bool, tell: Tell
+) -> Tried:
+    """One item, taken through all stages, each of which is told of by `tell`."""
     if not question.strip():
         raise InputError("the question is empty; ask something about the image")
-    picture = import_image(Path(image))
-    files = [Path(file) for file in ([params] if isinstance(params, str | Path) else params)]
+    picture = import_image(image)
     loaded, where = load(*files), named(files)
     use(loaded.calls.model_copy(update={"batches": False}))
     use_offline_cache(offline)
     study = edct_of(loaded, where)
     prompts = Prompts(*conversation_prompts(study.prompts or ""))
     sample = Sample(id=ITEM, image=picture.ref("original.png"), question=question)
-    plugins = _plugins(study, {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}, where)
-    steps, edited, keys = _go_through(sample, picture, plugins, prompts, study.seed)
+    steps, edited, keys = _go_through(sample, picture, _plugins(study, names, where), prompts, study.seed, tell)
     return Tried(dict(steps + _paid(loaded.calls, keys)), picture, edited, tuple(keys))
 
 
@@ -132,9 +143,8 @@ def run(
     Writer, editor and judge that are not named are those of the first condition in the tables that has the model, and
     an editor that works on pixels; where there is none, the first of the study.
     """
-    tried = try_item(
-        image, question, vlm, writer=writer, editor=editor, judge=judge, params=params or PARAMS, offline=offline
-    )
+    names = {"vlm": vlm, "writer": writer, "editor": editor, "judge": judge}
+    tried = _tried(image, question, names, params or [PARAMS], offline, lambda stage, results: track(results, 1, stage))
     write_bytes(out / "original.png", tried.original.png)
     shown = list(tried.steps.items())
     if tried.counterfactual:
@@ -145,20 +155,27 @@ def run(
 
 
 def _go_through(
-    sample: Sample, picture: Picture, plugins: Plugins, prompts: Prompts, seed: int
+    sample: Sample, picture: Picture, plugins: Plugins, prompts: Prompts, seed: int, tell: Tell
 ) -> tuple[list[tuple[str, str]], Picture | None, list[str]]:
     """All stages for one sample: what each said, the counterfactual where there is one, and the calls made."""
-    before = _first("baselines", baselines([sample], lambda _: picture, plugins.vlm, prompts, seed))
+
+    def first(stage: str, results: Iterable[T]) -> T:
+        """The result for the one item."""
+        result: T
+        [result] = tell(stage, results)
+        return result
+
+    before = first("baselines", baselines([sample], lambda _: picture, plugins.vlm, prompts, seed))
     samples = {ITEM: sample}
     written = instructions([before], samples, lambda _: picture, plugins.writer, PROTOCOL, seed)
-    wanted = _first("instruction", written)
+    wanted = first("instruction", written)
     drawn = counterfactuals([wanted], samples, lambda _: picture, plugins.editor, PROTOCOL, seed)
-    made, pictures = _first("counterfactual", drawn)
+    made, pictures = first("counterfactual", drawn)
     edited = pictures[made.image.path] if made.image else None
-    after = _first("requeries", requeries([made], samples, lambda _: edited or picture, plugins.vlm, prompts, seed))
+    after = first("requeries", requeries([made], samples, lambda _: edited or picture, plugins.vlm, prompts, seed))
     by_edit = {(ITEM, 1): wanted}
     judged = verdicts([after], {ITEM: before}, by_edit, lambda *_: edited or picture, plugins.judge, PROTOCOL, seed)
-    verdict = _first("verdict", judged)
+    verdict = first("verdict", judged)
     steps = [
         ("question", sample.question),
         ("answer", before.answer),
@@ -171,12 +188,6 @@ def _go_through(
     ]
     keys = [key for record in (before, wanted, made, after, verdict) for key in calls_of(record)]
     return [(name, text) for name, text in steps if text], edited, keys
-
-
-def _first(stage: str, results: Iterable[T]) -> T:
-    """The result for the one item; progress is told as in a run."""
-    [result] = track(results, 1, stage)
-    return result
 
 
 def _paid(calls: Calls, keys: list[str]) -> list[tuple[str, str]]:
