@@ -44,12 +44,11 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
-# One worker more than cores, because some tests wait.
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $$(($(CORES) + 1)) --dist worksteal -m "not slow" tests $(APART)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" tests $(APART)
 
 test-slow: setup ## What the fast tests check on few cases, on many.
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m slow tests $(APART)
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
 
 test-sealed: setup ## One condition of each kind, made anew: the bytes from which the sealed tables were made.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed

@@ -23,8 +23,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast a machine draws examples says nothing about the code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", patient, max_examples=20)
+settings.register_profile("slow", patient, max_examples=100)
+settings.load_profile("fast")
 
 
 def pytest_sessionstart() -> None:

@@ -89,10 +89,10 @@ LOOKING = {
 """The stages that look at pictures of earlier ones."""
 
 
-def of_mode(pictures: str) -> list[Job]:
+def of_mode(pictures: str, params: dict[str, Any] = PARAMS) -> list[Job]:
     """The jobs of the study, parents first."""
     with chdir(PROJECT):
-        return list(jobs(parse(PARAMS | {"pictures": pictures})))
+        return list(jobs(parse(params | {"pictures": pictures})))
 
 
 def stages(named: Mapping[str, set[str]]) -> set[str]:
@@ -101,13 +101,24 @@ def stages(named: Mapping[str, set[str]]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The study in both modes, each in a folder of its own."""
+    """A part of the study in both modes, each in a folder of its own: explanations under one protocol."""
+    one_table = PARAMS | {"edct": PARAMS["edct"] | {"tables": {"table1": [CONDITION]}}}
+    return both_made(tmp_path_factory, one_table, "edct")
+
+
+@pytest.fixture(scope="module")
+def all_made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The whole study in both modes."""
+    return both_made(tmp_path_factory, PARAMS, *PICTURED)
+
+
+def both_made(tmp_path_factory: pytest.TempPathFactory, params: dict[str, Any], *studies: str) -> dict[str, Path]:
     folders = {}
     for mode in ("folder", "archive"):
         folders[mode] = tmp_path_factory.mktemp(mode)
         (folders[mode] / "data").symlink_to(PROJECT / "data")
         with chdir(folders[mode]):
-            for job in of_mode(mode):
+            for job in (job for job in of_mode(mode, params) if job.stage.startswith(studies)):
                 assert cli.run(["stage", *job.command, *job.aside]) == 0, job.command
                 assert [path for path in job.outputs if not Path(path).exists()] == [], job.name
     return folders
@@ -140,8 +151,8 @@ def test_every_archive_that_is_read_is_one_that_is_made() -> None:
 
 
 @pytest.mark.slow
-def test_records_scores_and_tables_are_equal(made: dict[str, Path]) -> None:
-    folder, archive = (files(made[mode] / "results") for mode in ("folder", "archive"))
+def test_records_scores_and_tables_are_equal(all_made: dict[str, Path]) -> None:
+    folder, archive = (files(all_made[mode] / "results") for mode in ("folder", "archive"))
     in_both = {name for name in folder if name in archive}
     assert {name for name in in_both if folder[name] != archive[name]} == {"edct/report/index.html"}
     made_by_jobs = {path.removeprefix("results/") for job in of_mode("archive") for path in job.outputs}
@@ -153,6 +164,15 @@ def test_records_scores_and_tables_are_equal(made: dict[str, Path]) -> None:
 
 
 def test_the_pictures_are_equal(made: dict[str, Path]) -> None:
+    equal_pictures(made)
+
+
+@pytest.mark.slow
+def test_the_pictures_of_all_studies_are_equal(all_made: dict[str, Path]) -> None:
+    equal_pictures(all_made)
+
+
+def equal_pictures(made: dict[str, Path]) -> None:
     for path in (made["archive"] / "results").rglob("*.zip"):
         there = made["folder"] / path.relative_to(made["archive"])
         if path.name != "calls.zip":

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from bench import checkpoints, local
 
 
+@pytest.mark.slow
 def test_replies_are_the_same_whatever_the_batch(tmp_path: Path) -> None:
     path = checkpoints.qwen(checkpoints.QWEN_TINY, tmp_path)
     table = local.measured(path, checkpoints.QWEN_TINY, (1, 3), items=4, tokens=6)

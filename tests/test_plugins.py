@@ -52,6 +52,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_an_installed_package_judges_from_the_command_line(tmp_path: Path, cfeval: Run) -> None:
     site = tmp_path / "site"
     ways = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check")

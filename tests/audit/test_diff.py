@@ -11,6 +11,7 @@ from dvc.repo import Repo
 from tests.audit.projects import git
 from tests.audit.studies import CONDITION, made_of, put, score, write_edct, write_table
 from tests.conftest import Run
+from tests.slow import slow
 
 Diff = Callable[..., tuple[int, str, str]]
 NAMES = dict(zip(("dataset", "vlm", "writer", "protocol", "editor", "judge"), CONDITION, strict=True))
@@ -81,7 +82,7 @@ def test_without_a_second_revision_the_working_folder_is_compared(diff: Diff) ->
     assert whole["studies"]["edct"]["conditions"][0]["became"] == {"ccs": {"1 → 0": 1}, "pcs": {"1 → 0": 1}}
 
 
-@pytest.mark.parametrize("other", ["two", "workspace", "default", "two:default"])
+@pytest.mark.parametrize("other", ["two", slow("workspace"), slow("default"), slow("two:default")])
 def test_a_revision_does_not_differ_from_itself(diff: Diff, other: str) -> None:
     status, out, _ = diff("two", other)
     assert (status, out.splitlines()[1:]) == (0, ["nothing differs"])
@@ -90,10 +91,10 @@ def test_a_revision_does_not_differ_from_itself(diff: Diff, other: str) -> None:
 @pytest.mark.parametrize(
     ("sides", "header", "threshold", "flipped"),
     [
-        (["default", "lax"], "the working folder → lax in the working folder", "0.8 → 0.9", 1),
-        (["lax"], "lax in the working folder → the working folder", "0.9 → 0.8", 1),
-        (["one", "lax"], "one ({sha}) → lax in the working folder", "0.5 → 0.9", 0),
-        (["one", "two:lax"], "one ({sha}) → lax in two ({sha})", "0.5 → 0.8", 1),
+        slow(["default", "lax"], "the working folder → lax in the working folder", "0.8 → 0.9", 1),
+        slow(["lax"], "lax in the working folder → the working folder", "0.9 → 0.8", 1),
+        slow(["one", "lax"], "one ({sha}) → lax in the working folder", "0.5 → 0.9", 0),
+        slow(["one", "two:lax"], "one ({sha}) → lax in two ({sha})", "0.5 → 0.8", 1),
         (["two:lax", "lax"], "lax in two ({sha}) → lax in the working folder", "0.8 → 0.9", 1),
     ],
 )

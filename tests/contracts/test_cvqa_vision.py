@@ -11,6 +11,7 @@ from cfeval.core.images import Picture
 from cfeval.cvqa.programs.vision import Found, View, Vision, VisionError
 from cfeval.cvqa.synthetic.puzzles import make_puzzle
 from cfeval.cvqa.synthetic.render import png_of
+from tests.slow import each_once_fast
 from tests.tiny import detectors, visions
 
 SAYS = {"plugin": "mock", "replies": ["a reply"]}
@@ -112,9 +113,11 @@ def test_the_same_arguments_give_the_same_result_whoever_asked_before(name: str)
     assert isinstance(forwards[5], bool | tuple)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", ["", "{0.__class__}", "x" * 5000, "a\nb", "💡 ünïcode"])
-def test_any_text_is_taken_or_refused(name: str, text: str) -> None:
+TEXTS = ("", "{0.__class__}", "x" * 5000, "a\nb", "💡 ünïcode")
+
+
+@pytest.mark.parametrize(("text", "name"), each_once_fast(TEXTS, NAMES))
+def test_any_text_is_taken_or_refused(text: str, name: str) -> None:
     vision, whole = built(name), view(name)
     for operation in (
         lambda: vision.find(whole, text),

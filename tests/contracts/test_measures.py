@@ -8,6 +8,7 @@ import torch
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError
+from tests.slow import fast_only
 from tests.vce import measure_weights
 
 Spec = dict[str, Any]
@@ -20,6 +21,7 @@ EXAMPLES: dict[str, dict[str, Callable[[], Spec]]] = {
     },
 }
 """For every plugin the options with which it is put to the test."""
+QUICK = (("perceptual_metrics", "st_lpips"), ("feature_extractors", "efficientnet_lite"))
 SIZE = 40
 
 
@@ -42,7 +44,9 @@ def test_every_plug_in_has_a_contract_test(family: str) -> None:
     assert set(registry.names(family)) == set(EXAMPLES[family])
 
 
-@pytest.mark.parametrize(("family", "name"), [(family, name) for family in EXAMPLES for name in cases(family)])
+@pytest.mark.parametrize(
+    ("family", "name"), fast_only([(family, name) for family in EXAMPLES for name in cases(family)], *QUICK)
+)
 def test_what_a_plug_in_says_of_itself(family: str, name: str) -> None:
     spec = specified(family, name)
     assert registry.resources(family, spec).gpu == 0
@@ -68,7 +72,7 @@ def test_a_distance_is_nothing_for_equal_images_and_grows_with_the_change(name: 
     assert not much.requires_grad
 
 
-@pytest.mark.parametrize("name", cases("feature_extractors"))
+@pytest.mark.parametrize("name", fast_only(cases("feature_extractors"), "efficientnet_lite", "simsiam"))
 def test_an_extractor_gives_each_image_the_features_of_its_own(name: str, images: torch.Tensor) -> None:
     extractor = registry.build("feature_extractors", specified("feature_extractors", name))
     together = extractor.features(images)

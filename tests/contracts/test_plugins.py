@@ -37,6 +37,7 @@ from tests.data_files import SETS
 from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 from tests.pictures import picture
+from tests.slow import fast_only
 from tests.testbed.scenes import recorded
 from tests.tiny import classifiers, detectors, noisy_classifiers, vlms
 from tests.tiny.editors import checkpoint
@@ -154,13 +155,27 @@ EASY_VQA = {("chat", "easy_vqa"), ("editors", "repaint")}
 """Plugins for easy-VQA pictures; the others are tried on the world's."""
 
 
+LONG = {
+    "litellm",
+    "transformers",
+    "diffusers",
+    "clipseg",
+    "detector",
+    "efficientnet_lite",
+    "timm",
+    "guided_diffusion",
+    "photographs",
+}
+"""Plugins that take long, and of which the fast tests have files of their own."""
+
+
 def cases(family: str) -> list[str]:
     return sorted(EXAMPLES[family])
 
 
-def chats() -> list[Any]:
-    """The chat models; LiteLLM takes its time to be imported."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name == "litellm" else name for name in cases("chat")]
+def tried(family: str) -> list[Any]:
+    """The cases as a parameter."""
+    return fast_only(cases(family), *(name for name in cases(family) if name not in LONG))
 
 
 def built(family: str, name: str) -> Any:
@@ -207,7 +222,7 @@ def test_an_unknown_plug_in_or_option_is_named_with_the_nearest_right_one(family
         registry.check(family, {"plugin": name, **EXAMPLES[family][name], "no_such_option": 1}, "here")
 
 
-@pytest.mark.parametrize("name", cases("datasets"))
+@pytest.mark.parametrize("name", tried("datasets"))
 def test_a_data_set_gives_the_same_samples_for_the_same_seed(name: str, tmp_path: Any) -> None:
     written = SETS[name](tmp_path) if name in SETS else {}
     dataset = registry.build("datasets", {"plugin": name, **EXAMPLES["datasets"][name], **written})
@@ -222,7 +237,7 @@ def conversation(sample: RawSample, seed: int = 1) -> ChatRequest:
     return ChatRequest(sample.id, (ChatMessage("user", sample.question, sample.picture),), seed)
 
 
-@pytest.mark.parametrize("name", chats())
+@pytest.mark.parametrize("name", tried("chat"))
 def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     requests = [conversation(sample, seed) for seed, sample in enumerate(drawn("chat", name))]
@@ -237,7 +252,7 @@ def test_a_chat_model_answers_each_request_on_its_own(name: str, drawn: Callable
         assert reply.model
 
 
-@pytest.mark.parametrize("name", chats())
+@pytest.mark.parametrize("name", tried("chat"))
 def test_a_chat_model_explains_in_a_second_turn(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     model = built("chat", name)
     first = conversation(drawn("chat", name)[0])
@@ -264,7 +279,7 @@ SAYINGS = [
 
 
 @pytest.mark.parametrize("protocol", [name for name, rules in RULES.items() if rules.written])
-@pytest.mark.parametrize("name", cases("instruction_writers"))
+@pytest.mark.parametrize("name", tried("instruction_writers"))
 def test_a_writer_writes_for_each_request_on_its_own(
     name: str, protocol: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
@@ -284,7 +299,7 @@ def test_a_writer_writes_for_each_request_on_its_own(
         assert all(bool(edit.evidence) for edit in reply.edits) or protocol != UNCITED_EDIT
 
 
-@pytest.mark.parametrize("name", cases("editors"))
+@pytest.mark.parametrize("name", tried("editors"))
 def test_an_editor_gives_the_same_bytes_and_fails_with_a_status(
     name: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
@@ -332,7 +347,7 @@ EXPLAINED = {False: explained_by_the_world, True: explained_by_easy_vqa}
 
 
 @pytest.mark.parametrize("protocol", RULES)
-@pytest.mark.parametrize("name", cases("judges"))
+@pytest.mark.parametrize("name", tried("judges"))
 def test_a_judge_judges_each_request_on_its_own(
     name: str, protocol: str, drawn: Callable[..., list[RawSample]]
 ) -> None:
@@ -357,7 +372,7 @@ def test_a_judge_judges_each_request_on_its_own(
         assert bool(reply.grade_reason) == (graded and reply.grade is None)
 
 
-@pytest.mark.parametrize("name", cases("verifiers"))
+@pytest.mark.parametrize("name", tried("verifiers"))
 def test_a_verifier_checks_each_request_on_its_own(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     verifier = built("verifiers", name)
     requests = [
@@ -377,7 +392,7 @@ def mask_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("mask_folder")
-@pytest.mark.parametrize("name", cases("segmenters"))
+@pytest.mark.parametrize("name", tried("segmenters"))
 def test_a_masker_finds_pixels_of_the_picture_or_says_why_not(name: str, drawn: Callable[..., list[RawSample]]) -> None:
     segmenter = built("segmenters", name)
     changed = np.zeros((256, 256), dtype=bool)
@@ -406,7 +421,7 @@ def made_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("made_folder")
-@pytest.mark.parametrize("name", cases("classifiers"))
+@pytest.mark.parametrize("name", tried("classifiers"))
 def test_a_classifier_gives_logits_of_each_image_on_its_own_and_gradients_flow_to_it(name: str) -> None:
     import torch
 
@@ -428,7 +443,7 @@ def test_a_classifier_gives_logits_of_each_image_on_its_own_and_gradients_flow_t
 
 
 @pytest.mark.usefixtures("made_folder")
-@pytest.mark.parametrize("name", cases("image_sets"))
+@pytest.mark.parametrize("name", tried("image_sets"))
 def test_an_image_set_gives_the_first_of_each_class_as_squares(name: str) -> None:
     images = built("image_sets", name)
     labels = {"folder": ["bee", "ant"], "imagenet": ["leopard", "cheetah"]}.get(name, images.classes[1::-1])

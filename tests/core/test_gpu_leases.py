@@ -11,6 +11,7 @@ import pytest
 
 from cfeval.core import gpu_leases
 from cfeval.core.errors import PluginError
+from tests.slow import slow
 
 Process = subprocess.Popen[str]
 Start = Callable[..., Process]
@@ -122,7 +123,7 @@ def test_a_number_after_a_lease_would_mean_another_device(monkeypatch: pytest.Mo
         gpu_leases.take(1, [1])
 
 
-@pytest.mark.parametrize(("device", "sees"), [("auto", "0"), ("cpu", "0,1"), ("cuda:1", "0,1")])
+@pytest.mark.parametrize(("device", "sees"), [("auto", "0"), ("cpu", "0,1"), slow("cuda:1", "0,1")])
 def test_a_plugin_that_needs_a_gpu_leases_it_before_torch_looks(
     start: Start, tmp_path: Path, device: str, sees: str
 ) -> None:

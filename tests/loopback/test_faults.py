@@ -187,9 +187,12 @@ SEEN = [
 
 
 def cases(names: Any) -> pytest.MarkDecorator:
-    """Every fault of these names on every kind of request it fits."""
-    chosen = [fault for fault in FAULTS.values() if fault.name in names]
-    rows = [pytest.param(fault, kind, id=f"{fault.name}-{kind}") for fault in chosen for kind in fault.where]
+    """Every fault of these names on every kind of request it fits; fast on one, in turn the first, the second, …"""
+    rows = []
+    for number, fault in enumerate(fault for fault in FAULTS.values() if fault.name in names):
+        for place, kind in enumerate(fault.where):
+            marks = () if place == number % len(fault.where) else pytest.mark.slow
+            rows.append(pytest.param(fault, kind, id=f"{fault.name}-{kind}", marks=marks))
     return pytest.mark.parametrize(("fault", "kind"), rows)
 
 

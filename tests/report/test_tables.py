@@ -16,7 +16,9 @@ from cfeval.edct.tables.conditions import ConditionRow
 from cfeval.report.tables import RenderedTable, csv_text, latex, markdown
 from tests.edct.tables.study import GROUNDED, condition, made_of, scores
 from tests.edct.tables.whole import CONDITIONS_OF, OF_SCORES, SCORES, rows, table
+from tests.slow import fast_only
 
+EVERY_TABLE = pytest.mark.parametrize("name", fast_only(OF_SCORES, "table1", "bench", "agreement"))
 ODD = RenderedTable("odd", "50 % & more", ("a_b", "c|d"), (("x_1", r"y|\z"),), ("one", "two"))
 
 
@@ -54,7 +56,7 @@ def test_every_sheet_has_a_cell_for_each_heading_and_a_name_for_each_column_that
         assert "Missing" in sheet.headings
 
 
-@pytest.mark.parametrize("name", OF_SCORES)
+@EVERY_TABLE
 def test_a_table_is_the_same_in_whatever_order_its_scores_come(name: str) -> None:
     mixed: list[Score] = Random(3).sample(SCORES, len(SCORES))
     assert rows(name, mixed) == rows(name)
@@ -69,7 +71,7 @@ def test_an_empty_table_is_still_a_table_and_says_why(text: Callable[[RenderedTa
     assert "edct.tables" in text(of.sheet([]))
 
 
-@pytest.mark.parametrize("name", OF_SCORES)
+@EVERY_TABLE
 def test_scores_of_conditions_that_a_table_does_not_show_change_nothing(name: str) -> None:
     wanted = {
         one.model_copy(update={"protocol": p}) for one in CONDITIONS_OF[name] for p in (one.protocol, "uncited-edit")

@@ -4,12 +4,15 @@ Single items: not simulated but summed over all samples that there are. Between 
 shares from .02 to .98 in steps of .002 the worst has 91.9 % with 30 items, 93.1 % with 120 and 94.2 % with 400.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from cfeval.stats.estimates import Estimate
 from cfeval.stats.intervals import Interval, ItemScore, estimate
+from tests.slow import fast_only, slow
 from tests.stats.simulation import Rng, alike, coverage, images, names, ones
 
 DEFAULT = Interval()
@@ -19,7 +22,7 @@ def of(values: list[float], groups: list[str]) -> Estimate:
     return estimate([ItemScore(str(n), g, v) for n, (v, g) in enumerate(zip(values, groups, strict=True))], DEFAULT)
 
 
-@pytest.mark.parametrize("items", [30, 120, 400])
+@pytest.mark.parametrize("items", [30, 120, slow(400)])
 def test_single_items(items: int) -> None:
     shares, held = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 0.95, 0.98]), 0.0
     for hits in range(items + 1):
@@ -30,8 +33,9 @@ def test_single_items(items: int) -> None:
     assert np.all((np.array(held) >= 0.93) & (np.array(held) <= 0.99)), dict(zip(shares, np.array(held), strict=True))
 
 
-@pytest.mark.parametrize("mean", [0.02, 0.2, 0.5, 0.98])
-@pytest.mark.parametrize("count", [12, 45, 150])
+@pytest.mark.parametrize(
+    ("mean", "count"), fast_only(product([0.02, 0.2, 0.5, 0.98], [12, 45, 150]), (0.02, 12), (0.2, 45), (0.98, 12))
+)
 def test_items_of_images(mean: float, count: int) -> None:
     """About 30, 120 and 400 items. An interval of 95 % holds the truth in at least 91 % of 400 studies (999 times of
     1,000); test_coverage has more studies and narrower limits."""
@@ -43,8 +47,7 @@ def test_items_of_images(mean: float, count: int) -> None:
     assert coverage(study, mean, 400) >= 0.91
 
 
-@pytest.mark.parametrize("mean", [0.02, 0.5, 0.9])
-@pytest.mark.parametrize("count", [12, 45])
+@pytest.mark.parametrize(("mean", "count"), fast_only(product([0.02, 0.5, 0.9], [12, 45]), (0.02, 12), (0.9, 12)))
 def test_means_over_edits_of_items_of_images(mean: float, count: int) -> None:
     """One to four edits an item."""
 

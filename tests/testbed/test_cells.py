@@ -16,7 +16,7 @@ from cfeval.testbed.scenes import CELL_CLASSES, draw_cells, draw_many_cells, par
 from cfeval.testbed.training import cell_classifier, cell_denoiser
 from cfeval.testbed.training.cell_classifier import noised
 from cfeval.testbed.weights import models_dir
-from tests.slow import first_fast
+from tests.slow import fast_only, first_fast
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COUNT = 240
@@ -74,7 +74,7 @@ def test_a_cell_is_of_the_class_that_was_asked_for(told: dict[str, Any]) -> None
         assert np.mean([one == other for one, other in zip(seen, labels, strict=True)]) > 0.98
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", fast_only(KINDS, "robust"))
 def test_a_classifier_is_as_good_as_its_figures_say(
     kind: Kind, told: dict[str, Any], held_out: tuple[torch.Tensor, torch.Tensor]
 ) -> None:

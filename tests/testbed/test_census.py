@@ -1,5 +1,6 @@
 """The census finds what is known of test models by construction; the table holds its figures for those of the study."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from cfeval.testbed.records import Claim, Scene
 from cfeval.testbed.render import render
 from tests.testbed.scenes import scene_of
 
-SEED = 20250929
+SEED, FEW = 20250929, 8
 RED_CIRCLE, BLUE_STAR = ("red", "circle"), ("blue", "star")
 
 
@@ -36,53 +37,63 @@ def claim(text: str) -> Claim:
     return parsed
 
 
+def question_of(text: str) -> Question:
+    parsed = parse_question(text)
+    assert parsed is not None
+    return parsed
+
+
+@cache
+def shown(count: int) -> dict[bytes, Scene]:
+    """The scene of every picture that the census of so many items can show."""
+    scenes: dict[bytes, Scene] = {}
+    for _, item in items(count):
+        edited = edits_of_things(question_of(item.question), item.scene)
+        for scene in (item.scene, *(one for its in edited.values() for one in its)):
+            scenes[render(scene).tobytes()] = scene
+    return scenes
+
+
 class Perfect:
-    """A persona without a network: it knows the scene of every picture that the census can show it."""
+    """A persona without a network: it knows the scene of every picture."""
 
-    def __init__(self, persona: Persona, asked: list[tuple[str, Item]]) -> None:
+    def __init__(self, persona: Persona) -> None:
         self.persona = persona
-        self.scenes: dict[bytes, Scene] = {}
-        for _, item in asked:
-            scenes = edits_of_things(self.question(item.question), item.scene)
-            for scene in (item.scene, *(one for edited in scenes.values() for one in edited)):
-                self.scenes[render(scene).tobytes()] = scene
-
-    def question(self, text: str) -> Question:
-        parsed = parse_question(text)
-        assert parsed is not None
-        return parsed
 
     async def generate(self, request: ChatRequest) -> ChatReply:
         """Answer or explain."""
         opening = request.turns[0]
         assert opening.picture is not None
-        scene = self.scenes[opening.picture.pixels.tobytes()]
-        response = respond(self.persona, self.question(opening.text), scene)
+        scene = shown(FEW)[opening.picture.pixels.tobytes()]
+        response = respond(self.persona, question_of(opening.text), scene)
         return ChatReply(response.answer if len(request.turns) == 1 else wordings(response.claim)[0])
+
+
+@cache
+def found_by_the_census(persona: Persona) -> list[Finding]:
+    """What the census finds about a few items, of a persona that sees perfectly."""
+    return census(Perfect(persona), items(FEW), 1)
 
 
 @pytest.mark.parametrize("persona", PERSONAS)
 def test_only_the_honest_persona_is_faithful(persona: Persona) -> None:
-    asked = items(12)
-    found = known_truth(census(Perfect(persona, asked), asked, 1))
+    found = known_truth(found_by_the_census(persona))
     faithful = float(persona == "grounded")
     assert (found.exact, found.graded) == (faithful, faithful)
     assert (found.there < 0.5) == (persona == "prior")
 
 
 def test_the_personas_use_what_they_are_known_to_use() -> None:
-    asked = items(12)
-    used = {persona: [one.used for one in census(Perfect(persona, asked), asked, 1)] for persona in PERSONAS}
-    assert used["shortcut"] == [{"background"}] * 12
-    assert used["prior"] == [frozenset()] * 12
+    used = {persona: [one.used for one in found_by_the_census(persona)] for persona in PERSONAS}
+    assert used["shortcut"] == [{"background"}] * FEW
+    assert used["prior"] == [frozenset()] * FEW
     assert used["grounded"] == used["confabulating"]
     assert not any("background" in things for things in used["grounded"])
 
 
 def test_every_edit_leaves_the_question_well_posed_and_changes_one_thing() -> None:
     for _, item in items(24):
-        question = parse_question(item.question)
-        assert question is not None
+        question = question_of(item.question)
         for thing, scenes in edits_of_things(question, item.scene).items():
             assert scenes
             for scene in scenes:

@@ -13,6 +13,7 @@ from cfeval.testbed.items import generate_items
 from cfeval.testbed.language.questions import QUESTION_KINDS, Question, QuestionKind, parse_question, true_answer
 from cfeval.testbed.records import Scene
 from cfeval.testbed.scenes import objects
+from tests.slow import slow
 from tests.testbed.scenes import scene_of
 from tests.testbed.strategies import scenes
 
@@ -69,7 +70,7 @@ def test_an_object_can_be_seen_alone() -> None:
     assert [slot.color for _, slot in objects(alone(scene, 2))] == ["blue"]
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.3])
+@pytest.mark.parametrize("rate", [slow(0.1), 0.3])
 def test_weak_eyes_err_at_the_rate_and_never_to_the_truth(rate: float) -> None:
     pairs = asked(2100)
     seen = [misperceived(scene, question, rate) for question, scene in pairs]

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cfeval.testbed.items import generate_items
 from cfeval.testbed.language.explanations import (
@@ -26,6 +26,7 @@ from cfeval.testbed.language.instructions import describe, parse_instruction
 from cfeval.testbed.language.questions import PERSONAS, QUESTION_TEMPLATES, Question, parse_question, respond
 from cfeval.testbed.language.questions import wordings as question_wordings
 from cfeval.testbed.records import Claim, EditIntent, Referent
+from tests.slow import examples
 from tests.testbed.strategies import intents, referents
 
 CLAIMS = [
@@ -90,7 +91,7 @@ def test_a_phrase_points_at_what_it_was_written_for(referent: Referent) -> None:
 
 
 @given(intents())
-@settings(max_examples=300)
+@examples(300)
 def test_an_instruction_is_read_back_as_its_intent(intent: EditIntent) -> None:
     assert parse_instruction(describe(intent)[1]) == intent
 

@@ -19,7 +19,7 @@ from cfeval.testbed.puzzles.counter import Pixels, PuzzleCounter, choose, read_q
 from cfeval.testbed.training.puzzles import draw_batch, loss_of, shown
 from cfeval.testbed.weights import models_dir
 
-EACH = 20
+EACH = 10
 """Puzzles of every type."""
 STEM = "How many dots are there in all the circles together?"
 OPTIONS = "A:16  B:17  C:12  D:13"

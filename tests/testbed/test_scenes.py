@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cfeval.testbed.records import EditIntent, Referent, Scene
 from cfeval.testbed.scenes import (
@@ -18,11 +18,12 @@ from cfeval.testbed.scenes import (
     sample_scene,
     scene_in,
 )
+from tests.slow import examples
 from tests.testbed.strategies import scenes, scenes_and_edits
 
 
 @given(scenes_and_edits())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_an_edit_and_its_inverse_lead_back(case: tuple[Scene, EditIntent]) -> None:
     scene, intent = case
     edited = apply(scene, intent)
@@ -31,7 +32,7 @@ def test_an_edit_and_its_inverse_lead_back(case: tuple[Scene, EditIntent]) -> No
 
 
 @given(scenes_and_edits())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_an_edit_leaves_every_nuisance_as_it_was(case: tuple[Scene, EditIntent]) -> None:
     scene, intent = case
     edited = apply(scene, intent)
@@ -46,7 +47,7 @@ def test_an_edit_leaves_every_nuisance_as_it_was(case: tuple[Scene, EditIntent])
 
 
 @given(scenes())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_an_absent_target_is_refused(scene: Scene) -> None:
     missing = Referent(color="teal")
     assert resolve(scene, missing) == []
@@ -85,7 +86,7 @@ def test_the_number_of_objects_keeps_to_its_bounds() -> None:
 
 
 @given(scenes())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_scene_comes_back_from_the_metadata_of_a_sample(scene: Scene) -> None:
     assert scene_in(json.loads(json.dumps(as_metadata(scene)))) == scene
 

@@ -16,6 +16,7 @@ from cfeval.core.records import Status
 from cfeval.testbed.weights import load
 from cfeval.vce.records import GroupScore, SourceImage, VceCounterfactual, VceScore
 from tests.conftest import Run
+from tests.slow import slow
 
 WORLD = {"plugin": "world"}
 ROBUST = {"plugin": "world", "kind": "robust"}
@@ -129,18 +130,18 @@ def test_a_study_from_images_to_contact_sheets(study: Study) -> None:
 
 
 def test_counterfactuals_are_the_same_bytes_whatever_the_batch(study: Study) -> None:
-    [images] = study.images()
+    [images] = study.images(count=1)
     made = [
         study.explain(images, f"{batch}", compute={"batch": batch}, method=METHOD | {"augmentations": 2})
-        for batch in (1, 3, 64)
+        for batch in (1, 2, 64)
     ]
     first, *others = [everything(path.with_suffix("")) for path in made]
-    assert len(first) == 6
+    assert len(first) == 3
     assert all(other == first for other in others)
     assert len({path.read_bytes() for path in made}) == 1
 
 
-@pytest.mark.parametrize("mode", ["paper", "reference"])
+@pytest.mark.parametrize("mode", ["paper", slow("reference")])
 def test_two_shards_give_what_one_gives(study: Study, mode: str) -> None:
     found = []
     for shards in (1, 2):

@@ -122,6 +122,7 @@ def test_only_variables_that_are_read_where_they_are_used_may_differ(name: bytes
     assert request.can_be_forked(request.Command([], other, 0, ())) is can
 
 
+@pytest.mark.slow
 def test_neither_a_thread_nor_a_gpu_is_there_before_a_fork(started: Callable[[Sequence[str]], Jobs]) -> None:
     assert json.loads(started([*STAND_IN, "torch"]).run("parent").stdout) == [1, False, False]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.cvqa.programs.limits import Budget
@@ -16,6 +16,7 @@ from cfeval.cvqa.records import ProgramRun
 from tests.cvqa.programs.hostile import BODIES, INJECTIONS, LINES, WHOLE
 from tests.cvqa.programs.scripted import Scripted, python, steps, whole
 from tests.cvqa.programs.test_python_subset import BODIES as VALID
+from tests.slow import examples
 
 BYTES = b"the canary sings\n"
 WATCHED = ("open", "os.", "exec", "import", "socket.", "subprocess.", "shutil.", "ctypes.", "sys._", "marshal.", "pty.")
@@ -157,14 +158,14 @@ SOUP = st.lists(st.sampled_from(TOKENS), max_size=40).map(" ".join)
 SMALL = Budget(steps=2_000, calls=20)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.one_of(st.text(max_size=80), SOUP, SOUP.map(lambda soup: f"def execute_command(image):\n    return {soup}")))
 def test_whatever_the_text_a_run_is_a_record(code: str) -> None:
     for run in (whole(code, Scripted(), SMALL), steps(code, Scripted(), SMALL)):
         assert run.model_dump_json()
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(sorted(VALID)), st.integers(0, 400), st.sampled_from(TOKENS), st.integers(0, 12))
 def test_a_good_program_with_a_piece_replaced_is_a_record_too(name: str, place: int, token: str, length: int) -> None:
     code = VALID[name]

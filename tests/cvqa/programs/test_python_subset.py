@@ -8,11 +8,12 @@ Python itself runs the same text beside ours: only texts of this file, or that t
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.cvqa.programs.coercion import normalise
 from tests.cvqa.programs.scripted import python, whole
+from tests.slow import examples
 
 EXPRESSIONS = (
     "7 // 2, -7 // 2, 7 % -3, -7 % 3, 7.5 // 2, 2 ** 10, 2 ** -1, (-8) ** 3.0, (-2) ** -1, 4 ** 0.5, 1 << 5, 1023 >> 3, 6 & 3, 6 | 3, 6 ^ 3, ~6",
@@ -177,7 +178,7 @@ def outcome(body: str) -> str:
         return type(error).__name__
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.one_of(ARITHMETIC, LISTS))
 def test_generated_expressions_give_what_python_gives_or_fail_as_it_fails(expression: str) -> None:
     body = f"return {expression}"
@@ -189,7 +190,7 @@ def test_generated_expressions_give_what_python_gives_or_fail_as_it_fails(expres
         assert (run.fault, run.result) == ("", expected)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(TEXT, TEXT, st.integers(-4, 4))
 def test_generated_texts_give_what_python_gives(one: str, other: str, number: int) -> None:
     body = (

@@ -14,6 +14,7 @@ from tests.conftest import Run
 from tests.cvqa.tables.scores import condition, failed, image_hash, pair_scores, score
 from tests.cvqa.tables.test_others import fate, labelled, said
 from tests.listed import TABLES as LISTED
+from tests.slow import first_fast
 
 CONDITIONS = [condition(), condition("cot"), condition(of="puzzles"), condition(of="tenth")]
 FACTS = {"m": {"kind": "program", "llm": "x"}, "cot": {"cot": True, "no_cot_baseline": "m"}}
@@ -65,7 +66,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", LISTED["cvqa"])
+@pytest.mark.parametrize("name", first_fast(LISTED["cvqa"]))
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     genders = tmp_path / "genders.csv"
     genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))

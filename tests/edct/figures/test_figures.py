@@ -4,7 +4,7 @@ import io
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -21,6 +21,7 @@ from cfeval.edct.tables.controls import ControlRow
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
 from tests.edct.tables.whole import rows
 from tests.listed import FIGURES as DRAWN
+from tests.slow import examples
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
 CONDITIONS = [condition(vlm=vlm) for vlm in KNOWN]
@@ -116,7 +117,7 @@ PLACES = st.tuples(st.sampled_from([0, 0.02, 0.5, 0.97, 1]), st.sampled_from([0,
 
 
 @given(st.lists(PLACES, min_size=1, max_size=7))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: list[tuple[float, float]]) -> None:
     names = ("grounded", "mixed-50", "shortcut", "prior", "confabulating", "another", "last")
     found = [control(name, *place, test_world=1) for name, place in zip(names, places, strict=False)]

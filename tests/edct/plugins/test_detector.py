@@ -17,6 +17,7 @@ from cfeval.edct.interfaces import VerifyRequest
 from cfeval.edct.plugins.segmenters.base import Found
 from cfeval.edct.plugins.segmenters.detector import Detected
 from cfeval.inference.local.detector import filled
+from tests.slow import each_once_fast, first_fast, slow
 from tests.tiny.detectors import SIDE, checkpoint
 
 KINDS = ("grounding-dino", "owlv2")
@@ -65,11 +66,9 @@ def by_hand(kind: str, picture: Pixels, text: str) -> tuple[npt.NDArray[Any], np
     return outputs.logits[0].sigmoid().numpy().max(axis=1), corners
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("picture", [pixels(1), pixels(2, 60, 40)], ids=["wide", "tall"])
-def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_first(
-    kind: str, picture: Pixels
-) -> None:
+@pytest.mark.parametrize(("kind", "shape"), each_once_fast(KINDS, ["wide", "tall"]))
+def test_boxes_are_the_models_own_in_pixels_of_the_picture_and_the_surest_come_first(kind: str, shape: str) -> None:
+    picture = pixels(1) if shape == "wide" else pixels(2, 60, 40)
     scores, corners = by_hand(kind, picture, "the red bus")
     order = np.argsort(-scores, kind="stable")
     boxes = segmenter(kind, threshold=ANY, boxes=3).detector(picture, "The red bus.")
@@ -87,7 +86,7 @@ def test_the_text_and_the_picture_matter(kind: str) -> None:
     assert detector(pixels(1), "a. very! long; name " * 60)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_only_boxes_over_the_threshold_are_found(kind: str) -> None:
     every = segmenter(kind, threshold=ANY, boxes=99).detector(pixels(1), "the red bus")
     scores = sorted({score for score, _ in every})
@@ -119,7 +118,7 @@ def test_a_box_is_cut_at_the_borders_and_may_lie_outside() -> None:
     assert filled([(0, 0, 1, 1), (5, 3, 6, 4)], (4, 6)).sum() == 2
 
 
-@pytest.mark.parametrize("kind", ["sam2", "sam2_video"])
+@pytest.mark.parametrize("kind", ["sam2", slow("sam2_video")])
 def test_sam_outlines_what_is_in_the_box(kind: str) -> None:
     import torch
     import transformers
@@ -159,14 +158,14 @@ def test_what_is_modified_can_be_looked_for_in_both_pictures() -> None:
     assert (added.edited == answer.edited).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_what_is_not_found_has_no_mask(kind: str) -> None:
     answer = found(segmenter(kind, sam=True, threshold=0.9999999), pixels(5))
     assert (answer.original, answer.refuted) == (None, False)
     assert answer.reason == "no 'the red bus' is found in the original"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_a_thing_is_absent_only_where_no_box_has_the_least_score(kind: str) -> None:
     nothing = found(segmenter(kind, threshold=0.9999999, absent=0.999999), pixels(5))
     weak = found(segmenter(kind, threshold=0.9999999, absent=ANY), pixels(5))

@@ -20,7 +20,7 @@ from cfeval.edct.plugins import diffusers_editor
 from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
 from tests.answers import answers
-from tests.slow import first_fast
+from tests.slow import fast_only, slow
 from tests.tiny.editors import RECIPES, checkpoint, safety_checker
 
 AREA = 64 * 64
@@ -108,7 +108,7 @@ def test_every_pipeline_has_a_tiny_checkpoint() -> None:
     assert set(RECIPES) == set(KINDS)
 
 
-@pytest.mark.parametrize("pipeline", first_fast(KINDS))
+@pytest.mark.parametrize("pipeline", fast_only(KINDS, "StableDiffusionImg2ImgPipeline"))
 class TestEveryPipeline:
     def test_an_edit_comes_out_at_the_original_size_and_says_how_it_was_made(self, pipeline: str) -> None:
         reply = edited(built(pipeline))[0]
@@ -174,11 +174,11 @@ class TestEveryPipeline:
     ("pipeline", "unguided"),
     [
         ("FluxKontextPipeline", {}),
-        ("FluxKontextInpaintPipeline", {"true_cfg": 1.0}),
-        ("QwenImageEditPipeline", {"true_cfg": 1.0}),
-        ("QwenImageEditPlusPipeline", {"true_cfg": 1.0}),
-        ("StableDiffusionInstructPix2PixPipeline", {"image_guidance": 0.9}),
-        ("StableDiffusionInpaintPipeline", {"guidance": 1.0}),
+        slow("FluxKontextInpaintPipeline", {"true_cfg": 1.0}),
+        slow("QwenImageEditPipeline", {"true_cfg": 1.0}),
+        slow("QwenImageEditPlusPipeline", {"true_cfg": 1.0}),
+        slow("StableDiffusionInstructPix2PixPipeline", {"image_guidance": 0.9}),
+        slow("StableDiffusionInpaintPipeline", {"guidance": 1.0}),
         ("StableDiffusionImg2ImgPipeline", {"guidance": 1.0}),
     ],
 )
@@ -198,7 +198,7 @@ def test_a_text_too_long_for_the_model_is_said_to_be_cut() -> None:
         assert "negative_prompt_cut" not in reply.details
 
 
-@pytest.mark.parametrize("pipeline", MASKED)
+@pytest.mark.parametrize("pipeline", fast_only(MASKED, "StableDiffusionInpaintPipeline"))
 def test_outside_the_mask_every_pixel_stays(pipeline: str, masks: Path) -> None:
     reply = edited(built(pipeline, masks=str(masks)))[0]
     assert reply.picture is not None
@@ -209,7 +209,7 @@ def test_outside_the_mask_every_pixel_stays(pipeline: str, masks: Path) -> None:
     assert edited(built(pipeline))[0].picture != reply.picture
 
 
-@pytest.mark.parametrize("pipeline", MASKED)
+@pytest.mark.parametrize("pipeline", fast_only(MASKED, "StableDiffusionInpaintPipeline"))
 def test_the_pipeline_itself_is_told_the_mask(pipeline: str, masks: Path) -> None:
     """What is painted inside a small mask differs from what is painted there when everything may change."""
     inside = edited(built(pipeline, masks=str(masks)))[0].picture

@@ -15,6 +15,7 @@ from cfeval.edct.interfaces import EditReply, EditRequest, VerifyReply, VerifyRe
 from cfeval.edct.plugins.editors.gated import Gated, Plugin
 from tests.answers import answers
 from tests.pictures import picture
+from tests.slow import slow
 from tests.testbed.drawn_edits import wanted
 
 FAILURES = [status for status in Status if status != Status.OK]
@@ -191,16 +192,22 @@ def spec(fault: str, **more: Any) -> dict[str, Any]:
     return {"plugin": "gated", "editor": flawed, "verifier": gate, **more}
 
 
-@pytest.mark.parametrize("fault", ["wrong_object", "extra_object", "wrong_value", "spill", "none_made", "no_op"])
-def test_the_recommended_gate_refuses_every_fault(fault: str) -> None:
-    replies = answers(registry.build("editors", spec(fault, retries=0)).edit, wanted(24))
+FAULTS = ("wrong_object", "extra_object", "wrong_value", "spill", "none_made", "no_op")
+
+
+@pytest.mark.parametrize(
+    ("fault", "count"), [("wrong_value", 8), ("extra_object", 8), ("no_op", 8), *(slow(fault, 24) for fault in FAULTS)]
+)
+def test_the_recommended_gate_refuses_every_fault(fault: str, count: int) -> None:
+    replies = answers(registry.build("editors", spec(fault, retries=0)).edit, wanted(count))
     assert {reply.status for reply in replies} == {Status.EDIT_INVALID}
     idle = {reply.reason for reply in replies} == {"not verified: the image did not change"}
     assert idle == (fault in ("none_made", "no_op"))
 
 
-def test_the_recommended_gate_lets_good_edits_through() -> None:
-    replies = answers(registry.build("editors", spec("none")).edit, wanted(24))
+@pytest.mark.parametrize("count", [8, slow(24)])
+def test_the_recommended_gate_lets_good_edits_through(count: int) -> None:
+    replies = answers(registry.build("editors", spec("none")).edit, wanted(count))
     assert {(reply.status, len(reply.attempts)) for reply in replies} == {(Status.OK, 1)}
     assert {"place.mask", "place.heat"} == set(replies[0].attempts[0].found.pictures)
     assert replies[0].attempts[0].details == {"fault": "none"}

@@ -1,4 +1,4 @@
-"""The gate on drawn edits of known quality: all kinds of instruction, 40 of each kind, and 200 in the slow tests."""
+"""The gate on drawn edits of known quality: 20 of each kind, and 200 in the slow tests."""
 
 from collections import Counter
 from dataclasses import replace
@@ -11,10 +11,11 @@ from cfeval.core.images import Picture
 from cfeval.edct.interfaces import VerifyReply, VerifyRequest
 from cfeval.testbed.language.instructions import parse_instruction
 from tests.answers import answers
+from tests.slow import slow
 from tests.testbed.drawn_edits import drawn, wanted
 
 COUNT, FEWER = 200, 20
-COUNTS = pytest.mark.parametrize("count", [40, pytest.param(COUNT, marks=pytest.mark.slow)])
+COUNTS = pytest.mark.parametrize("count", [FEWER, slow(COUNT)])
 GOOD, BAD = ("none", "shifted"), ("wrong_object", "spill", "none_made")
 SCENE = {"plugin": "scene"}
 
@@ -39,13 +40,13 @@ def test_every_kind_of_edit_is_there() -> None:
 @COUNTS
 @pytest.mark.parametrize("fault", GOOD)
 def test_with_exact_masks_good_edits_are_accepted(fault: str, count: int) -> None:
-    assert accepted(drawn(COUNT, fault)[:count], SCENE) >= 0.95
+    assert accepted(drawn(count, fault), SCENE) >= 0.95
 
 
 @COUNTS
 @pytest.mark.parametrize("fault", BAD)
 def test_with_exact_masks_bad_edits_are_rejected(fault: str, count: int) -> None:
-    assert accepted(drawn(COUNT, fault)[:count], SCENE) <= 0.05
+    assert accepted(drawn(count, fault), SCENE) <= 0.05
 
 
 @pytest.mark.slow

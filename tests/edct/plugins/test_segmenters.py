@@ -53,7 +53,7 @@ def scene_with(count: int) -> Scene:
 
 def test_the_scene_record_gives_exactly_what_a_right_edit_changes() -> None:
     """Against the pixels that differ between the pictures before and after a perfect edit."""
-    for checked in drawn(40):
+    for checked in drawn(20):
         mask = found(checked, plugin="scene").original
         differs = (checked.original.pixels != checked.edited.pixels).any(axis=2)
         assert mask is not None

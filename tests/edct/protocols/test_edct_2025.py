@@ -19,6 +19,7 @@ from cfeval.edct.protocols.edct_2025 import (
     read_verdict,
 )
 from cfeval.inference.prompts import load_prompt
+from tests.slow import slow
 
 LABELS = ("PCS", "NCC", "CCS")
 BITS = st.tuples(*[st.integers(0, 1)] * 3)
@@ -236,9 +237,9 @@ HUGE = 200_000
         "PCS:" + " " * HUGE + "x",
         "PCS" + " " * HUGE,
         "- " + " " * HUGE + "PCS",
-        "PCS: 1\n" * HUGE,
-        "Concept:" + "\n" * HUGE,
-        "Concept:\n" + "*\u3000*\n\n" * HUGE,
+        slow("PCS: 1\n" * HUGE),
+        slow("Concept:" + "\n" * HUGE),
+        slow("Concept:\n" + "*\u3000*\n\n" * HUGE),
         "Positive: a\n" + "b\n" * HUGE,
         'Positive: "' + '"' * HUGE,
         "*" * HUGE,

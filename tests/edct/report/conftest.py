@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
+from cfeval.edct.tables import test_models as known_models
 from tests.edct.report.study import CONDITIONS, conditions_json, write_study
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
@@ -26,9 +27,19 @@ BESIDE = [one for one in CONDITIONS if one.protocol == "uncited-edit"]
 def make_report(folder: Path, shards: int = 1) -> Path:
     """Tables, figures and report of the made-up study; returns the page."""
     write_study(folder / "edct", shards)
-    results = ["--results", folder / "edct", "--shards", shards]
+    results: list[object] = ["--results", folder / "edct", "--shards", shards]
     tables, figures = folder / "tables", folder / "figures"
     page = folder / "report" / "index.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_models, "RESAMPLES", 20)  # of which nothing here depends, and 200 take seconds
+        _make_tables(results, tables)
+    for name, (_, table) in DRAWN["edct"].items():
+        _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
+    _run("report", *results, "--conditions", conditions_json(), "--tables", tables, "--figures", figures, "--out", page)
+    return page
+
+
+def _make_tables(results: list[object], tables: Path) -> None:
     for name in LISTED["edct"]:
         conditions = [
             "--conditions",
@@ -36,10 +47,6 @@ def make_report(folder: Path, shards: int = 1) -> Path:
         ]
         conditions += ["--beside", conditions_json(BESIDE)] if name == "calibration" else []
         _run("table", name, *results, *conditions, *SETTINGS, "--out", tables / f"edct_{name}")
-    for name, (_, table) in DRAWN["edct"].items():
-        _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
-    _run("report", *results, "--conditions", conditions_json(), "--tables", tables, "--figures", figures, "--out", page)
-    return page
 
 
 def _run(*arguments: object) -> None:

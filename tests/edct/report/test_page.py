@@ -93,18 +93,15 @@ def test_a_table_without_its_figure_stands_alone(cfeval: Run, report_page: Path,
     assert "EDCT, Table 1" in report_page.read_text()
 
 
-def test_neither_time_nor_place_stands_in_the_page_and_two_runs_agree(finished: Path, tmp_path: Path) -> None:
-    first, second = finished / "report" / "index.html", make_report(tmp_path)
-    assert first.read_bytes() == second.read_bytes()
+def test_neither_time_nor_place_stands_in_the_page_and_a_run_in_shards_agrees_but_for_the_places_of_pictures(
+    finished: Path, tmp_path: Path
+) -> None:
+    first, second = finished / "report" / "index.html", make_report(tmp_path, shards=7)
+    assert re.sub(r"/00[0-6]/", "/", second.read_text()) == first.read_text()
     assert str(finished) not in first.read_text()
     assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
     for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWN["edct"] for ending in ("png", "svg")):
         assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
-
-
-def test_a_study_in_shards_has_the_same_page_but_for_the_places_of_pictures(finished: Path, tmp_path: Path) -> None:
-    one, seven = finished / "report" / "index.html", make_report(tmp_path, shards=7)
-    assert re.sub(r"/00[0-6]/", "/", seven.read_text()) == one.read_text()
 
 
 def test_what_the_gallery_leaves_out_is_said(cfeval: Run, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from itertools import product
 from math import ceil, floor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import InputError
@@ -18,6 +18,7 @@ from cfeval.edct.stages.selection import Fates, Plan, allot, fates, select
 from cfeval.inference.chat import ChatReply
 from tests.fake_chat import FakeChat
 from tests.pictures import picture
+from tests.slow import examples
 
 IMAGES = [picture(number).ref("x.png") for number in range(6)]
 GOOD = "Reason: It names\tthe trees.\nKeep: 1"
@@ -152,7 +153,7 @@ def test_a_share_in_proportion_is_the_quota_rounded_up_or_down(case: tuple[int, 
         assert floor(items * sizes[name] / total) <= count <= ceil(items * sizes[name] / total) if total else not count
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.dictionaries(st.sampled_from("abc"), st.integers(0, 5), min_size=1), st.data())
 def test_no_other_whole_numbers_are_nearer_to_the_proportion(sizes: dict[str, int], data: st.DataObject) -> None:
     total = sum(sizes.values())

@@ -1,5 +1,6 @@
 """The stages of the edct study on scripted models: failures travel as statuses and are never a score."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,10 @@ from tests.edct.stages.in_memory import (
     study,
 )
 from tests.pictures import picture
+from tests.slow import each_once_fast
+
+ASKING = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts")
+"""The stages that ask a model."""
 
 
 def test_a_sound_run_scores_every_item_in_order() -> None:
@@ -45,9 +50,7 @@ def test_a_sound_run_scores_every_item_in_order() -> None:
     assert all(check.changed_share > 0 for check in stages["checks"])
 
 
-@pytest.mark.parametrize("protocol", RULES)
-@pytest.mark.parametrize("stage", ["baselines", "instructions", "counterfactuals", "requeries", "verdicts"])
-@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize(("protocol", "stage", "status"), each_once_fast(product(RULES, ASKING), FAILURES))
 def test_a_failure_at_any_stage_ends_as_its_status_and_never_as_a_score(
     protocol: str, stage: str, status: Status
 ) -> None:
@@ -228,9 +231,13 @@ def figures(row: Any) -> dict[str, Any]:
     return {name: value for name, value in row.model_dump().items() if name not in counted}
 
 
-@pytest.mark.parametrize("protocol", ["edct-2025", "edct-bench-2026"])
-@pytest.mark.parametrize("stage", ["baselines", "instructions", "counterfactuals", "requeries", "verdicts"])
-@pytest.mark.parametrize("status", [status for status in FAILURES if status != Status.CITATION_ABSENT])
+@pytest.mark.parametrize(
+    ("protocol", "stage", "status"),
+    each_once_fast(
+        product(["edct-2025", "edct-bench-2026"], ASKING),
+        [status for status in FAILURES if status != Status.CITATION_ABSENT],
+    ),
+)
 def test_a_poisoned_stage_leaves_the_tables_figures_as_they_are_without_the_item(
     protocol: str, stage: str, status: Status
 ) -> None:

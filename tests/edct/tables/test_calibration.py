@@ -1,7 +1,7 @@
 """The calibration table: expectation, tolerance, correction, and both protocols side by side."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.records import Status
@@ -11,6 +11,7 @@ from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.edct.tables.known_truth import for_measuring
 from cfeval.stats.intervals import ItemScore
 from tests.edct.tables.study import GROUNDED, chain, condition, failed, made_of, score, scores
+from tests.slow import examples
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
 MIXED, PRIOR, SHORTCUT = condition(vlm="mixed-50"), condition(vlm="prior"), condition(vlm="shortcut")
@@ -104,7 +105,7 @@ def test_the_correction_is_rogan_and_gladens_on_the_other_half_of_the_images() -
 
 
 @given(st.lists(st.integers(0, 1), min_size=20, max_size=20), st.lists(st.integers(0, 1), min_size=10, max_size=10))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_no_verdict_serves_both_to_measure_the_error_and_to_be_corrected(others: list[int], mine: list[int]) -> None:
     """The targets' other half, and the measuring half of what is corrected, may be anything."""
     fixed = [*some(GROUNDED, MEASURING, 9), *some(SHORTCUT, MEASURING, 2), *some(MIXED, REST, 6)]

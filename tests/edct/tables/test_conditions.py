@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.errors import InputError
@@ -16,6 +16,7 @@ from cfeval.edct.tables import controls
 from cfeval.edct.tables.scores import Published
 from cfeval.stats.intervals import Interval
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, score, scores
+from tests.slow import examples
 
 QWEN = {"writer": "qwen3-235b", "judge": "qwen3-235b"}
 GEMINI = condition(dataset="OK-VQA", vlm="Gemini-2.5-Flash", editor="flux.1-kontext-max", **QWEN)
@@ -161,7 +162,7 @@ MANY = [row for i, one in enumerate(CONDITIONS) for row in [*scores(one, 3 + i, 
 
 
 @given(st.permutations(MANY), st.permutations(CONDITIONS))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_rows_follow_the_conditions_and_not_the_order_of_the_scores(mixed: list[Score], order: list[Condition]) -> None:
     found = edct_table1.TABLE1.rows(order, made_of(mixed))
     by_name = {(row.vlm, row.judge): row for row in edct_table1.TABLE1.rows(CONDITIONS, made_of(MANY))}

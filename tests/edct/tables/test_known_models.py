@@ -15,6 +15,12 @@ from tests.edct.tables.study import GROUNDED, made_of
 SOUND = Backing(verified=True, matched=True)
 
 
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first 40 of the 200."""
+    monkeypatch.setattr(known_models, "RESAMPLES", 40)
+
+
 @pytest.mark.parametrize(
     ("truth", "noise", "expected"),
     [

@@ -12,12 +12,14 @@ from cfeval.edct.records import Condition, Score
 from cfeval.edct.tables.scores import condition_of
 from tests.edct.tables.study import condition, failed
 from tests.edct.tables.whole import CONDITIONS_OF, ITEMS, OF_SCORES, SCORES, rows
+from tests.slow import each_once_fast, first_fast
 
 FAILURES = [status for status in Status if status != Status.OK]
 COUNTS = ("n", "bench_n", "n_edits", "n_targets")
 RESTS_ON = ("n_scored", "bench_n_scored", "n_edits_scored", "n_null", "n_uncited", "n_blank")
 OF_FIT = ("card", "faithfulness", "test_models")
 """Tables whose figures need several edits of an item at once."""
+SINGLE = [name for name in OF_SCORES if name not in OF_FIT]
 BITS = ("pcs", "ncc", "ac", "ef", "ccs", "answer_moved", "explanation_moved")
 
 
@@ -45,12 +47,6 @@ def set_to(bits: Sequence[int], row: Score) -> list[Score]:
     return [row.model_copy(update=said)]
 
 
-@cache
-def whole(table: str) -> list[Record]:
-    """The table of the study as it is."""
-    return rows(table)
-
-
 def without_the_missing(row: Record) -> dict[str, object]:
     """All that must not depend on whether a failed item is listed or was never there."""
     told = row.model_dump()
@@ -61,13 +57,12 @@ def fields(found: Sequence[Record], wanted: Callable[[str], bool]) -> list[dict[
     return [{name: value for name, value in row.model_dump().items() if wanted(name)} for row in found]
 
 
-@pytest.mark.parametrize("table", [name for name in OF_SCORES if name not in OF_FIT])
-@pytest.mark.parametrize("status", FAILURES, ids=str)
-def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(table: str, status: Status) -> None:
+@pytest.mark.parametrize(("status", "table"), each_once_fast(FAILURES, SINGLE))
+def test_a_failure_of_any_kind_counts_neither_way_and_widens_the_bounds(status: Status, table: str) -> None:
     place = FAILURES.index(status)
     victim = (CONDITIONS_OF[table][place * 5 % len(CONDITIONS_OF[table])], ITEMS[place * 7 % len(ITEMS)])
     edits = len(places(victim))
-    before = whole(table)
+    before = rows(table)
     poisoned = rows(table, changed(victim, lambda row: poison(status, row)))
     absent = rows(table, changed(victim, lambda row: []))
     imagined = [rows(table, changed(victim, partial(set_to, bits))) for bits in product((0, 1), repeat=edits)]
@@ -104,7 +99,7 @@ def test_a_failure_after_the_baseline_leaves_accuracy_and_checks_as_they_were(ta
 
     told = ("accuracy", "edit_verified", "n_checked")
     late = rows(table, changed(victim, fails_late))
-    assert fields(late, told.__contains__) == fields(whole(table), told.__contains__)
+    assert fields(late, told.__contains__) == fields(rows(table), told.__contains__)
 
 
 def of_grounded(protocol: str, item: str) -> tuple[Condition, str]:
@@ -113,7 +108,7 @@ def of_grounded(protocol: str, item: str) -> tuple[Condition, str]:
 
 
 @pytest.mark.parametrize("protocol", [EDCT_2025, UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE])
-@pytest.mark.parametrize("item", ITEMS[:6])
+@pytest.mark.parametrize("item", first_fast(ITEMS[:6], 1))
 def test_a_failure_leaves_fit_between_what_it_could_have_been(protocol: str, item: str) -> None:
     victim = of_grounded(protocol, item)
     poisoned = rows("faithfulness", changed(victim, partial(poison, Status.REFUSED)))[0].model_dump()
@@ -129,20 +124,20 @@ def test_a_failure_leaves_fit_between_what_it_could_have_been(protocol: str, ite
 
 @pytest.mark.parametrize("protocol", [NULL_EDIT, BLANK_IMAGE])
 @pytest.mark.parametrize("table", ["card", "faithfulness"])
-@pytest.mark.parametrize("item", ITEMS[:4])
+@pytest.mark.parametrize("item", first_fast(ITEMS[:4], 1))
 def test_a_control_of_one_item_that_failed_counts_as_little_as_one_that_was_not_made(
     protocol: str, table: str, item: str
 ) -> None:
     victim = of_grounded(protocol, item)
     poisoned, absent = (rows(table, changed(victim, how)) for how in (partial(poison, Status.NO_IMAGE), lambda row: []))
     assert poisoned == absent
-    assert poisoned != whole(table), "it had counted"
+    assert poisoned != rows(table), "it had counted"
 
 
 @pytest.mark.parametrize("status", [status for status in FAILURES if status != Status.CITATION_ABSENT], ids=str)
 def test_an_item_that_failed_has_no_strict_ccs_and_one_that_cites_what_is_absent_has_0(status: Status) -> None:
     victim = of_grounded(EDCT_2025, ITEMS[0])
-    before = whole("faithfulness")[0].model_dump()
+    before = rows("faithfulness")[0].model_dump()
     scored = before["strict_ccs"] * len(ITEMS)
     [own] = [row.ccs for row in SCORES if (condition_of(row), row.id) == victim]
 

@@ -15,6 +15,7 @@ from tests.edct.tables.study import GROUNDED, condition, scores, write_scores
 from tests.edct.tables.whole import CONDITIONS, CONDITIONS_OF, KNOWN, OF_SCORES, SCORES
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
+from tests.slow import first_fast
 
 PRIOR = condition(vlm="prior")
 
@@ -52,7 +53,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", OF_SCORES)
+@pytest.mark.parametrize("name", first_fast(OF_SCORES))
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     shown = as_json(CONDITIONS_OF[name])
     beside = as_json([one for one in CONDITIONS if one.protocol == "uncited-edit" and one not in CONDITIONS_OF[name]])

@@ -1,7 +1,10 @@
 """A small study that fills every table, and what each table shows of it."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
+
+import pytest
 
 from cfeval.core.records import Record
 from cfeval.core.sampling import derive_seed
@@ -14,6 +17,7 @@ from cfeval.edct.protocols.rules import (
     UNCITED_EDIT,
 )
 from cfeval.edct.records import Condition, Score
+from cfeval.edct.tables import test_models as known_models
 from cfeval.edct.tables.scores import TableData, material
 from cfeval.stats.intervals import Interval
 from tests.edct.tables.study import by_condition, condition, score
@@ -105,6 +109,17 @@ def table(name: str) -> Any:
 
 
 def rows(name: str, scores: Sequence[Score] = SCORES) -> list[Record]:
-    """A table of this study."""
-    found: list[Record] = table(name).rows(CONDITIONS_OF[name], made(scores))
+    """A table of this study, or of these scores."""
+    return list(_whole(name)) if scores is SCORES else _made_of(name, scores)
+
+
+@cache
+def _whole(name: str) -> list[Record]:
+    return _made_of(name, SCORES)
+
+
+def _made_of(name: str, scores: Sequence[Score]) -> list[Record]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_models, "RESAMPLES", 20)  # of which nothing here depends, and 200 take a second
+        found: list[Record] = table(name).rows(CONDITIONS_OF[name], made(scores))
     return found

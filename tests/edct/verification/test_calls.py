@@ -17,6 +17,7 @@ from tests.loopback.server import loopback
 from tests.loopback.site import Loopback
 from tests.pictures import picture
 from tests.provider_study import CANARY, KEY_ENV
+from tests.slow import fast_only
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def stages(folder: Path, condition: Condition, server: Loopback) -> Iterator[lis
         yield [*command, *seed, *protocol, "--out", file[stage]]
 
 
-@pytest.mark.parametrize("protocol", [EDCT_2025, EDCT_BENCH_2026, *CONTROLS])
+@pytest.mark.parametrize("protocol", fast_only([EDCT_2025, EDCT_BENCH_2026, *CONTROLS], NULL_EDIT))
 def test_what_real_plugins_record_is_what_they_asked_and_were_told(
     results: Results, cfeval: Run, server: Loopback, protocol: str
 ) -> None:

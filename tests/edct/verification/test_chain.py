@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as how
 from hypothesis import strategies as st
 
 from cfeval import cli
 from tests.conftest import Run
 from tests.edct.verification.study import CHAINED, CONDITIONS, PICTURES, PLAIN, Study, edited
 from tests.edct.verification.tamper import Results
+from tests.slow import examples
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_no_chain_is_written_of_results_that_do_not_hold(cfeval: Run, tmp_path: 
     assert not (tmp_path / "chain.jsonl").exists()
 
 
-@how(max_examples=60, deadline=None)
+@examples(60)
 @given(file=st.integers(0, 2**32), place=st.integers(0, 2**32), mask=st.integers(1, 255))
 def test_any_changed_byte_is_found_or_changes_no_record(bare: Path, file: int, place: int, mask: int) -> None:
     files = sorted(path for path in (bare / "results").rglob("*") if path.is_file())

@@ -21,6 +21,7 @@ from cfeval.inference.chat import ChatMessage, ChatRequest
 from cfeval.inference.local.devices import out_of_memory
 from cfeval.inference.local.weights import weights_fault, weights_size
 from tests.answers import answers
+from tests.slow import fast_only
 from tests.tiny import editors, vlms
 from tests.tiny.hub import COMMIT, MODEL, NOWHERE, asked_at, hub
 
@@ -36,6 +37,7 @@ CHECKPOINTS: dict[str, Callable[[], Path]] = {
 INDEXES = {"chat": "config.json", "editors": "model_index.json"}
 WEIGHTS = {"chat": "model.safetensors", "editors": "unet/diffusion_pytorch_model.safetensors"}
 FAMILIES = pytest.mark.parametrize("family", SMALL)
+CHAT_FAST = pytest.mark.parametrize("family", fast_only(SMALL, "chat"))
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +77,7 @@ def told(family: str, model: Path | str) -> str:
     return "; ".join(finding.text for finding in findings)
 
 
-@FAMILIES
+@CHAT_FAST
 def test_a_model_of_the_hub_is_fetched_once_and_named_by_its_commit(
     family: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -140,7 +142,7 @@ def test_a_hub_out_of_reach_says_how_to_do_without(family: str, monkeypatch: pyt
     assert fault(family, "models/mine") == f"{expected} HF_HUB_OFFLINE is set{do}"
 
 
-@FAMILIES
+@CHAT_FAST
 def test_a_download_that_was_broken_off_is_not_taken_for_whole(
     family: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

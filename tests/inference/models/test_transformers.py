@@ -18,7 +18,7 @@ from cfeval.edct.stages.baselines import Asked, Prompts, converse
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest
 from cfeval.inference.local import chat_loading
 from tests.answers import answers
-from tests.slow import first_fast
+from tests.slow import fast_only, first_fast
 from tests.tiny.vlms import ARCHITECTURES, SEEING, checkpoint
 
 SAMPLED = {"temperature": 1.0}
@@ -77,7 +77,7 @@ def one_at_a_time(chat: ChatModel, requests: Sequence[ChatRequest]) -> list[Chat
     return [answers(chat.generate, [request])[0] for request in requests]
 
 
-@pytest.mark.parametrize("architecture", SEEING)
+@pytest.mark.parametrize("architecture", first_fast(SEEING, 1))
 def test_a_target_answers_and_explains_in_one_conversation(architecture: str) -> None:
     def ask(number: int) -> Asked:
         return Asked(f"i{number}", noise(number, SIZES[number]), f"What is in image {number}?", number)
@@ -93,7 +93,7 @@ def test_a_target_answers_and_explains_in_one_conversation(architecture: str) ->
 
 
 @pytest.mark.parametrize("sampling", [SAMPLED, GREEDY, FILTERED], ids=["sampled", "greedy", "filtered"])
-@pytest.mark.parametrize("architecture", first_fast(ARCHITECTURES))
+@pytest.mark.parametrize("architecture", first_fast(ARCHITECTURES, 1))
 def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampling: dict[str, float]) -> None:
     chat = model(architecture, batch=4, max_tokens=20, **sampling)
     requests = mixed(architecture)
@@ -104,7 +104,7 @@ def test_a_batch_says_what_its_requests_would_say_alone(architecture: str, sampl
     assert not any(reply.status == Status.UNPARSABLE for reply in together)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "pixtral", "llama"))
 def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) -> None:
     picture = noise(1) if architecture in SEEING else None
     requests = [asked("What is this?", picture, seed) for seed in range(8)]
@@ -113,7 +113,7 @@ def test_the_seed_decides_the_bytes_also_after_loading_again(architecture: str) 
     assert len({reply.text for reply in first}) > 4
 
 
-@pytest.mark.parametrize("architecture", first_fast(SEEING))
+@pytest.mark.parametrize("architecture", first_fast(SEEING, 1))
 @pytest.mark.parametrize("later", [(), ("red", "Why?")], ids=["answer", "explanation"])
 def test_what_the_image_shows_changes_what_is_said(architecture: str, later: tuple[str, ...]) -> None:
     chat = model(architecture, **SAMPLED)
@@ -121,7 +121,7 @@ def test_what_the_image_shows_changes_what_is_said(architecture: str, later: tup
     assert answers(chat.generate, one) != answers(chat.generate, other)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "pixtral", "llama"))
 def test_greedy_replies_are_those_of_the_library_itself(architecture: str) -> None:
     import transformers
     from PIL import Image
@@ -142,7 +142,7 @@ def test_greedy_replies_are_those_of_the_library_itself(architecture: str) -> No
     assert answers(model(architecture, max_tokens=30).generate, [asked("What is this?", picture)])[0].text == expected
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", fast_only(ARCHITECTURES, "llama"))
 def test_a_reply_without_an_end_is_truncated(architecture: str) -> None:
     requests = mixed(architecture)
     whole = answers(model(architecture, **SAMPLED).generate, requests)
@@ -173,20 +173,18 @@ def test_nothing_is_left_on_the_console(capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_conversation_without_an_image_may_stand_beside_one_with_two(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+@pytest.mark.parametrize("architecture", first_fast(SEEING, 1))
+def test_a_conversation_without_an_image_may_stand_beside_one_with_two(architecture: str) -> None:
     two = (
         ChatMessage("user", "this?", noise(1)),
         ChatMessage("assistant", "red"),
         ChatMessage("user", "and this?", noise(2, (90, 40))),
     )
     requests = [asked("What?"), ChatRequest("two", two, 2), asked("What?", noise(3))]
-    for architecture in SEEING:
-        chat = model(architecture, **SAMPLED)
-        together = answers(chat.generate, requests)
-        assert together == one_at_a_time(chat, requests)
-        assert {reply.status for reply in together} == {Status.OK}, architecture
+    chat = model(architecture, **SAMPLED)
+    together = answers(chat.generate, requests)
+    assert together == one_at_a_time(chat, requests)
+    assert {reply.status for reply in together} == {Status.OK}
 
 
 def test_a_request_that_the_model_cannot_take_is_a_status_of_its_own() -> None:
@@ -211,7 +209,7 @@ def test_words_that_look_like_control_tokens_are_words() -> None:
     assert answers(chat.generate, [asked("what is <|image_pad|>?", noise(1))])[0].status == Status.OK
 
 
-@pytest.mark.parametrize("architecture", ["internvl", "pixtral", "smolvlm", "mllama"])
+@pytest.mark.parametrize("architecture", first_fast(["pixtral", "internvl", "smolvlm", "mllama"], 1))
 def test_a_limit_on_pixels_that_the_processor_lacks_is_kept_and_told(
     architecture: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

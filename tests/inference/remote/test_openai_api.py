@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.core.records import Status
@@ -13,6 +13,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.openai_api import chat_reply, cost_of, images_reply, same_model, usage_of, without_images
 from cfeval.inference.remote.request import Response, Usage
 from tests.loopback.pictures import data_url, drawn
+from tests.slow import examples
 
 PNG = drawn("a")
 
@@ -169,7 +170,7 @@ JSON = st.recursive(
 FIELDS = ("choices", "message", "content", "finish_reason", "images", "image_url", "url", "error", "code", "usage")
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.recursive(JSON, lambda inner: st.dictionaries(st.sampled_from((*FIELDS, "data", "model")), inner)), st.booleans()
 )

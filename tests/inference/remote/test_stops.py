@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ from tests.loopback.fault import Kind
 from tests.loopback.faults import CALLS
 from tests.loopback.site import Loopback
 from tests.pictures import picture
+from tests.slow import fast_only
 
 FLYING = 16
 ITEMS = 40
 ROOT = Path(__file__).parents[3]
+KINDS = [kind for kind in CALLS if kind != Kind.STREAM]
 STATUS = {signal.SIGINT: -signal.SIGINT, signal.SIGTERM: 128 + signal.SIGTERM}
 """How a process ends that was stopped politely: on Ctrl-C by the signal itself, so that a shell's loop ends too."""
 
@@ -87,8 +90,7 @@ def _editor(server: Loopback, kind: Kind) -> dict[str, Any]:
     return {**specs[kind], "key_env": KEY_ENV}
 
 
-@pytest.mark.parametrize("number", STATUS)
-@pytest.mark.parametrize("kind", [kind for kind in CALLS if kind != Kind.STREAM])
+@pytest.mark.parametrize(("kind", "number"), fast_only(product(KINDS, STATUS), (Kind.SUBMIT, signal.SIGTERM)))
 def test_nothing_more_is_sent_and_all_that_is_in_flight_is_stored(
     server: Loopback, tmp_path: Path, kind: Kind, number: signal.Signals
 ) -> None:

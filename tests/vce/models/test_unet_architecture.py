@@ -9,6 +9,7 @@ from torch import Tensor
 
 from cfeval.core import registry
 from cfeval.core.errors import ParamsError, PluginError
+from tests.slow import first_fast
 from tests.tiny.denoisers import guided, original
 from tests.vce.models.variants import VARIANTS, flags, options
 
@@ -26,7 +27,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return guided(tmp_path_factory.mktemp("guided"), "as 256, unconditional")
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", first_fast(VARIANTS))
 def test_a_checkpoint_finds_the_same_noise_as_the_network_it_is_of(variant: str, tmp_path: Path) -> None:
     network, denoiser = original(variant), built(variant, guided(tmp_path, variant))
     labels = torch.tensor([0, flags(variant)["classes"] - 1]) if denoiser.classes else None

@@ -12,6 +12,7 @@ from cfeval.vce.tables.summary import SummaryRow
 from tests.conftest import Run
 from tests.listed import FIGURES as DRAWN
 from tests.listed import TABLES as LISTED
+from tests.slow import first_fast
 from tests.vce.tables.groups import (
     REFERENCE,
     ROLES,
@@ -50,7 +51,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[object]]
     return {shards: study_options(folder / f"{shards}", shards) for shards in (1, 7)}
 
 
-@pytest.mark.parametrize("name", LISTED["vce"])
+@pytest.mark.parametrize("name", first_fast(LISTED["vce"]))
 def test_a_table_is_the_same_whatever_the_sharding(
     cfeval: Run, sharded: dict[int, list[object]], tmp_path: Path, name: str
 ) -> None:
