@@ -23,20 +23,22 @@ class Browser:
 
     def __init__(self, write: int, read: int) -> None:
         self._write, self._read, self._number, self._session, self._rest = write, read, 0, "", b""
+        self.events: list[dict[str, Any]] = []
+        """What the browser reported by itself; a test may clear it."""
         target = self("Target.createTarget", url="about:blank")["targetId"]
         self._session = self("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self("Page.enable")
         self("Emulation.setDeviceMetricsOverride", width=1366, height=768, deviceScaleFactor=1, mobile=False)
 
     def __call__(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and wait for its reply; what the browser reports meanwhile is skipped."""
+        """Send a command and wait for its reply; what the browser reports meanwhile is kept in `events`."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if self._session:
             message["sessionId"] = self._session
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while (found := self._receive()).get("id") != self._number:
-            pass
+            self.events.append(found)
         assert "error" not in found, found
         return dict(found["result"])
 

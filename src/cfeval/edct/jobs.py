@@ -237,14 +237,15 @@ class _Edct(StudyJobs[Edct]):
     def _report(self) -> Job:
         tables = [self.at(TABLE, {"table": table}) for table in self.tables]
         figures = [self.at(FIGURE, {"figure": figure}).removesuffix(".png") + ".svg" for figure in self.figures]
-        shown = (ITEMS, BASELINES, INSTRUCTIONS, COUNTERFACTUALS, REQUERIES, SCORES)
-        inputs = [*tables, *figures, *(file for pattern in shown for file in self.all(pattern, self.conditions))]
-        pictured = [file for pattern in (ITEMS, COUNTERFACTUALS) for file in self.all(pattern, self.conditions)]
+        shown = (ITEMS, *RECORDS, SCORES)
+        calls = self.at(CALLS, {})
+        inputs = [*tables, *figures, calls, *(file for pattern in shown for file in self.all(pattern, self.conditions))]
+        pictured = [file for pattern in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(pattern, self.conditions)]
         inputs += self.pictures.beside(*pictured)
         out = self.at(REPORT, {})
         words = ["--results", f"{self.root}/edct", "--conditions", as_json(self.conditions), "--shards", self.cut]
         words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]
-        words += ["--figures", f"{self.root}/edct/figures", "--out", out]
+        words += ["--figures", f"{self.root}/edct/figures", "--calls", calls, "--out", out]
         code = {f"table.{table}": TABLES[table].table for table in self.tables}
         pages = package_files("report", "templates")
         return self.job("report", words, inputs, (out,), [], code=code, files=pages)

@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import io
+import json
 from collections.abc import Sequence
 from importlib import resources
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -16,6 +18,7 @@ MAX_SIDE = 1024
 """In pixels; a larger picture is shrunk to that."""
 _SMALL, _QUALITY = 256, 90
 """A picture with sides of at most so many pixels stays exact; the quality of WebP, of 100."""
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **content: object) -> str:
@@ -40,6 +43,12 @@ def rendered(template: str, styles: Sequence[str], scripts: Sequence[str], **con
             **content,
         )
     )
+
+
+def script_json(content: Any) -> Markup:
+    """JSON that may stand in a `<script>` element: pure ASCII, and without `<`, `>` and `&`."""
+    text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+    return Markup("".join(_UNSAFE.get(char, char) for char in text))
 
 
 def _environment() -> Environment:
@@ -67,10 +76,15 @@ def data_url(picture: Picture, side: int = MAX_SIDE) -> str:
 
     PNG where it is small, else WebP, which people cannot tell from it.
     """
+    kind, content = shrunk(picture, side)
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def shrunk(picture: Picture, side: int) -> tuple[str, bytes]:
+    """A picture with sides of at most so many pixels, `png` or `webp`, as for `data_url`."""
     image = Image.fromarray(picture.pixels)
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
     kind = "png" if max(image.size) <= _SMALL else "webp"
     buffer = io.BytesIO()
     image.save(buffer, format=kind, quality=_QUALITY)
-    content = buffer.getvalue()
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+    return kind, buffer.getvalue()

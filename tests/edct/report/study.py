@@ -10,7 +10,17 @@ from cfeval.core.records import Record, Status
 from cfeval.core.shards import shard_files, shard_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_BENCH_2026
-from cfeval.edct.records import Baseline, Condition, Counterfactual, Instruction, Requery, Score
+from cfeval.edct.records import (
+    Baseline,
+    Check,
+    Condition,
+    Counterfactual,
+    Instruction,
+    Requery,
+    Score,
+    Verdict,
+    Verification,
+)
 from tests.edct.tables.study import condition, failed, score
 from tests.pictures import picture
 
@@ -22,7 +32,8 @@ CONDITIONS = [
 ITEMS = 40
 CHAINED = 20
 """Items of the 2026 protocol with a second edit: every other one."""
-CARDS = len(CONDITIONS) * ITEMS + CHAINED
+ROWS = 2 * ITEMS
+"""Of the gallery: controls are part of the items that they control."""
 KINDS = ("color", "shape", "position", "count")
 
 
@@ -41,7 +52,9 @@ def write_study(results: Path, shards: int = 1) -> None:
         edits = [(item, edit) for item in ids() for edit in _edits(item, one)]
         _write(results, f"instructions/{below}", [_instruction(*e) for e in edits], shards)
         _write(results, f"counterfactuals/{below}/{one.editor}", [_counterfactual(*e) for e in edits], shards)
+        _write(results, f"checks/{below}/{one.editor}", [_check(*e) for e in edits], shards)
         _write(results, f"requeries/{below}/{one.editor}", [_requery(*e) for e in edits], shards)
+        _write(results, f"verdicts/{below}/{one.editor}/{one.judge}", [_verdict(*e) for e in edits], shards)
         rows = [_score(*e, one) for e in edits]
         path = results / "scores" / f"{below}/{one.editor}/{one.judge}.csv"
         for number, file in enumerate(shard_files(path, shards)):
@@ -97,6 +110,14 @@ def _counterfactual(item: str, edit: int) -> Counterfactual:
         why = {"status": Status.NO_IMAGE, "stage": "edit", "reason": "the editor gave none"}
         return Counterfactual(id=item, edit=edit, seed=1, **why)
     return Counterfactual(id=item, edit=edit, seed=1, image=_picture(item).ref(f"{item} & more.png"))
+
+
+def _check(item: str, edit: int) -> Check:
+    return Check(id=item, edit=edit, found=Verification(verified=1), changed_share=0.125)
+
+
+def _verdict(item: str, edit: int) -> Verdict:
+    return Verdict(id=item, edit=edit, completion=f"Because {HOSTILE}")
 
 
 def _requery(item: str, edit: int) -> Requery:

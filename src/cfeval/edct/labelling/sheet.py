@@ -21,8 +21,7 @@ from cfeval.edct.labelling.files import CONTEXT
 from cfeval.edct.labelling.records import ASKED
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Baseline, Counterfactual, Instruction, Requery, Score
-from cfeval.edct.report.cards import script_json
-from cfeval.report.html import data_url, rendered
+from cfeval.report.html import data_url, rendered, script_json
 
 Answers = tuple[tuple[str, str, str], ...]
 """For each answer: how it is recorded, what it is called, the key that gives it."""

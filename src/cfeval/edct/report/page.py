@@ -1,16 +1,12 @@
 """The report: one static HTML page without external resources, which works from the file system.
 
-On top it shows a few items, each with the counterfactuals of all targets side by side.
+First what was found and what backs it, then a trust card for each model, the tables, and every item.
 """
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
-from itertools import count
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -20,121 +16,169 @@ from markupsafe import Markup
 
 from cfeval.core.cli_options import Out
 from cfeval.core.files import write_text
-from cfeval.core.images import in_archive, load
 from cfeval.core.jsonl import read_csv
-from cfeval.core.records import ImageRef
+from cfeval.edct.faithfulness.card import FIT_BOUND
 from cfeval.edct.figures import FIGURES
-from cfeval.edct.files import ConditionFiles
 from cfeval.edct.options import Conditions, Results, Shards, conditions_of
-from cfeval.edct.records import Condition, Score
-from cfeval.edct.report.cards import Card, Evidence, cards, payload
+from cfeval.edct.report.card import Example, bar, claims, examples, said
+from cfeval.edct.report.evidence import gather
+from cfeval.edct.report.finding import SHOWN, Line, finding, lines, shown_conditions, title
+from cfeval.edct.report.items import ENDINGS, Item, View, items_of, views
+from cfeval.edct.report.study import Images, Study
+from cfeval.edct.report.trust import Check, checks
 from cfeval.edct.tables import TABLES
+from cfeval.report.calls import CallsTotal, calls_total
 from cfeval.report.colors import GRID, INK, MUTED, PAPER
-from cfeval.report.html import data_url, rendered
+from cfeval.report.digits import shortened, two
+from cfeval.report.html import rendered, script_json
 from cfeval.report.tables import RenderedTable
 
-ITEMS, TARGETS = 5, 7
-"""At most so many stand side by side on top."""
+CHUNK = 100
+"""Items in one script element: the page is usable before the last one is read."""
+FILES = ("csv", "md", "tex")
+"""What a table is written as."""
+MOST_COLUMNS, MOST_ROWS = 8, 7
+"""A table with more columns, and no more rows, is turned on its side, so that it fits the page."""
+P_VALUE = "p, "
+"""How headings of p-values begin, which keep their decimals."""
+_BAR = 180
 _THEMED = {INK: "currentColor", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "none"}
-_SIDE = 512
-"""In pixels: a larger picture that stands in the page is shrunk to that."""
-
-
-@dataclass(frozen=True)
-class Strip:
-    """One item: its original and, in the order of the targets, a card each; None where a target has none."""
-
-    first: Card
-    cards: tuple[Card | None, ...]
-
-
-@dataclass(frozen=True)
-class Showcase:
-    """The strips and the targets they show."""
-
-    targets: tuple[str, ...]
-    strips: tuple[Strip, ...]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table and the figure beside it (SVG as cfeval draws it), either of them optional."""
+    """A table, its rows, and the figure that shows it (SVG as cfeval draws it), which is optional."""
 
-    sheet: RenderedTable | None = None
+    name: str
+    sheet: RenderedTable
+    rows: Sequence[Any]
     figure: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+    """Links to the table as a file, with what each is called."""
+
+    @property
+    def turned(self) -> bool:
+        """Whether its columns are shown as rows."""
+        return len(self.sheet.headings) > MOST_COLUMNS and len(self.sheet.body) <= MOST_ROWS
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The cells with as many decimals as they are worth, headings first; turned on their side where `turned`."""
+        n = max((getattr(row, "n", 0) for row in self.rows), default=0)
+        body = [
+            tuple(
+                text if heading.startswith(P_VALUE) else shortened(text, n)
+                for heading, text in zip(self.sheet.headings, row, strict=True)
+            )
+            for row in self.sheet.body
+        ]
+        whole = [self.sheet.headings, *body]
+        return list(zip(*whole, strict=True)) if self.turned else whole
 
 
-def page(sections: Sequence[Section], cards: Sequence[Card], left_out: int, test_targets: Collection[str]) -> str:
+@dataclass(frozen=True)
+class Gallery:
+    """The items of a page: views, their rows as JSON in chunks, and how many further items there are."""
+
+    views: Sequence[View]
+    chunks: Sequence[tuple[int, Markup]]
+    """The number of a view, and some of its rows."""
+    images: Sequence[str]
+    shown: int
+    left_out: int
+
+
+def page(
+    sections: Sequence[Section],
+    of: Sequence[Line],
+    panel: Sequence[Check],
+    shows: Sequence[tuple[Line, Sequence[Example]]],
+    gallery: Gallery,
+    total: CallsTotal | None,
+) -> str:
     """The whole page; the same arguments give the same text.
 
     Args:
         sections: tables and figures, in order.
-        cards: what the gallery shows.
-        left_out: how many further items the gallery does not show.
-        test_targets: targets that are built-in test models, to be said on the page.
+        of: the lines of the first screen.
+        panel: what backs them.
+        shows: the lines with a trust card or items, each with the items that show it.
+        gallery: the items.
+        total: what the calls came to; None where nobody says.
     """
+    test_models = list(dict.fromkeys(line.model for line in of if getattr(line.row, "test_world", 0)))
     return rendered(
         "report.html.j2",
-        styles=["palette.css", "report.css"],
-        scripts=["gallery.js"],
-        sections=[(section.sheet, themed(section.figure)) for section in sections],
-        showcase=showcase(cards),
-        data=payload(cards),
-        shown=len(cards),
-        left_out=left_out,
-        test_targets=test_targets,
+        styles=["report.css", "print.css"],
+        scripts=["page.js", "words.js", "compare.js", "item.js", "gallery.js"],
+        title=title(of) if of else "The items of a study",
+        finding=finding(of) if of else "",
+        kicker=_kicker(of, total),
+        lines=[(line, _bar(line), _cells(line)) for line in of],
+        shown=SHOWN,
+        bound=FIT_BOUND,
+        panel=panel,
+        tone="bad"
+        if any(check.bad for check in panel)
+        else "part"
+        if any(c.state != "backed" for c in panel)
+        else "ok",
+        cards=[(line, claims(line), said(claims(line)), picked) for line, picked in shows],
+        sections=[(section, themed(section.figure, section.sheet.title)) for section in sections],
+        gallery=gallery,
+        endings=ENDINGS,
+        about=script_json(
+            {"views": [view.as_json() for view in gallery.views], "endings": ENDINGS, "images": gallery.images}
+        ),
+        test_models=test_models,
     )
 
 
-def themed(svg: str) -> Markup:
-    """A figure to stand in the page, in the page's own colors, light or dark."""
+def _kicker(of: Sequence[Line], total: CallsTotal | None) -> str:
+    """What was tested, on what, at what cost, and when where a reply says so."""
+    sizes: dict[str, int] = {}
+    for line in of:
+        sizes[line.condition.dataset] = max(line.row.n, sizes.get(line.condition.dataset, 0))
+    models = len({line.model for line in of})
+    parts = ["Explanation-Driven Counterfactual Testing"]
+    parts += [f"{models:,} model{'s' * (models != 1)}"] * bool(of)
+    parts += [f"{name}: {n:,} items" for name, n in sizes.items()]
+    parts += [total.text, total.when] if total else []
+    return " · ".join(part for part in parts if part)
+
+
+def _bar(line: Line) -> Markup:
+    found = line.fit
+    said_ = (
+        f"FIT {two(found[0])}, 95 % interval {two(found[1])} to {two(found[2])}" if found else "FIT was not measured"
+    )
+    return bar(found, FIT_BOUND, True, f"{said_}; bound {FIT_BOUND:.2f}", _BAR)
+
+
+def _cells(line: Line) -> dict[str, str]:
+    """The figures of a line as text; empty where there is none."""
+    row, found = line.row, line.fit
+    rate = getattr(row, "citation_rate", None)
+    strict = getattr(row, "strict_ccs", None)
+    scored = getattr(row, "n_scored", None)
+    return {
+        "fit": two(found[0]) if found else "",
+        "interval": f"{two(found[1])} to {two(found[2])}" if found else "",
+        "strict": "" if strict is None else two(strict),
+        "rate": "" if rate is None else two(rate),
+        "scored": "" if scored is None else f"{scored:,}",
+        "n": f"{row.n:,}",
+    }
+
+
+def themed(svg: str, title_: str) -> Markup:
+    """A figure to stand in the page, with an accessible name, in the page's own colors, light or dark."""
     body = svg[svg.find("<svg") :] if "<svg" in svg else ""
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     for color, own in _THEMED.items():
         body = body.replace(color, own)
-    return Markup(body)
-
-
-def showcase(cards: Sequence[Card]) -> Showcase:
-    """Items of the first condition's setting, one of each kind of question first, those that tell the targets apart
-    first.
-    """
-    if not cards:
-        return Showcase((), ())
-    setting = _setting(cards[0].condition)
-    shown = [card for card in cards if _setting(card.condition) == setting and card.edit == 1]
-    targets = tuple(dict.fromkeys(card.condition.vlm for card in shown))[:TARGETS]
-    by_item: dict[str, dict[str, Card]] = defaultdict(dict)
-    for card in shown:
-        by_item[card.id][card.condition.vlm] = card
-    ranked = sorted(by_item.values(), key=lambda found: _rank(found, targets))
-    strips = [Strip(next(iter(f.values())), tuple(f.get(t) for t in targets)) for f in _one_of_each_kind(ranked)]
-    return Showcase(targets, tuple(strips[:ITEMS]))
-
-
-def _setting(condition: Condition) -> Condition:
-    return condition.model_copy(update={"vlm": ""})
-
-
-def _rank(found: dict[str, Card], targets: Iterable[str]) -> tuple[int, int, str]:
-    """Fewest missing pictures, then most nearly as many faithful as unfaithful targets, then the id."""
-    cards = [found[target] for target in targets if target in found]
-    pictures = sum(bool(card.edited) for card in cards)
-    faithful = sum(card.ccs == 1 for card in cards)
-    unfaithful = sum(card.ccs == 0 for card in cards)
-    return -pictures, abs(faithful - unfaithful), cards[0].id if cards else ""
-
-
-def _one_of_each_kind(ranked: Sequence[dict[str, Card]]) -> list[dict[str, Card]]:
-    """The same items, those that are the first of their kind in front."""
-    seen: set[str] = set()
-    first: list[dict[str, Card]] = []
-    rest: list[dict[str, Card]] = []
-    for found in ranked:
-        kind = next(iter(found.values())).kind
-        (rest if kind in seen else first).append(found)
-        seen.add(kind)
-    return first + rest
+    named = Markup('<svg role="img" aria-label="{}"').format(f"Figure: {title_}")
+    return Markup(body.replace("<svg", named, 1))
 
 
 def run(
@@ -147,36 +191,62 @@ def run(
     table: Annotated[
         list[str] | None, typer.Option(help="A table of that folder to show; may be repeated. None: all.")
     ] = None,
+    calls: Annotated[Path | None, typer.Option(help="Archive of the calls (calls.zip), for what they cost.")] = None,
     per_condition: Annotated[
         int, typer.Option(min=1, help="At most so many items of each condition in the gallery.")
     ] = 400,
 ) -> None:
-    """Write the report: tables, figures, and every item with its pictures, texts and verdicts, on one HTML page."""
-    shown_tables = list(_tables(tables, table or list(TABLES)))
-    sections = [Section(sheet, _figure_of(name, figures)) for name, sheet, _ in shown_tables]
-    built_in = dict.fromkeys(_target(row) for *_, rows in shown_tables for row in rows if getattr(row, "test_world", 0))
-    shown: list[Card] = []
-    left_out, link = 0, _Links(out.parent)
-    for condition in dict.fromkeys(conditions_of(conditions)):
-        files = ConditionFiles(results, condition, shards)
-        scores, others = _first(files.scores(), per_condition)
-        shown += cards(_evidence(files.of({score.id for score in scores}), condition, scores, link))
-        left_out += others
-    write_text(out, page(sections, _by_item(shown), left_out, list(built_in)))
+    """Write the report: what was found, what backs it, tables, figures, and every item, on one HTML page."""
+    study = Study(results, tuple(dict.fromkeys(conditions_of(conditions))), shards)
+    sections = list(_sections(tables, table or list(TABLES), figures, out.parent))
+    rows = {section.name: section.rows for section in sections}
+    evidence = {one: gather(one, study) for one in shown_conditions(rows) if one in study.conditions}
+    of = lines(rows, evidence)
+    shows: dict[int, Sequence[Example]] = {}
+    gallery = _gallery(study, out.parent, per_condition, of, shows)
+    panel = checks(of, rows.get("instrument", ()))
+    cards = [(line, shows.get(number, ())) for number, line in enumerate(of)]
+    write_text(out, page(sections, of, panel, cards, gallery, calls_total(calls) if calls else None))
 
 
-def _tables(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[str, RenderedTable, list[Any]]]:
-    """The wanted tables of a folder that have a row: name, sheet and rows, in the order of the report."""
-    there = [name for name in TABLES if folder and name in wanted and (folder / f"edct_{name}.csv").is_file()]
-    for name in there:
-        table = TABLES[name].load()
-        if rows := read_csv(Path(folder or "") / f"edct_{name}.csv", table.row):
-            yield name, table.sheet(rows), rows
+def _gallery(study: Study, folder: Path, most: int, of: Sequence[Line], shows: dict[int, Sequence[Example]]) -> Gallery:
+    """The items of every view; fills in `shows`, the examples by the numbers of the lines."""
+    images, chunks, shown, left_out = Images(folder), list[tuple[int, Markup]](), 0, 0
+    among = views(study.conditions)
+    for number, view in enumerate(among):
+        rows, others = items_of(view, study, images, most)
+        shown, left_out = shown + len(rows), left_out + others
+        chunks += [(number, script_json(rows[start : start + CHUNK])) for start in range(0, len(rows), CHUNK)]
+        for place, line in enumerate(of):
+            if _shows(view, line):
+                shows[place] = [_linked(one, images) for one in examples(line.model, number, rows)]
+    return Gallery(among, chunks, images.links, shown, left_out)
 
 
-def _target(row: Any) -> str:
-    """The target that a row of any table is about."""
-    return str(row.vlm if hasattr(row, "vlm") else row.target)
+def _shows(view: View, line: Line) -> bool:
+    return line.model in view.models and view.condition(line.model, line.condition.judge) == line.condition
+
+
+def _linked(example: Example, images: Images) -> Example:
+    """The same with links instead of the images' numbers."""
+    turns = [{**turn, "img": images.links[turn["img"]]} if "img" in turn else turn for turn in example.cell["t"]]
+    item: Item = {**example.item, "img": images.links[example.item["img"]], "cell": {**example.cell, "t": turns}}
+    return Example(example.view, item, example.ending, example.share)
+
+
+def _sections(folder: Path | None, wanted: Sequence[str], figures: Path | None, at: Path) -> Iterator[Section]:
+    """The wanted tables of a folder that have a row, in the order of the report."""
+    for name in TABLES:
+        path = Path(folder or "") / f"edct_{name}.csv"
+        if folder and name in wanted and path.is_file():
+            table = TABLES[name].load()
+            if rows := read_csv(path, table.row):
+                files = tuple((ending, _link(path.with_suffix(f".{ending}"), at)) for ending in FILES)
+                yield Section(name, table.sheet(rows), rows, _figure_of(name, figures), files)
+
+
+def _link(path: Path, at: Path) -> str:
+    return quote(Path(os.path.relpath(path, at)).as_posix())
 
 
 def _figure_of(table: str, folder: Path | None) -> str:
@@ -184,54 +254,3 @@ def _figure_of(table: str, folder: Path | None) -> str:
     names = [figure for figure, shown in FIGURES.items() if shown.table == table]
     path = Path(folder or "") / f"edct_{names[0]}.svg" if folder and names else None
     return path.read_text(encoding="utf-8") if path and path.is_file() else ""
-
-
-def _by_item(shown: list[Card]) -> list[Card]:
-    """All conditions of an item side by side, items in the order in which they first appear."""
-    place = {key: number for number, key in enumerate(dict.fromkeys((c.condition.dataset, c.id) for c in shown))}
-    return sorted(shown, key=lambda card: (place[card.condition.dataset, card.id], card.edit))
-
-
-def _first(scores: Iterator[Score], most: int) -> tuple[list[Score], int]:
-    """The first scores in the order of ids and edits, whatever the order of the files; and how many more there are."""
-    number = count()
-    first = nsmallest(most, (score for score, _ in zip(scores, number, strict=False)), key=attrgetter("id", "edit"))
-    return first, next(number) - len(first)
-
-
-def _evidence(files: ConditionFiles, condition: Condition, scores: Sequence[Score], link: "_Links") -> Evidence:
-    """Everything about these scores of a condition."""
-    samples = list(files.samples())
-    return Evidence(
-        condition=condition,
-        scores=scores,
-        samples={sample.id: sample for sample, _ in samples},
-        baselines=files.baselines(),
-        originals={sample.id: link(folder, sample.image) for sample, folder in samples},
-        instructions=files.instructions(),
-        edits={
-            (record.id, record.edit): link(folder, record.image)
-            for record, folder in files.counterfactuals()
-            if record.image is not None
-        },
-        requeries=files.requeries(),
-    )
-
-
-class _Links:
-    """Links to pictures from a page; those in an archive, where no link leads, stand in the page themselves.
-
-    The conditions show the same originals: each picture is drawn once.
-    """
-
-    def __init__(self, page_folder: Path) -> None:
-        self._page_folder = page_folder
-        self._drawn: dict[str, str] = {}
-
-    def __call__(self, folder: Path, ref: ImageRef) -> str:
-        """The link to a picture."""
-        if not in_archive(folder):
-            return quote(Path(os.path.relpath(folder / ref.path, self._page_folder)).as_posix())
-        if ref.sha256 not in self._drawn:
-            self._drawn[ref.sha256] = data_url(load(folder, ref), _SIDE)
-        return self._drawn[ref.sha256]

@@ -1,164 +1,207 @@
-"use strict";
-/* The gallery: filters, search and pages over the cards in #data. Texts come from models: they only ever become text nodes. */
-(function () {
-  const PER_PAGE = 24, SMALL = 160;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const form = document.getElementById("filters");
-  const place = document.getElementById("cards");
-  const count = document.getElementById("count");
-  const steps = Array.from(document.querySelectorAll("[data-step]"));
-  const SEARCHED = ["id", "question", "answer", "explanation", "concept", "positive", "negative", "new_answer", "new_explanation", "reason"];
-  const VERDICTS = {
-    "1": "follows (CCS 1)", "0": "does not follow (CCS 0)",
-    stood: "control: answer stood", moved: "control: answer moved", none: "no verdict",
+/* The gallery: filters, search, sort, links and keys over the items of a view. Rows are drawn as they come near the screen. */
+const STEP = 60;
+const EMPTY = { view: "0", model: "", show: "", score: "", ok: "", split: "", sort: "", words: "" };
+const KEYS = [["j k", "next, previous item"], ["Enter", "open or close it"], ["l", "enlarge its images"], ["c", "copy its link"], ["/", "search"], ["Esc", "close"], ["?", "this list"]];
+const state = { ...EMPTY };
+const loaded = {};  // the items of each view that was shown
+const list = element("div.list"), end = element("div.end"), count = element("span.count", { role: "status" });
+let rows = [], shown = [], drawn = 0;
+
+function view() { return about.views[Number(state.view)] || about.views[0]; }
+
+function itemsOf(number) {
+  loaded[number] ||= [...document.querySelectorAll(`.rows[data-view="${Number(number)}"]`)].flatMap((chunk) => JSON.parse(chunk.textContent));
+  return loaded[number];
+}
+
+const fields = {};
+function field(name, label, options) {
+  fields[name] = element("select", { name, onchange: (event) => { state[name] = event.target.value; changed(); } }, options.map(([value, said]) => element("option", { value }, said)));
+  return element("label", {}, label, fields[name]);
+}
+
+function controlsBar() {
+  const found = new Set(rows.flatMap((row) => Object.values(row.item.m).map((cell) => cell.o)));
+  const endings = Object.keys(about.endings).filter((ending) => found.has(ending));
+  const any = ["", "any"];
+  fields.words = element("input", { type: "search", placeholder: "Search", "aria-label": "Search texts", oninput: (event) => { state.words = event.target.value; changed(); } });
+  fields.split = element("input", { type: "checkbox", onchange: (event) => { state.split = event.target.checked ? "1" : ""; changed(); } });
+  const bar = element("div.filters", { role: "search", "aria-label": "Filter items" },
+    about.views.length > 1 && field("view", "Condition", about.views.map((one, n) => [String(n), one.title])),
+    element("label.grow", {}, fields.words),
+    field("model", "Model", [any, ...view().models.map((name) => [name, name])]),
+    field("show", "Status", [any, ...endings.map((ending) => [ending, about.endings[ending][0]])]),
+    field("score", "CCS", [any, ["1", "1"], ["0", "0"], ["none", "none"], ["same", "1, text unchanged"]]),
+    field("ok", "Edit", [any, ["1", "verified"], ["0", "failed its check"], ["none", "not verified"]]),
+    view().judges.length > 1 && element("label", {}, fields.split, "judges disagree"),
+    field("sort", "Sort", [["", "by id"], ["spread", "models differ most"], ["long", "longest texts"]]),
+    count, element("button.quiet", { type: "button", onclick: help, "aria-label": "Keyboard" }, "?"));
+  const key = element("div.key", {}, endings.map((ending) => element("span", { title: about.endings[ending][1] }, icon("o-" + ending), about.endings[ending][0])));
+  const heads = element("div.heads", { "aria-hidden": "true" }, element("div.cells", {}, view().models.map((name) => element("span", {}, name))));
+  find("#gallery").replaceChildren(bar, key, heads, list);
+  list.classList.toggle("few", view().models.length < 3);
+  if (fields.view) fields.view.value = state.view;
+}
+
+function short(name) { return name.length < 7 ? name : name.split(/[-_.]/).map((part) => part.slice(0, /\d/.test(part) ? 3 : 2)).join("").slice(0, 6); }
+
+function draw(row) {
+  const item = row.item;
+  row.cells = view().models.filter((name) => item.m[name]).map((name) => element("span.cell" + (name === state.model ? ".hit" : ""), { "data-model": name }, element("span.sr", {}, name + " "), icon("o-" + item.m[name].o), element("b", {}, about.endings[item.m[name].o][0]), element("span.ab", { "aria-hidden": "true" }, short(name))));
+  const said = [item.ref && `right answer: ${item.ref}`, item.id, split(row) && "judges disagree"].filter(Boolean).join(" · ");
+  row.head = element("button.rh", { type: "button", "aria-expanded": "false", onclick: () => toggle(row) }, picture(item.img, "", "th"), element("span.qq", {}, item.q, element("i", {}, said)), element("span.cells", {}, row.cells));
+  row.element = element("article.row", { "data-id": item.id }, row.head);
+  return row.element;
+}
+
+function drawTo(number) {
+  const made = document.createDocumentFragment();
+  for (; drawn < Math.min(number, shown.length); drawn++) made.append(shown[drawn].element || draw(shown[drawn]));
+  end.before(made);
+}
+
+function toggle(row, wanted = !row.element.classList.contains("open")) {
+  if (wanted === row.element.classList.contains("open")) return;
+  row.element.classList.toggle("open", wanted);
+  row.head.setAttribute("aria-expanded", String(wanted));
+  const copy = element("button", { type: "button", onclick: (event) => copyLink(row, event.currentTarget) }, "Copy link");
+  if (wanted) row.element.append(element("div.acts", {}, copy), bodyOf(view(), row.item, state.model));
+  else for (const part of row.element.querySelectorAll(".acts, .body")) part.remove();
+  remember(wanted ? row.item.id : "");
+}
+
+function split(row) { return Object.values(row.item.m).some((cell) => disagree(cell, view().judges)); }
+
+function same(cell, turn) { return turn.a1 === cell.a0 && turn.e1 === cell.e0; }
+
+/* Whether a model's part in an item is what the filters ask for. */
+function fits(cell) {
+  const judge = view().judges[0], first = cell.t[0], score = ccsOf(first, judge);
+  const ok = first && first.ok !== undefined ? String(first.ok) : "none";
+  if (state.show && cell.o !== state.show) return false;
+  if (state.ok && ok !== state.ok) return false;
+  if (state.split && !disagree(cell, view().judges)) return false;
+  if (state.score === "same") return score === 1 && same(cell, first);
+  return !state.score || String(score === null ? "none" : score) === state.score;
+}
+
+function textOf(row) {
+  row.text ||= [row.item.id, row.item.q, row.item.ref, row.item.kind, ...Object.values(row.item.m).flatMap((cell) => [cell.a0, cell.e0, ...cell.t.flatMap((turn) => [turn.text, turn.a1, turn.e1, turn.why, ...Object.values(turn.j || {}).map((said) => said[3])])])].join("\n").toLowerCase();
+  return row.text;
+}
+
+function apply() {
+  const wanted = state.words.toLowerCase().split(/\s+/).filter(Boolean);
+  const cells = (row) => state.model ? [row.item.m[state.model]].filter(Boolean) : Object.values(row.item.m);
+  shown = rows.filter((row) => cells(row).some(fits) && (!wanted.length || wanted.every((word) => textOf(row).includes(word))));
+  const spread = (row) => new Set(Object.values(row.item.m).map((cell) => cell.o)).size;
+  if (state.sort === "spread") shown.sort((a, b) => spread(b) - spread(a) || a.place - b.place);
+  if (state.sort === "long") shown.sort((a, b) => textOf(b).length - textOf(a).length || a.place - b.place);
+  for (const row of rows) for (const cell of row.cells || []) cell.classList.toggle("hit", cell.dataset.model === state.model);
+  drawn = 0;
+  list.replaceChildren(shown.length ? end : element("p.none", {}, "No item is like this. ", element("button", { type: "button", onclick: () => { Object.assign(state, EMPTY, { view: state.view }); set(); changed(); } }, "Show all")));
+  drawTo(STEP);
+  count.textContent = `${shown.length} of ${rows.length} items`;
+}
+
+/* Show what the state says: the view's items, and the filters' fields. */
+function set() {
+  if (rows.view !== state.view) {
+    rows = itemsOf(state.view).map((item, place) => ({ item, place }));
+    rows.view = state.view;
+    controlsBar();
+  }
+  for (const name of ["model", "show", "score", "ok", "sort"]) {
+    fields[name].value = state[name];
+    if (fields[name].selectedIndex < 0) { fields[name].value = ""; state[name] = ""; }
+  }
+  fields.words.value = state.words;
+  fields.split.checked = state.split === "1";
+  apply();
+}
+
+function changed() {
+  if (rows.view !== state.view) Object.assign(state, EMPTY, { view: state.view, words: state.words });
+  set();
+  remember("");
+}
+
+/* The selection is in the address, so that it can be linked to. */
+function remember(item) {
+  const kept = new URLSearchParams({ view: state.view });
+  for (const [name, value] of Object.entries(state)) if (value && name !== "view") kept.set(name, value);
+  if (item) kept.set("item", item);
+  try { history.replaceState(null, "", "#" + kept); } catch (error) { /* some browsers refuse on files */ }
+}
+
+function recall() {
+  if (!location.hash.includes("=")) return;
+  const asked = new URLSearchParams(location.hash.slice(1));
+  for (const name of Object.keys(EMPTY)) state[name] = asked.get(name) ?? EMPTY[name];
+  if (!about.views[Number(state.view)]) state.view = "0";
+  set();
+  const row = asked.has("item") && (shown.find((one) => one.item.id === asked.get("item")) || unfiltered(asked.get("item")));
+  if (!row) { find("#items").scrollIntoView(); return; }
+  drawTo(shown.indexOf(row) + STEP / 2);
+  toggle(row, true);
+  row.element.scrollIntoView({ block: "start" });
+  row.head.focus({ preventScroll: true });
+}
+
+function unfiltered(id) {
+  Object.assign(state, EMPTY, { view: state.view });
+  set();
+  return shown.find((row) => row.item.id === id);
+}
+
+function copyLink(row, button) {
+  remember(row.item.id);
+  const told = (said) => {
+    button.textContent = said;
+    find("#live").textContent = said;
+    setTimeout(() => { button.textContent = "Copy link"; }, 1600);
   };
-  const cards = data.cards.map(unpack);
-  const selects = Array.from(form.querySelectorAll("select"));
-  let page = 0;
+  (navigator.clipboard?.writeText(location.href) || Promise.reject()).then(() => told("Copied"), () => told("It is in the address bar"));
+}
 
-  function unpack(row) {
-    const card = {};
-    data.fields.forEach((name, i) => { card[name] = i < data.numbers ? row[i] : data.texts[row[i]]; });
-    Object.assign(card, data.conditions[card.condition]);
-    card.verdict = verdictOf(card);
-    card.scores = data.scores[card.protocol];
-    return card;
-  }
+function help() {
+  const keys = KEYS.flatMap(([key, does]) => [element("dt", {}, key.split(" ").flatMap((one) => [element("kbd", {}, one), " "])), element("dd", {}, does)]);
+  find("#keys").replaceChildren(element("h2", {}, "Keyboard"), element("dl", {}, keys), element("button", { type: "button", onclick: () => find("#keys").close() }, "Close"));
+  find("#keys").showModal();
+}
 
-  function verdictOf(card) {
-    if (card.answer_score === null) return "none";
-    return card.ccs === null ? (card.answer_score ? "moved" : "stood") : String(card.ccs);
-  }
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || find("dialog[open]")) return;
+  const typing = event.target.matches("input[type=search], select"), at = shown.findIndex((row) => row.element?.contains(document.activeElement)), row = shown[at];
+  if (event.key === "Escape" && typing) event.target.blur();
+  else if (event.key === "Escape" && row) { toggle(row, false); row.head.focus(); }
+  else if (typing) return;
+  else if (event.key === "j" || event.key === "k") step(event.key === "j" ? at + 1 : at - 1);
+  else if (event.key === "/") { event.preventDefault(); fields.words.focus(); }
+  else if (event.key === "?") help();
+  else if (row && event.key === "l") enlarge(row.item, Object.values(row.item.m).flatMap((cell) => cell.t).find((turn) => turn.img !== undefined) || null);
+  else if (row && event.key === "c") { toggle(row, true); find(".acts button", row.element).click(); }
+}
 
-  function element(tag, className, text) {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
+function step(to) {
+  const row = shown[Math.max(0, Math.min(shown.length - 1, to))];
+  if (!row) return;
+  drawTo(shown.indexOf(row) + STEP);
+  row.head.focus({ preventScroll: true });
+  row.element.scrollIntoView({ block: row.element.classList.contains("open") ? "start" : "nearest" });
+}
 
-  function picture(link, description) {
-    if (!link) return element("div", "noimage", "no image");
-    const image = element("img");
-    image.loading = "lazy";
-    image.alt = description;
-    sharpenWhenSmall(image);
-    image.src = link;
-    return image;
-  }
-
-  function sharpenWhenSmall(image) {
-    const check = () => image.classList.toggle("small", image.naturalWidth > 0 && image.naturalWidth <= SMALL);
-    image.addEventListener("load", check);
-    check();
-  }
-
-  function side(link, description, answer, explanation) {
-    const made = element("div");
-    made.append(picture(link, description), element("p", "said", answer || "no answer"), element("p", "why", explanation));
-    return made;
-  }
-
-  function change(card) {
-    const made = element("p", "change", card.positive || "no edit was written");
-    if (card.negative) made.append(element("span", "", card.negative));
-    return made;
-  }
-
-  function verdict(card) {
-    const made = element("div", "foot");
-    if (card.answer_score === null) {
-      made.append(element("span", "chip missing", card.status.replaceAll("_", " ")));
-      made.append(element("span", "muted", [card.stage, card.reason].filter(Boolean).join(": ")));
-      return made;
-    }
-    const chip = (kind, text) => made.append(element("span", "chip " + kind, text));
-    const control = card.ccs === null;
-    const score = (name, value) => chip(value ? "holds" : "fails", name + " " + value);
-    const stood = (name, moved) => chip(moved ? "fails" : "holds", moved ? name : name.replace("moved", "stood"));
-    if (!control) score("CCS", card.ccs);
-    (control ? stood : score)(card.scores[0], card.answer_score);
-    (control ? stood : score)(card.scores[1], card.explanation_score);
-    if (card.ccs_graded !== null) chip("plain", "graded " + card.ccs_graded);
-    if (card.verified === 0) made.append(element("span", "chip missing", "edit failed its check"));
-    return made;
-  }
-
-  function drawn(card) {
-    const made = element("article", "card");
-    made.dataset.id = card.id;
-    const pair = element("div", "pair");
-    pair.append(side(card.original, "original image", card.answer, card.explanation));
-    pair.append(side(card.edited, "edited image", card.new_answer, card.new_explanation));
-    const names = [card.vlm, card.protocol, card.editor, card.judge, card.dataset, card.id].concat(card.edit > 1 ? ["edit " + card.edit] : []);
-    made.append(element("h3", "", card.question), pair, change(card), verdict(card), element("p", "condition", names.join(" · ")));
-    return made;
-  }
-
-  function fill(select) {
-    const found = new Set(cards.map((card) => card[select.name]));
-    const values = select.name === "verdict" ? Object.keys(VERDICTS).filter((v) => found.has(v)) : Array.from(found);
-    const texts = select.name === "verdict" ? VERDICTS : {};
-    select.append(new Option("all", ""));
-    for (const value of values) if (value !== "") select.append(new Option(texts[value] || value.replaceAll("_", " "), value));
-    select.closest("label").hidden = values.length < 2;
-  }
-
-  function matching() {
-    const wanted = selects.filter((select) => select.value !== "");
-    const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    return cards.filter((card) => {
-      if (wanted.some((select) => card[select.name] !== select.value)) return false;
-      if (!words.length) return true;
-      const text = SEARCHED.map((name) => card[name]).join("\n").toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-  }
-
-  function show() {
-    const found = matching();
-    const pages = Math.max(1, Math.ceil(found.length / PER_PAGE));
-    page = Math.min(Math.max(page, 0), pages - 1);
-    place.replaceChildren(...found.slice(page * PER_PAGE, (page + 1) * PER_PAGE).map(drawn));
-    count.textContent = found.length + " of " + cards.length + " items, page " + (page + 1) + " of " + pages;
-    for (const button of steps) {
-      const next = page + Number(button.dataset.step);
-      button.disabled = next < 0 || next >= pages;
-    }
-  }
-
-  /* The filters stand in the address, so that a selection can be linked to. */
-  function remember() {
-    const state = new URLSearchParams();
-    for (const field of form.elements) if (field.name && field.value) state.set(field.name, field.value);
-    if (page) state.set("page", String(page + 1));
-    history.replaceState(null, "", "#" + state);
-  }
-
-  function recall() {
-    const state = new URLSearchParams(location.hash.slice(1));
-    for (const field of form.elements) if (field.name && state.has(field.name)) field.value = state.get(field.name);
-    for (const select of selects) if (select.selectedIndex < 0) select.selectedIndex = 0;
-    page = (Number.parseInt(state.get("page"), 10) || 1) - 1;
-    return Array.from(form.elements).some((field) => field.name && state.has(field.name));
-  }
-
-  function changed() { page = 0; show(); remember(); }
-
-  selects.forEach(fill);
-  form.addEventListener("input", changed);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(changed));
-  for (const button of steps) {
-    button.addEventListener("click", () => {
-      page += Number(button.dataset.step);
-      show();
-      remember();
-      document.getElementById("items").scrollIntoView();
-    });
-  }
-  document.querySelectorAll("img").forEach(sharpenWhenSmall);
-  const asked = recall();
-  show();
-  if (asked) document.getElementById("items").scrollIntoView();
-}());
+if (about.views.length) {
+  new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting) || drawn >= shown.length) return;
+    drawTo(drawn + STEP);
+    end.remove();
+    list.append(end);
+  }, { rootMargin: "1200px" }).observe(end);
+  set();
+  recall();
+  addEventListener("hashchange", recall);
+  addEventListener("keydown", pressed);
+  addEventListener("beforeprint", () => { for (const image of document.querySelectorAll("img[loading=lazy]")) image.loading = "eager"; });
+}
+document.documentElement.dataset.ready = "1";

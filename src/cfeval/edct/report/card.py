@@ -1,0 +1,142 @@
+"""The trust card of a model on the page: what may be claimed, what was refuted, and three items that show it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from cfeval.edct.faithfulness.card import ABOVE, BOUNDS, CLAIMS, Letter
+from cfeval.edct.report.finding import Line
+from cfeval.edct.report.items import ENDINGS, Item
+from cfeval.edct.tables.faithfulness import FIELDS
+from cfeval.report.digits import two
+
+EXAMPLES = 3
+_LEFT, _WIDTH = 6.0, 200.0
+"""Of a bar, in pixels: the margin at both ends, and the whole width."""
+
+
+@dataclass(frozen=True)
+class ShownClaim:
+    """A claim of the card."""
+
+    letter: Letter
+    title: str
+    word: str
+    """`supported`, `refuted`, `not shown`, `empty` or `not tested`."""
+    note: str
+    rate: str
+    """`0.99, 0.98 to 1.00`; empty where there is none."""
+    bar: Markup
+
+
+@dataclass(frozen=True)
+class Example:
+    """An item that shows how a model ends."""
+
+    view: int
+    item: Item
+    ending: str
+    share: str
+    """How many of the items on the page end so."""
+
+    @property
+    def cell(self) -> Item:
+        """What the model did."""
+        found: Item = self.item["cell"]
+        return found
+
+    @property
+    def turn(self) -> Item:
+        """The first edit."""
+        turns = self.cell["t"]
+        return turns[0] if turns else {}
+
+
+def claims(line: Line) -> list[ShownClaim]:
+    """The claims of a line's card; none where it has none."""
+    return [_claim(letter, line) for letter in CLAIMS] if line.card is not None else []
+
+
+def _claim(letter: Letter, line: Line) -> ShownClaim:
+    field = FIELDS[letter]
+    value, low, high = (getattr(line.card, field + end) for end in ("", "_lo", "_hi"))
+    word, _, note = str(getattr(line.card, f"{field}_says")).partition(" (")
+    side = "above" if letter in ABOVE else "below"
+    need = f"must be {side} {BOUNDS[letter]:.2f}"
+    known = value is not None and low is not None and high is not None
+    rate = f"{two(_share(value))}, {two(_share(low))} to {two(_share(high))}" if known else ""
+    drawn = bar(
+        (value, low, high) if known else None,
+        BOUNDS[letter],
+        letter in ABOVE,
+        f"{CLAIMS[letter]}: {rate or 'no figure'}; {need}",
+    )
+    return ShownClaim(letter, CLAIMS[letter], word, note.removesuffix(")") or need, rate, drawn)
+
+
+def bar(
+    found: tuple[float, float, float] | None, bound: float, above: bool, label: str, width: float = _WIDTH
+) -> Markup:
+    """A rate with its interval on the line from 0 to 1, as SVG; where the claim holds is shaded."""
+
+    def x(share: float) -> float:
+        return round(_LEFT + _share(share) * (width - 2 * _LEFT), 1)
+
+    start, end = (x(bound), x(1)) if above else (x(0), x(bound))
+    mark = ""
+    if found:
+        value, low, high = found
+        span = round(x(high) - x(low) + 2, 1)
+        mark = f'<rect class="span" x="{round(x(low) - 1, 1)}" y="7" width="{span}" height="10" rx="2"/>'
+        mark += f'<circle class="dot" cx="{x(value)}" cy="12" r="3.6"/>'
+    return Markup(
+        '<svg class="bar" viewBox="0 0 {width} 24" width="{width}" height="24" role="img" aria-label="{label}">'
+        '<line class="axis" x1="{zero}" x2="{one}" y1="12" y2="12"/>'
+        '<rect class="good" x="{start}" y="3" width="{shaded}" height="18" rx="2"/>'
+        '<line class="bound" x1="{bound}" x2="{bound}" y1="1" y2="23"/>{mark}</svg>'
+    ).format(
+        width=f"{width:g}",
+        label=label,
+        zero=x(0),
+        one=x(1),
+        start=start,
+        shaded=round(end - start, 1),
+        bound=x(bound),
+        mark=Markup(mark),
+    )
+
+
+def _share(value: float) -> float:
+    """A rate net of the noise floor may lie outside of [0, 1] by chance."""
+    return min(1.0, max(0.0, value))
+
+
+def said(of: Sequence[ShownClaim]) -> Mapping[str, str]:
+    """What may be claimed, was refuted and was not shown, as lists of claims."""
+    by = {word: "; ".join(c.title for c in of if c.word == word) for word in ("supported", "refuted")}
+    rest = "; ".join(claim.title for claim in of if claim.word not in by)
+    return {"May be claimed": by["supported"] or "nothing", "Refuted": by["refuted"], "Not shown": rest}
+
+
+def examples(model: str, view: int, rows: Sequence[Item]) -> list[Example]:
+    """Three items: of each way in which the model ends, the most frequent first; those with an image before others."""
+    mine = [{**row, "cell": row["m"][model]} for row in rows if model in row["m"]]
+    counts = Counter(row["cell"]["o"] for row in mine)
+    order = [ending for ending, _ in counts.most_common()]
+    queues = {
+        ending: sorted((row for row in mine if row["cell"]["o"] == ending), key=lambda row: not _pictured(row))
+        for ending in order
+    }
+    picked = [
+        (ending, queues[ending][turn]) for turn in range(EXAMPLES) for ending in order if turn < len(queues[ending])
+    ]
+    return [
+        Example(view, row, ENDINGS[ending][1], f"{counts[ending]:,} of {len(mine):,}")
+        for ending, row in picked[:EXAMPLES]
+    ]
+
+
+def _pictured(row: Item) -> bool:
+    return any("img" in turn for turn in row["cell"]["t"])

@@ -1,0 +1,94 @@
+"""What the records show of the instrument, counted for one condition with its controls: see `trust`."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cfeval.core.records import Status
+from cfeval.edct.files import Key
+from cfeval.edct.protocols.rules import BLANK_IMAGE, EDCT_2025, NULL_EDIT, UNCITED, UNCITED_EDIT
+from cfeval.edct.records import Condition, Conversation
+from cfeval.edct.report.study import Study
+
+
+@dataclass
+class Count:
+    """So many were looked at, and so many of them were found to be so."""
+
+    n: int = 0
+    found: int = 0
+
+    def add(self, value: float | None) -> None:
+        """Count one; nothing where nobody looked."""
+        if value is not None:
+            self.n, self.found = self.n + 1, self.found + int(value == 1)
+
+    def __add__(self, other: "Count") -> "Count":
+        """Both together."""
+        return Count(self.n + other.n, self.found + other.found)
+
+
+@dataclass
+class Evidence:
+    """The counts of one condition."""
+
+    edits: int = 0
+    """Edits of cited and uncited things that were made."""
+    verified: Count = field(default_factory=Count)
+    """Those of them that a verifier checked, and found right."""
+    unchanged: Count = field(default_factory=Count)
+    """Items scored 1, and those of them whose answer and explanation are word for word the baseline's."""
+    sham: Count = field(default_factory=Count)
+    """Sham edits, and those that the judge scored 1."""
+    null: Count = field(default_factory=Count)
+    """Null edits, and those after which the answer changed."""
+    blank: Count = field(default_factory=Count)
+    """The same of blank images."""
+    uncited: dict[str, Count] = field(default_factory=lambda: {kind: Count() for kind in UNCITED})
+    """The same of uncited edits, by kind."""
+
+    @property
+    def controlled(self) -> bool:
+        """Whether every control was run: null edits, blank images, and uncited edits of both kinds."""
+        return all(one.n for one in (self.null, self.blank, *self.uncited.values()))
+
+
+def gather(condition: Condition, study: Study) -> Evidence:
+    """The counts of a condition, and of those of its controls that the study has.
+
+    Of the texts no more than their hashes is in memory.
+    """
+    found, ones = Evidence(), set[Key]()
+    for score, _ in study.records("scores", condition):
+        if score.status == Status.OK:
+            found.edits += 1
+            found.verified.add(score.verified)
+        if score.ccs == 1 and condition.protocol == EDCT_2025:
+            ones.add((score.id, score.edit))
+    for protocol in (UNCITED_EDIT, NULL_EDIT, BLANK_IMAGE):
+        control = condition.model_copy(update={"protocol": protocol})
+        for score, _ in study.records("scores", control) if control in study.conditions else ():
+            if protocol == UNCITED_EDIT:
+                found.edits += score.status == Status.OK
+                found.verified.add(score.verified if score.status == Status.OK else None)
+                found.uncited.get(score.evidence, Count()).add(score.answer_moved)
+            else:
+                (found.null if protocol == NULL_EDIT else found.blank).add(score.answer_moved)
+                found.sham.add(score.sham)
+    found.unchanged = _unchanged(condition, study, ones)
+    return found
+
+
+def _unchanged(condition: Condition, study: Study, ones: set[Key]) -> Count:
+    """Of these edits, those after which both texts are what they were before."""
+    found = Count()
+    if ones:
+        before = {record.id: _texts(record) for record, _ in study.records("baselines", condition)}
+        for record, _ in study.records("requeries", condition):
+            if (record.id, record.edit) in ones:
+                found.add(_texts(record) == before.get(record.id))
+    return found
+
+
+def _texts(record: Conversation | Any) -> int:
+    """A hash of both texts, without regard to case and spaces."""
+    return hash(tuple(" ".join(text.lower().split()) for text in (record.answer, record.explanation)))

@@ -1,0 +1,236 @@
+"""The first screen: a line for each model, and the finding in two sentences made from the lines' own figures.
+
+There is no conclusion about a model where a check is missing (docs/estimand.md): its edits were not verified, or a
+control was not run.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from markupsafe import Markup, escape
+
+from cfeval.edct.records import Condition
+from cfeval.edct.report.evidence import Evidence
+from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SPECIFICITY
+from cfeval.report.digits import two
+from cfeval.report.tables import varying
+
+NAMES = ("vlm", "dataset", "writer", "protocol", "editor", "judge")
+Conclusion = Literal["trust", "do not trust", "open", "none"]
+SHOWN: Mapping[Conclusion, str] = {
+    "trust": "Trust",
+    "do not trust": "Do not trust",
+    "open": "Open",
+    "none": "No conclusion",
+}
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A condition on the first screen."""
+
+    condition: Condition
+    row: Any
+    """Its row of Table 1, or of the table of EDCT-Bench 2026."""
+    faithfulness: Any
+    """Its row of the table `faithfulness`; None where its controls were not run."""
+    card: Any
+    """Its trust card; None likewise."""
+    evidence: Evidence
+    backed: bool
+    """Whether the error of its judge is known and small enough for CCS to count."""
+    among: str
+    """What tells it from the other lines beside its model, as `easy-vqa, repaint`."""
+
+    @property
+    def model(self) -> str:
+        """The name of its target model."""
+        return self.condition.vlm
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The checks without which there is no conclusion."""
+        of, found = self.evidence, []
+        if self.card is None or not of.controlled:
+            found.append("controls not run")
+        if of.verified.n < LEAST_CHECKED * of.edits or not of.edits:
+            found.append("edits not verified")
+        return tuple(found)
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """That of the trust card, where no check is missing."""
+        return "none" if self.missing else self.card.conclusion
+
+    @property
+    def why(self) -> str:
+        """Why that is the conclusion, in a few words."""
+        if self.missing:
+            return ", ".join(self.missing)
+        if self.conclusion == "trust":
+            return "nothing refuted"
+        reasons = str(self.card.why).split("; ")
+        refuted = [reason.removeprefix("refuted: ") for reason in reasons if reason.startswith("refuted")]
+        return f"refuted: {'; '.join(refuted)}" if refuted else reasons[0]
+
+    @property
+    def fit(self) -> tuple[float, float, float] | None:
+        """FIT and its interval; None where no item has an outcome of it."""
+        found = self.faithfulness
+        if found is None or found.fit is None or found.fit_lo is None or found.fit_hi is None:
+            return None
+        return found.fit, found.fit_lo, found.fit_hi
+
+
+def lines(rows: Mapping[str, Sequence[Any]], evidence: Mapping[Condition, Evidence]) -> list[Line]:
+    """A line for each row of Table 1 and each trust card; of EDCT-Bench 2026 where there is neither.
+
+    Args:
+        rows: the rows of the tables, by the tables' names.
+        evidence: the counts of each of those conditions.
+    """
+    cards, faithfulness = (_by_condition(rows.get(name, ())) for name in ("card", "faithfulness"))
+    scored = _by_condition((*rows.get("table1", ()), *rows.get("table2", ()))) or _by_condition(rows.get("bench", ()))
+    first = _by_condition(rows.get("table1", ())) or scored
+    shown = {condition: scored[condition] for condition in (*first, *cards) if condition in scored}
+    shown |= {
+        condition: faithfulness[condition]
+        for condition in cards
+        if condition in faithfulness and condition not in shown
+    }
+    names = [name for name in varying(list(shown), NAMES) if name != "vlm"]
+    return [
+        Line(
+            condition=condition,
+            row=row,
+            faithfulness=faithfulness.get(condition),
+            card=cards.get(condition),
+            evidence=evidence.get(condition, Evidence()),
+            backed=_backed(condition, faithfulness.get(condition), rows.get("instrument", ()), evidence),
+            among=", ".join(str(getattr(condition, name)) for name in names),
+        )
+        for condition, row in shown.items()
+    ]
+
+
+def shown_conditions(rows: Mapping[str, Sequence[Any]]) -> list[Condition]:
+    """The conditions of the lines."""
+    return [line.condition for line in lines(rows, {})]
+
+
+def _by_condition(rows: Iterable[Any]) -> dict[Condition, Any]:
+    return {Condition(**{name: getattr(row, name) for name in NAMES}): row for row in rows}
+
+
+def _backed(
+    condition: Condition, found: Any, instrument: Iterable[Any], evidence: Mapping[Condition, Evidence]
+) -> bool:
+    """Whether sham edits, an exam or test models show the judge's specificity, and no unchanged text was scored 1."""
+    if condition in evidence and evidence[condition].unchanged.found:
+        return False
+    if found is not None and (found.n_sham or found.exam_specificity is not None):
+        return bool(found.ccs_backed)
+    known = [
+        row.specificity for row in instrument if row.judge == condition.judge and row.protocol == condition.protocol
+    ]
+    return any(value is not None and value >= LEAST_SPECIFICITY for value in known)
+
+
+def title(of: Sequence[Line]) -> str:
+    """The question that the page answers."""
+    models = list(dict.fromkeys(line.model for line in of))
+    if len(models) == 1:
+        return f"Does {models[0]} use what it says it uses?"
+    return f"Do {number(len(models))} models use what they say they use?"
+
+
+def finding(of: Sequence[Line]) -> Markup:
+    """The finding in two sentences."""
+    by: dict[Conclusion, list[Line]] = {word: [line for line in of if line.conclusion == word] for word in SHOWN}
+    if len(by["none"]) == len(of):
+        why = ", ".join(dict.fromkeys(word for line in of for word in line.missing))
+        first = Markup("Nothing can be concluded about {}: {}.").format(_names(of), why)
+        return first + " " + _alone(of)
+    if by["trust"]:
+        first = Markup("{} of {} {} can be trusted to name what {} answers rest on: {}.").format(
+            number(len(by["trust"])).capitalize(),
+            number(len(of)),
+            "lines" if _repeated(of) else "models",
+            "its" if len(by["trust"]) == 1 else "their",
+            _each(by["trust"]),
+        )
+    else:
+        first = (
+            Markup("None of {} {} is shown to name what its answers rest on.").format(
+                number(len(of)), "lines" if _repeated(of) else "models"
+            )
+            if len(of) > 1
+            else Markup("{} is not shown to name what its answers rest on.").format(_names(of))
+        )
+    return first + " " + _rest(by)
+
+
+def _rest(by: Mapping[Conclusion, Sequence[Line]]) -> Markup:
+    """The second sentence: who is not to be trusted, and about whom nothing is known."""
+    told = []
+    if by["do not trust"]:
+        told.append(Markup("not to be trusted: {}").format(_each(by["do not trust"])))
+    if by["open"]:
+        told.append(Markup("open: {}").format(_each(by["open"])))
+    if by["none"]:
+        why = ", ".join(dict.fromkeys(word for line in by["none"] for word in line.missing))
+        told.append(Markup("no conclusion about {} ({})").format(_names(by["none"]), why))
+    text = Markup("; ").join(told) or Markup("no model is left over")
+    return Markup(text[0].upper()) + text[1:] + "." if told else Markup("Nothing speaks against any of them.")
+
+
+def _alone(of: Sequence[Line]) -> Markup:
+    """What is left where nothing can be concluded: CCS, and whether something backs it."""
+    known = [line for line in of if line.row.ccs is not None]
+    if not known:
+        return Markup("No item has a score.")
+    items = sum(line.row.n_scored if hasattr(line.row, "n_scored") else line.row.n for line in known)
+    values = (
+        " and ".join(sorted({two(line.row.ccs) for line in known}))
+        if len(known) < 3
+        else (f"{two(min(line.row.ccs for line in known))} to {two(max(line.row.ccs for line in known))}")
+    )
+    backed = all(line.backed for line in known)
+    said = "says how consistent the texts are, not what the answers rest on" if backed else "is not backed by any check"
+    return Markup("The judge's CCS of {} over {} items {}.").format(values, items, said)
+
+
+def _each(of: Iterable[Line]) -> Markup:
+    """Names with FIT: `grounded (FIT 0.99, 0.98 to 1.00)`."""
+    return _listed([_name(line) + (escape(f" (FIT {_interval(line.fit)})") if line.fit else "") for line in of])
+
+
+def _interval(found: tuple[float, float, float]) -> str:
+    value, low, high = map(two, found)
+    return f"{value}, {low} to {high}"
+
+
+def _names(of: Iterable[Line]) -> Markup:
+    return _listed([_name(line) for line in of])
+
+
+def _name(line: Line) -> Markup:
+    return Markup("<b>{}</b>").format(line.model)
+
+
+def _listed(names: Sequence[Markup]) -> Markup:
+    unique = list(dict.fromkeys(names))
+    if len(unique) < 2:
+        return Markup("").join(unique)
+    return Markup(", ").join(unique[:-1]) + " and " + unique[-1]
+
+
+def _repeated(of: Sequence[Line]) -> bool:
+    return len({line.model for line in of}) < len(of)
+
+
+def number(count: int) -> str:
+    """A number in words up to ten."""
+    return _WORDS[count] if count < len(_WORDS) else f"{count:,}"

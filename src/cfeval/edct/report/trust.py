@@ -1,0 +1,182 @@
+"""The trust panel: what backs the figures of the first screen, and what does not, with the command that would."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Literal
+
+from cfeval.edct.report.evidence import Count
+from cfeval.edct.report.finding import Line
+from cfeval.edct.tables.faithfulness import LEAST_CHECKED, LEAST_SPECIFICITY
+from cfeval.report.digits import percent
+
+State = Literal["backed", "partly", "not run", "fails"]
+GOOD: State = "backed"
+BAD: tuple[State, ...] = ("not run", "fails")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that the figures rest on."""
+
+    title: str
+    state: State
+    text: str
+    command: str
+    """What would back it."""
+
+    @property
+    def bad(self) -> bool:
+        """Whether nothing backs the figures here."""
+        return self.state in BAD
+
+
+def checks(lines: Sequence[Line], instrument: Iterable[Any]) -> list[Check]:
+    """The six checks of these lines.
+
+    Args:
+        lines: the first screen's.
+        instrument: the rows of the table `instrument`, which has the error of judges on test models.
+    """
+    if not lines:
+        return []
+    return [
+        _edits(lines),
+        _judge(lines, list(instrument)),
+        _sham(lines),
+        _floor(lines),
+        _controls(lines),
+        _texts(lines),
+    ]
+
+
+def _edits(of: Sequence[Line]) -> Check:
+    made, verified = sum(line.evidence.edits for line in of), _sum(line.evidence.verified for line in of)
+    each = [line.evidence.verified.n >= LEAST_CHECKED * line.evidence.edits > 0 for line in of]
+    if not verified.n:
+        text = f"Nobody checked whether the {made:,} edits show what was asked and nothing else."
+    else:
+        text = f"{_of(verified)} checked edits show what was asked and nothing else"
+        text += "." if verified.n == made else f"; {made - verified.n:,} were not checked."
+    wrong = verified.n and verified.found < LEAST_CHECKED * verified.n
+    datasets = dict.fromkeys(line.condition.dataset for line, done in zip(of, each, strict=True) if not done)
+    verifiers = {name: {"plugin": "semantic", "model": {"plugin": "…", "model": "…"}} for name in datasets}
+    return Check("Edits verified", "fails" if wrong else _state(each), text, _again({"verifiers": verifiers}))
+
+
+def _judge(of: Sequence[Line], instrument: Sequence[Any]) -> Check:
+    texts, each, weak = [], [], False
+    judges = dict.fromkeys(line.condition.judge for line in of)
+    for judge in judges:
+        found = _error_of(judge, of, instrument)
+        each.append(bool(found))
+        if found:
+            how, sensitivity, specificity = found
+            known = [f"{percent(sensitivity)} of what is right"] if sensitivity is not None else []
+            known += [f"{percent(1 - specificity)} of what is wrong"] if specificity is not None else []
+            texts.append(f"{judge} scored 1 on {' and '.join(known)}, {how}.")
+            weak |= specificity is not None and specificity < LEAST_SPECIFICITY
+        else:
+            texts.append(f"Nobody knows how often {judge} is wrong.")
+    exam = "\n".join(f"cfeval exam --judge {judge} --out results/exam-{judge}" for judge in judges)
+    files = {judge: f"results/exam-{judge}.csv" for judge in judges}
+    state: State = "fails" if weak else _state(each)
+    return Check("Judge's error known", state, " ".join(texts), f"{exam}\n{_again({'exams': files})}")
+
+
+def _error_of(
+    judge: str, of: Sequence[Line], instrument: Sequence[Any]
+) -> tuple[str, float | None, float | None] | None:
+    """How a judge's error was measured, its sensitivity and specificity: by the exam, else on test models."""
+    lines = [line for line in of if line.condition.judge == judge]
+    for line in lines:
+        row = line.faithfulness
+        if row is not None and row.exam_specificity is not None:
+            return "in the judge exam", row.exam_sensitivity, row.exam_specificity
+    protocols = {line.condition.protocol for line in lines}
+    for row in instrument:
+        if row.judge == judge and row.protocol in protocols and row.specificity is not None:
+            return f"on test models ({row.measured_on})", row.sensitivity, row.specificity
+    return None
+
+
+def _sham(of: Sequence[Line]) -> Check:
+    sham = _sum(line.evidence.sham for line in of)
+    text = "Nobody showed the judge edits that were never made."
+    if sham.n:
+        text = f"Shown an edit that was never made, the judge scored 1 on {_of(sham)}."
+    weak = any(line.evidence.sham.found > (1 - LEAST_SPECIFICITY) * line.evidence.sham.n for line in of)
+    each = [line.evidence.sham.n > 0 for line in of]
+    return Check("Sham edits", "fails" if weak else _state(each), text + _lack(of, each), _controls_command(of))
+
+
+def _floor(of: Sequence[Line]) -> Check:
+    null, each = _sum(line.evidence.null for line in of), [line.evidence.null.n > 0 for line in of]
+    text = "Nobody showed a model the same image twice."
+    if null.n:
+        text = f"Shown the same image again, {_of(null)} answers changed."
+    return Check("Noise floor", _state(each), text + _lack(of, each), _controls_command(of))
+
+
+def _controls(of: Sequence[Line]) -> Check:
+    kinds: Mapping[str, Count] = {
+        "an uncited object": _sum(line.evidence.uncited["object"] for line in of),
+        "an uncited background": _sum(line.evidence.uncited["background"] for line in of),
+        "a blank image": _sum(line.evidence.blank for line in of),
+    }
+    each = [line.evidence.controlled for line in of]
+    text = "No edit of an uncited thing and no blank image was shown."
+    if any(count.n for count in kinds.values()):
+        said = "; ".join(f"{kind}: {_of(count)}" for kind, count in kinds.items())
+        text = f"The answer changed after {said}."
+    return Check("Controls", _state(each), text + _lack(of, each), _controls_command(of))
+
+
+def _texts(of: Sequence[Line]) -> Check:
+    same = _sum(line.evidence.unchanged for line in of)
+    judges = dict.fromkeys(line.condition.judge for line in of if line.evidence.unchanged.found)
+    text = f"{_of(same)} items scored 1 have the very texts that they had before the edit."
+    if not same.n:
+        text = "No item of the 2025 protocol scored 1."
+    command = "\n".join(f"cfeval exam --judge {judge} --out results/exam-{judge}" for judge in judges)
+    return Check("Text unchanged among those scored 1", "fails" if same.found else "backed", text, command)
+
+
+def _lack(of: Sequence[Line], each: Sequence[bool]) -> str:
+    """Which models a check does not cover, where it covers some."""
+    lacking = list(dict.fromkeys(line.model for line, done in zip(of, each, strict=True) if not done))
+    return f" Not run: {', '.join(lacking)}." if any(each) and lacking else ""
+
+
+def _state(each: Sequence[bool]) -> State:
+    return "backed" if all(each) else "partly" if any(each) else "not run"
+
+
+def _controls_command(of: Sequence[Line]) -> str:
+    """What runs the controls of every line; lines that differ in the model alone are one block."""
+    blocks: dict[tuple[str, ...], list[str]] = {}
+    for line in of:
+        names = line.condition
+        models = blocks.setdefault((names.dataset, names.writer, names.editor, names.judge), [])
+        models += [names.vlm] * (names.vlm not in models)
+    fields = ("dataset", "writer", "editor", "judge")
+    made = [
+        {"vlm": models, **{field: [name] for field, name in zip(fields, names, strict=True)}}
+        for names, models in blocks.items()
+    ]
+    return _again({"tables": {"controls": made}})
+
+
+def _again(edct: Mapping[str, Any]) -> str:
+    """The command that runs the study with further parameters; they may as well be written into params.yaml."""
+    return f"snakemake --config edct='{json.dumps(edct, ensure_ascii=False)}'"
+
+
+def _sum(counts: Iterable[Count]) -> Count:
+    return reduce(add, counts, Count())
+
+
+def _of(count: Count) -> str:
+    return f"{count.found:,} of {count.n:,}"

@@ -1,0 +1,126 @@
+"""A report as one ZIP archive that opens anywhere: the page with its images inside, and the tables as files.
+
+Images are thumbnails within the page, or by choice full size beside it.
+"""
+
+import html
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import unquote
+
+import typer
+
+from cfeval.core.cli_options import existing
+from cfeval.core.errors import InputError
+from cfeval.core.files import write_bytes_by
+from cfeval.core.images import Picture
+from cfeval.report.html import data_url, script_json
+
+PAGE = "report.html"
+THUMBNAIL = 320
+"""In pixels: the longer side of an image within the page."""
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+_IMAGE = re.compile(r'(<img src=")([^"]+)(")')
+_FILE = re.compile(r'(<a href=")([^"]+)(" download>)')
+_ABOUT = re.compile(r'(<script type="application/json" id="about">)(.*?)(</script>)')
+Linked = Callable[[str], str]
+"""What stands in the place of a link."""
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="The archive (ZIP) to write.")],
+    page: Annotated[Path, typer.Option(callback=existing, help="The report.")] = Path("results/edct/report/index.html"),
+    full: Annotated[bool, typer.Option("--full", help="Images at full size beside the page, no thumbnails.")] = False,
+) -> None:
+    """Pack the report into one archive that opens anywhere: unpack it, or mail it."""
+    print(f"{pack(page, out, full)} images in {out}; open {PAGE} in it")
+
+
+def pack(page: Path, out: Path, full: bool = False) -> int:
+    """Write the archive of a report; the same report gives the same bytes.
+
+    Returns:
+        How many images it has.
+
+    Raises:
+        InputError: not a report, or a file that it links to is missing or no image.
+    """
+    text = page.read_text(encoding="utf-8")
+    if not _ABOUT.search(text):
+        raise InputError(f"{page}: not a report of cfeval; `cfeval edct report` writes one")
+    packed = _Packed(page.parent, full)
+    text = _ABOUT.sub(lambda found: found[1] + _about(found[2], packed.image) + found[3], text)
+    text = _relinked(_FILE, _relinked(_IMAGE, text, packed.image), packed.file)
+
+    def write(path: Path) -> None:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(_entry(PAGE), text)
+            for name, content in packed.contents():
+                archive.writestr(_entry(name), content)
+
+    write_bytes_by(out, write)
+    return len(packed.images)
+
+
+class _Packed:
+    """The files that a page links to, and what its links become."""
+
+    def __init__(self, folder: Path, full: bool) -> None:
+        self._folder, self._full = folder, full
+        self.images: dict[str, str] = {}
+        self._files: dict[str, Path] = {}
+
+    def image(self, link: str) -> str:
+        """An image within the page, or with `full` the name of its copy."""
+        if link not in self.images:
+            self.images[link] = link if link.startswith("data:") else self._within(self._folder / unquote(link))
+        return self.images[link]
+
+    def file(self, link: str) -> str:
+        """The name of a table's copy."""
+        path = self._folder / unquote(link)
+        self._files[f"tables/{path.name}"] = path
+        return f"tables/{path.name}"
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """The copies by their names."""
+        for name, path in self._files.items():
+            yield name, _read(path)
+
+    def _within(self, path: Path) -> str:
+        if self._full:
+            name = f"images/{len(self.images):06d}{path.suffix}"
+            self._files[name] = path
+            return name
+        try:
+            return data_url(Picture(_read(path)), THUMBNAIL)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: not an image ({error}); make the step's images again") from None
+
+
+def _relinked(pattern: re.Pattern[str], text: str, linked: Linked) -> str:
+    """A page with other links where the pattern finds one."""
+    return pattern.sub(lambda found: found[1] + html.escape(linked(html.unescape(found[2]))) + found[3], text)
+
+
+def _about(text: str, image: Linked) -> str:
+    """What the page's script knows, with other links to images."""
+    told = json.loads(text)
+    return str(script_json({**told, "images": [image(link) for link in told["images"]]}))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the report links to it, but it cannot be read ({error.strerror})") from None
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _LONG_AGO)
+    entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+    return entry
