@@ -13,7 +13,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Start": ("init", "run", "report"),
     "Look": ("status", "try", "diff"),
     "Check": ("check", "doctor", "estimate", "exam"),
-    "Money": ("cache",),
+    "Money": ("cache", "prices"),
     "Publish": ("seal", "verify"),
     "One evaluation": ("edct", "vce", "cvqa"),
     "What the workflow, DVC and editors call": ("stage", "plan", "schema"),
