@@ -128,17 +128,22 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def of_images(path: str) -> bool:
+    """Whether it is an archive of images; the one of calls is there in both modes."""
+    return path.endswith(".zip") and path != "results/edct/calls/calls.zip"
+
+
 def test_the_modes_differ_in_where_pictures_lie_alone() -> None:
     folders, archives = ({job.name: job for job in of_mode(mode)} for mode in ("folder", "archive"))
     assert list(folders) == list(archives)
     writing = {job.stage for job in archives.values() if "--archive" in job.command}
-    looking = {job.stage for job in archives.values() if any(path.endswith(".zip") for path in job.inputs)}
+    looking = {job.stage for job in archives.values() if any(map(of_images, job.inputs))}
     assert writing == stages(PICTURED)
     assert looking == stages(LOOKING)
     for name, one in folders.items():
         other = archives[name]
         assert [word for word in other.command if word != "--archive"] == list(one.command)
-        assert [path for path in other.inputs if not path.endswith(".zip")] == list(one.inputs)
+        assert [path for path in other.inputs if not of_images(path)] == list(one.inputs)
         if one.stage in writing:
             assert [path.replace(".zip", "/") for path in other.outputs] == list(one.outputs)
         else:

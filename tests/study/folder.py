@@ -36,12 +36,13 @@ def first_study(command: Sequence[str], place: Path, environment: Mapping[str, s
         assert "6 of 6 scored" in said
         assert said.endswith("report: mine/results/mine/edct/report/index.html\n")
         assert cfeval("report", "mine") == "mine/results/mine/edct/report/index.html\n"
+        assert "images in mine.zip; open report.html in it\n" in cfeval("report", "mine", "--pack", "mine.zip")
         again = cfeval("run", "mine", "--yes")
         assert "jobs are done" in again
         assert len(server.log) == asked
     page = (place / "mine/results/mine/edct/report/index.html").read_text(encoding="utf-8")
     assert "vlm-a" in page
-    assert sorted(file.name for file in place.iterdir()) == ["mine", "photos"]
+    assert sorted(file.name for file in place.iterdir()) == ["mine", "mine.zip", "photos"]
     assert sorted(file.name for file in (place / "mine/results").iterdir()) == ["mine"]
     assert listed(place / "photos") == photos
     return took

@@ -154,8 +154,9 @@ def test_what_a_former_run_reported_is_forgotten_and_a_dry_run_touches_nothing(
     begin_dry = progress.follow(logger, dry=True)
     begin(logger, 1, "baselines")
     assert (begin_dry.lines(), old.exists()) == ([], True)
-    progress.follow(logger, dry=False)
-    begin(logger, 2, "baselines")
+    real = logging.Logger("a run after the dry one")
+    progress.follow(real, dry=False)
+    begin(real, 2, "baselines")
     assert not old.exists()
 
 

@@ -91,7 +91,8 @@ def cost(params: Params, where: str) -> Bill:
         return Bill(0, estimate.notes or ["no model outside is called: nothing is paid for"])
     held = sum(one.held.stored for one in estimate.models)
     calls = _range(_short(typical.calls), _short(most.calls))
-    told = f"{calls} calls, {_total_usd(estimate.models)} USD by the price list of {estimate.prices.date}"
+    dates = sorted(one.price.date for one in estimate.models if one.price)
+    told = f"{calls} calls, {_total_usd(estimate.models)} USD" + (f" by prices of {dates[0]} or later" if dates else "")
     unpriced = [one.model for one in estimate.models if one.price is None]
     lines = [f"all of it: {told}; {held:,} answers are stored and not paid for again (cfeval estimate has each stage)"]
     lines += [f"no price is known of {', '.join(unpriced)}"] * bool(unpriced)

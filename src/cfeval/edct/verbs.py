@@ -25,7 +25,6 @@ STAGES: Mapping[str, str] = {
     "instructions": "cfeval.edct.stages.instructions:run",
     "items": "cfeval.edct.stages.items:run",
     "metrics": "cfeval.edct.cli:run_metrics",
-    "pack": "cfeval.report.pack:run",
     "report": "cfeval.edct.report.page:run",
     "requeries": "cfeval.edct.stages.requeries:run",
     "scores": "cfeval.edct.stages.scores:run",

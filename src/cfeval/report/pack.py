@@ -9,12 +9,8 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
 from urllib.parse import unquote
 
-import typer
-
-from cfeval.core.cli_options import existing
 from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
 from cfeval.core.images import Picture
@@ -31,15 +27,6 @@ Linked = Callable[[str], str]
 """What stands in the place of a link."""
 
 
-def run(
-    out: Annotated[Path, typer.Option(help="The archive (ZIP) to write.")],
-    page: Annotated[Path, typer.Option(callback=existing, help="The report.")] = Path("results/edct/report/index.html"),
-    full: Annotated[bool, typer.Option("--full", help="Images at full size beside the page, no thumbnails.")] = False,
-) -> None:
-    """Pack the report into one archive that opens anywhere: unpack it, or mail it."""
-    print(f"{pack(page, out, full)} images in {out}; open {PAGE} in it")
-
-
 def pack(page: Path, out: Path, full: bool = False) -> int:
     """Write the archive of a report; the same report gives the same bytes.
 
@@ -47,11 +34,11 @@ def pack(page: Path, out: Path, full: bool = False) -> int:
         How many images it has.
 
     Raises:
-        InputError: not a report, or a file that it links to is missing or no image.
+        InputError: there is no report, it is not one, or a file that it links to is missing or no image.
     """
     text = page.read_text(encoding="utf-8")
     if not _ABOUT.search(text):
-        raise InputError(f"{page}: not a report of cfeval; `cfeval edct report` writes one")
+        raise InputError(f"{page}: not a report of cfeval; `cfeval run` makes one")
     packed = _Packed(page.parent, full)
     text = _ABOUT.sub(lambda found: found[1] + _about(found[2], packed.image) + found[3], text)
     text = _relinked(_FILE, _relinked(_IMAGE, text, packed.image), packed.file)

@@ -1,4 +1,4 @@
-"""Say where a study's report is, and open it."""
+"""Say where a study's report is, open it, and pack it into one archive."""
 
 import webbrowser
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from cfeval.audit.plan import whole
 from cfeval.core.errors import InputError
+from cfeval.report.pack import PAGE, pack
 from cfeval.study.folder import Folder, inside, overlay_file
 from cfeval.study.outcome import report_of
 
@@ -15,10 +16,17 @@ from cfeval.study.outcome import report_of
 def run(
     folder: Folder = Path(),
     show: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    archive: Annotated[
+        Path | None, typer.Option("--pack", help="Write the report into this archive (ZIP), which opens anywhere.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Images of the archive at full size, no thumbnails.")] = False,
     overlay: Annotated[list[str] | None, typer.Option("--overlay", help="As in `cfeval run`.")] = None,
     name: Annotated[str, typer.Option("--name", help="As in `cfeval run`.")] = "",
 ) -> None:
-    """Say where the report of a study is; open it with --open."""
+    """Say where the report of a study is; open it with --open, mail it with --pack."""
+    if full and archive is None:
+        raise InputError("--full is about the images of an archive; say --pack FILE.zip too")
+    to = None if archive is None else archive.absolute()
     with inside(folder):
         study = whole([overlay_file(one) for one in overlay or ()], name)
         report = report_of(study.params, study.root)
@@ -26,5 +34,7 @@ def run(
             shown = "" if folder == Path() else f" {folder}"
             raise InputError(f"{folder / report}: not made yet; `cfeval run{shown}` makes it")
         print(folder / report)
+        if to is not None:
+            print(f"{pack(report, to, full)} images in {archive}; open {PAGE} in it")
         if show and not webbrowser.open(report.absolute().as_uri()):
             raise InputError(f"no browser could be started; open {report.absolute()} in one")

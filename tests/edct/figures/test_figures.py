@@ -131,7 +131,7 @@ def test_names_on_the_two_axes_do_not_overlap_and_stay_in_the_picture(places: li
 
 
 def test_in_the_page_a_figure_has_the_pages_colors_and_no_metadata() -> None:
-    text = str(themed(svg(calibration.draw(calibrated("grammar")))))
-    assert text.startswith("<svg")
+    text = str(themed(svg(calibration.draw(calibrated("grammar"))), "What is <known>"))
+    assert text.startswith('<svg role="img" aria-label="Figure: What is &lt;known&gt;"')
     assert "currentColor" in text
     assert "<metadata>" not in text

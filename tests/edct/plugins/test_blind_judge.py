@@ -102,6 +102,7 @@ def test_what_the_server_sees_is_the_picture_and_no_instruction(
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
     with loopback(key="k") as server:
         model = {"plugin": "openai", "provider": "openrouter", "model": "lab/judge", "base_url": server.openrouter}
+        model["key_env"] = "OPENROUTER_API_KEY"
         judge = registry.build("judges", {"plugin": "blind", "model": model})
         [reply] = answers(judge.judge, [unseen(protocol=protocol, changes=(RAMP, BAR))])
         bodies = [arrived.payload for arrived in server.log]

@@ -41,7 +41,12 @@ def server(running: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def built(server: Loopback, family: str, model: str, schema: bool, **options: Any) -> Any:
     """A plugin over a model of the server, which enforces a schema or answers in free text."""
-    where = {"provider": "openrouter", "base_url": server.openrouter, "json_schema": schema}
+    where = {
+        "provider": "openrouter",
+        "base_url": server.openrouter,
+        "key_env": "OPENROUTER_API_KEY",
+        "json_schema": schema,
+    }
     return registry.build(
         family, {"plugin": "chat", "model": {"plugin": "openai", "model": f"lab/{model}"} | where} | options
     )

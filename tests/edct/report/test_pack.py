@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from cfeval.core.errors import InputError
+from cfeval.report.pack import pack
 
 
-def packed(cfeval: Run, page: Path, *more: str) -> tuple[str, list[str]]:
+def packed(page: Path, full: bool = False) -> tuple[str, list[str]]:
     """The page in the archive, and the archive's names."""
     out = page.parent / "out.zip"
-    assert cfeval("edct", "pack", "--page", page, "--out", out, *more)[0] == 0
+    pack(page, out, full)
     with zipfile.ZipFile(out) as archive:
         return archive.read("report.html").decode(), archive.namelist()
 
@@ -25,26 +26,26 @@ def images(html: str) -> set[str]:
     return {*json.loads(found[1])["images"], *re.findall(r'<img src="([^"]+)"', html)}
 
 
-def test_a_packed_report_has_its_images_within_and_its_tables_beside(cfeval: Run, report_page: Path) -> None:
-    html, names = packed(cfeval, report_page)
+def test_a_packed_report_has_its_images_within_and_its_tables_beside(report_page: Path) -> None:
+    html, names = packed(report_page)
     assert all(image.startswith("data:image/png;base64,") for image in images(html))
     assert set(re.findall(r'href="([^#"]+)"', html)) == set(names) - {"report.html"}
     assert "tables/edct_card.csv" in names
     assert '"../' not in html
 
 
-def test_images_at_full_size_are_the_very_files(cfeval: Run, report_page: Path) -> None:
-    html, names = packed(cfeval, report_page, "--full")
+def test_images_at_full_size_are_the_very_files(report_page: Path) -> None:
+    html, names = packed(report_page, full=True)
     assert images(html) == {name for name in names if name.startswith("images/")}
     with zipfile.ZipFile(report_page.parent / "out.zip") as archive:
         first = archive.read("images/000000.png")
     assert first == (report_page.parents[1] / "edct/items/world/item-000.png").read_bytes()
 
 
-def test_the_same_report_packs_to_the_same_bytes(cfeval: Run, report_page: Path) -> None:
-    packed(cfeval, report_page)
+def test_the_same_report_packs_to_the_same_bytes(report_page: Path) -> None:
+    packed(report_page)
     first = (report_page.parent / "out.zip").read_bytes()
-    packed(cfeval, report_page)
+    packed(report_page)
     assert (report_page.parent / "out.zip").read_bytes() == first
 
 
@@ -57,11 +58,9 @@ def test_the_same_report_packs_to_the_same_bytes(cfeval: Run, report_page: Path)
         (lambda page: (page.parents[1] / "tables/edct_card.csv").unlink(), "cannot be read"),
     ],
 )
-def test_what_cannot_be_packed_is_one_line_and_leaves_no_archive(
-    cfeval: Run, report_page: Path, spoil: object, said: str
-) -> None:
+def test_what_cannot_be_packed_is_one_line_and_leaves_no_archive(report_page: Path, spoil: object, said: str) -> None:
     spoil(report_page)  # type: ignore[operator]
-    status, _, err = cfeval("edct", "pack", "--page", report_page, "--out", report_page.parent / "out.zip")
-    assert (status, err.count("\n")) == (2, 1)
-    assert said in err
+    with pytest.raises(InputError, match=said) as told:
+        pack(report_page, report_page.parent / "out.zip")
+    assert "\n" not in str(told.value)
     assert not (report_page.parent / "out.zip").exists()

@@ -45,11 +45,11 @@ def blind_study(
     write_study(folder / "edct")
     given = ["--results", folder / "edct", "--conditions", conditions_json(conditions)]
     first = ["--results", folder / "edct", "--conditions", conditions_json(ALONE)]
-    assert cfeval("edct", "table", "table1", *first, "--out", folder / "tables/edct_table1")[0] == 0
+    assert cfeval("stage", "edct", "table", "table1", *first, "--out", folder / "tables/edct_table1")[0] == 0
     for name in ("card", "faithfulness") if len(conditions) > 1 else ():
-        assert cfeval("edct", "table", name, *given, "--out", folder / f"tables/edct_{name}")[0] == 0
+        assert cfeval("stage", "edct", "table", name, *given, "--out", folder / f"tables/edct_{name}")[0] == 0
     out = folder / "report/index.html"
-    assert cfeval("edct", "report", *given, "--tables", folder / "tables", "--out", out)[0] == 0
+    assert cfeval("stage", "edct", "report", *given, "--tables", folder / "tables", "--out", out)[0] == 0
     return out.read_text()
 
 

@@ -114,7 +114,7 @@ def test_what_does_not_pass_is_given_up_and_recorded(
     assert one_line(outcome.reason)
     assert [reply["status"] for reply in stored(path)] == [row.status]
     if row.stalls:
-        assert 2 <= sent(server, kind) <= ATTEMPTS
+        assert 1 <= sent(server, kind) <= ATTEMPTS  # on a busy machine one attempt may take all of the deadline
     elif row.wait is None or row.wait <= ROOMY["deadline"]:
         assert sent(server, kind) == (3 if row.name in GIVEN_UP_SOON else ATTEMPTS)
 

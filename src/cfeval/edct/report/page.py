@@ -27,7 +27,7 @@ from cfeval.edct.report.items import ENDINGS, Item, View, items_of, views
 from cfeval.edct.report.study import Images, Study
 from cfeval.edct.report.trust import Check, checks
 from cfeval.edct.tables import TABLES
-from cfeval.report.calls import CallsTotal, calls_total
+from cfeval.inference.remote.totals import CallsTotal, calls_total
 from cfeval.report.colors import GRID, INK, MUTED, PAPER
 from cfeval.report.digits import shortened, two
 from cfeval.report.html import rendered, script_json
