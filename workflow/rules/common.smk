@@ -194,7 +194,7 @@ def stale(pattern):
 
 @functools.cache
 def own_rule(rulename):
-    """The rule that Snakemake calls so: the longest own name in it, since a workflow that takes this one in adds to it."""
+    """By the name that Snakemake has for it: the longest own one in it, as a workflow that takes this one in adds to it."""
     ends = range(len(rulename) + 1)
     parts = sorted((rulename[first:last] for first in ends for last in ends if first < last), key=len, reverse=True)
     return getattr(rules, next(part for part in parts if rules.has(part)))
