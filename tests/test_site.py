@@ -106,6 +106,11 @@ def test_every_reference_page_is_generated_whole(site: Path) -> None:
     assert re.search(r"^\| `votes` \| integer \| `1` \| \w+", plugins, re.MULTILINE)
     interfaces = (site / "reference/interfaces.md").read_text(encoding="utf-8")
     assert "- `async judge(self, request: JudgeRequest) -> JudgeReply`: Judge a request." in interfaces
+    python = (site / "reference/python.md").read_text(encoding="utf-8")
+    assert "## cfeval.try_item" in python
+    assert "- `tables`: The tables by the names of their files" in python
+    assert "params: str | Path | Sequence[str | Path] = 'params.yaml'" in python
+    assert "| `pcs` | Int64 | edct-2025: is the new answer consistent with the edit? |" in python
     tables = (site / "reference/tables.md").read_text(encoding="utf-8")
     assert "| `strict_ccs`, `strict_ccs_lo`, `strict_ccs_hi` | Strict CCS |" in tables
 

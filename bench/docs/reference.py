@@ -5,6 +5,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module, metadata
 from itertools import pairwise
 from types import NoneType, UnionType
@@ -14,10 +15,13 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+import cfeval
 from cfeval.config import Params
 from cfeval.core import registry
 from cfeval.core.names import load
 from cfeval.core.plugin import Plugin
+from cfeval.report.columns import meanings
+from cfeval.results import FRAMES, dtype_of
 from cfeval.verbs import GROUPS, VERBS
 
 INTERFACES = ("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.cvqa.interfaces", "cfeval.inference.chat")
@@ -188,13 +192,43 @@ def interfaces() -> str:
     return "\n".join(lines) + "\n"
 
 
+def python() -> str:
+    """What `import cfeval` offers, and the columns of its frames that are no table of the papers."""
+    lines = ["# Python", "", "What `import cfeval` offers; [a notebook](../results.md) shows it at work.", ""]
+    for name in cfeval.__all__:
+        offered = getattr(cfeval, name)
+        if inspect.isfunction(offered):
+            lines += [f"## cfeval.{name}", "", f"`{name}{_signature(offered)}`", "", _prose(_cleaned(offered)), ""]
+        elif inspect.isclass(offered):
+            lines += [f"## cfeval.{name}", "", _prose(_cleaned(offered)), "", *_members(offered)]
+    for title, kind in FRAMES.items():
+        lines += [f"## Columns of {title}", "", "| column | dtype | meaning |", "|---|---|---|"]
+        told = meanings(kind)
+        lines += [_row(f"`{name}`", dtype_of(kind, name), told.get(name, "")) for name in kind.model_fields]
+        lines += [""]
+    return "\n".join(lines) + "\n"
+
+
+def _cleaned(offered: Any) -> str:
+    """A docstring without the four spaces before its sections."""
+    text = re.sub(r"^(Args|Raises|Returns):$", r"\1:\n", inspect.cleandoc(offered.__doc__ or ""), flags=re.MULTILINE)
+    return re.sub(r"^    (?=\S)", "- ", text, flags=re.MULTILINE)
+
+
+def _signature(function: Any) -> str:
+    """A function's parameters and what it gives; modules of types and the class of a path's default are left out."""
+    text = re.sub(r"PosixPath\(('[^']*')\)", r"\1", str(inspect.signature(function)))
+    return re.sub(r"(?<![\w'.])(?:\w+\.)+(\w)", r"\1", text)
+
+
 def _members(kind: type) -> Iterator[str]:
     for name, value in vars(kind).items():
+        if isinstance(value, cached_property):
+            yield f"- `{name}`: {inspect.cleandoc(value.__doc__ or '').partition(chr(10))[0]}"
         if inspect.isfunction(value) and not name.startswith("_"):
             start = "async " if inspect.iscoroutinefunction(value) else ""
             about = inspect.cleandoc(value.__doc__ or "").partition("\n")[0]
-            given = re.sub(r"\b(?:\w+\.)+(\w)", r"\1", str(inspect.signature(value)))
-            yield f"- `{start}{name}{given}`: {about}"
+            yield f"- `{start}{name}{_signature(value)}`: {about}"
     fields = [name for name in getattr(kind, "__annotations__", {}) if not name.startswith("_")]
     if fields:
         yield f"- fields: {', '.join(f'`{name}`' for name in fields)}"

@@ -14,6 +14,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": reference.commands,
     "reference/parameters.md": reference.parameters,
     "reference/plugins.md": reference.plugins,
+    "reference/python.md": reference.python,
     "reference/interfaces.md": reference.interfaces,
 }
 """Pages of which every word is generated."""

@@ -101,6 +101,10 @@ class Call(Record):
     """What the provider says that it cost, in USD."""
 
 
+FRAMES: Mapping[str, type[Record]] = {"items": Item, "vce items": VceItem, "cvqa items": CvqaItem, "calls": Call}
+"""The rows of the frames that are no table."""
+
+
 class Results:
     """The results of a study in a folder, read as they are asked for.
 
@@ -150,7 +154,7 @@ class Results:
         if what not in kinds:
             raise InputError(f"no table '{what}'; {nearest(what, kinds)}")
         kind, told = kinds[what], meanings(kinds[what])
-        rows = [(name, str(_dtype(kind, name)), " ".join(told.get(name, "").split())) for name in kind.model_fields]
+        rows = [(name, str(dtype_of(kind, name)), " ".join(told.get(name, "").split())) for name in kind.model_fields]
         return DataFrame(rows, columns=["column", "dtype", "meaning"]).set_index("column")
 
 
@@ -191,13 +195,13 @@ class _Tables(Mapping[str, "DataFrame"]):
 def _kinds() -> dict[str, type[Record]]:
     """The records of all rows, by what `Results.columns` calls them."""
     tables = {f"{study}_{name}": table.row() for study, of in _LISTED.items() for name, table in of.items()}
-    return {"items": Item, "vce items": VceItem, "cvqa items": CvqaItem, "calls": Call, **tables}
+    return {**FRAMES, **tables}
 
 
 def _table(kind: type[Record], file: Path) -> "DataFrame":
     from pandas import read_csv
 
-    dtypes = {name: _dtype(kind, name) for name in kind.model_fields}
+    dtypes = {name: dtype_of(kind, name) for name in kind.model_fields}
     empty = {name: [""] for name, dtype in dtypes.items() if dtype != "string" or _may_be_none(kind, name)}
     return read_csv(file, dtype=dtypes, keep_default_na=False, na_values=empty)
 
@@ -210,7 +214,7 @@ def _frame(kind: type[BaseModel], rows: Iterable[Mapping[str, Any]]) -> "DataFra
     flat = [_flat(row, mappings) for row in rows]
     keys = sorted({name for row in flat for name in row} - kind.model_fields.keys())
     names = [*(name for name in kind.model_fields if name not in mappings), *keys]
-    dtypes = {name: _dtype(kind, name.partition(".")[0]) for name in names}
+    dtypes = {name: dtype_of(kind, name.partition(".")[0]) for name in names}
     return DataFrame({name: Series([row.get(name) for row in flat], dtype=dtypes[name]) for name in names})
 
 
@@ -278,7 +282,7 @@ def _call(call: StoredCall) -> dict[str, Any]:
     }
 
 
-def _dtype(kind: type[BaseModel], name: str) -> str:
+def dtype_of(kind: type[BaseModel], name: str) -> str:
     """The dtype of a column as its field's type says; of a mapping, that of its values; `object` for a list."""
     types = set(_types(kind.model_fields[name].annotation))
     known = [dtype for base, dtype in _DTYPES if base in types]
