@@ -29,7 +29,7 @@ def params(server: Loopback) -> dict[str, Any]:
     """The small study, its plugins behind the server."""
 
     def model(name: str) -> dict[str, Any]:
-        where = {"provider": "openrouter", "base_url": server.openrouter}
+        where = {"provider": "openrouter", "base_url": server.openrouter, "key_env": "OPENROUTER_API_KEY"}
         return {"plugin": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
 
     content = deepcopy(PARAMS)
@@ -39,7 +39,7 @@ def params(server: Loopback) -> dict[str, Any]:
     content["edct"] |= {
         "vlms": {"v": model("vlm")},
         "instruction_writers": {"w": {"plugin": "chat", "model": model("writer")}},
-        "editors": {"e": {"plugin": "bfl", "base_url": server.bfl, "poll": 0.02}},
+        "editors": {"e": {"plugin": "bfl", "base_url": server.bfl, "key_env": "BFL_API_KEY", "poll": 0.02}},
         "judges": {"j": {"plugin": "chat", "model": model("judge"), "prompts": "own"}},
         "tables": {"table1": [names]},
         "known": {},
@@ -108,7 +108,7 @@ def test_faults_leave_the_same_tables(fresh: Study, finished: Study, server: Loo
     passing = [n for n, f in FAULTS.items() if f.reaction == Reaction.RETRIED and not f.stalls and (f.wait or 0) <= 1]
     study = fresh.copy(beside(fresh, "faulty"))
     server.reset()
-    server.random(0.1, passing, seed=3)
+    server.random(0.2, passing, seed=3)
     study.run("snakemake", "--", TABLE, **KEYS)
     assert sum(server.faults().values()) > 5
     assert study.table("edct_table1.csv") == finished.table("edct_table1.csv")

@@ -27,6 +27,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
         server.latency = 0.4
         params = deepcopy(PARAMS) | {"shards": 1, "calls": {"max_connections": 2}}
         model = {"plugin": "openai", "model": "lab/vlm", "provider": "openrouter", "base_url": server.openrouter}
+        model["key_env"] = "OPENROUTER_API_KEY"
         params["edct"] |= {
             "vlms": {"ma": model},
             "judges": {"j": {"plugin": "mock", "crash_on": ["i3"]}},

@@ -60,7 +60,7 @@ def params(server: Loopback) -> dict[str, Any]:
     """A study of three items whose models are called, through faults that pass."""
 
     def model(name: str) -> dict[str, Any]:
-        where = {"provider": "openrouter", "base_url": server.openrouter}
+        where = {"provider": "openrouter", "base_url": server.openrouter, "key_env": "OPENROUTER_API_KEY"}
         return {"plugin": "openai", "model": f"lab/{name}", "temperature": 0.7, **where}
 
     condition = {"dataset": ["world"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
@@ -73,7 +73,7 @@ def params(server: Loopback) -> dict[str, Any]:
             "datasets": {"world": {"plugin": "world"}},
             "vlms": {"v": model("vlm")},
             "instruction_writers": {"w": {"plugin": "chat", "model": model("writer")}},
-            "editors": {"e": {"plugin": "bfl", "base_url": server.bfl, "poll": 0.02}},
+            "editors": {"e": {"plugin": "bfl", "base_url": server.bfl, "key_env": "BFL_API_KEY", "poll": 0.02}},
             "judges": {"j": {"plugin": "chat", "model": model("judge")}},
             "verifiers": {},
             "tables": {"table1": [condition]},
