@@ -109,7 +109,7 @@ EDITS = (
     Edit("the denoiser's weights", "data/models/cell-denoiser.safetensors", "", "0"),
     Edit("how C-VQA answers are compared", f"{_CODE}/cvqa/stages/scores.py", "if order and letter in", "if letter in"),
     Edit("`edct.interval.level`", "params.yaml", "level: 0.95  # nominal", "level: 0.9  # nominal"),
-    Edit("`edct.items`", "params.yaml", "items: 400 ", "items: 300 "),
+    Edit("`edct.items`", "params.yaml", "items: 300 ", "items: 200 "),
     Edit("another version of pydantic", "lib/pydantic-99.dist-info/METADATA", "", "Name: pydantic\nVersion: 99\n"),
 )
 """By what they cost, about."""

@@ -102,7 +102,7 @@ def test_forced_jobs_keep_what_fits(study: Study, finished: Study) -> None:
 def test_until_leaves_the_rest_stale(study: Study) -> None:
     study.set_threshold(0.8)
     assert study.jobs("snakemake", "--until", "edct_verdicts") == {"verdicts": 2}
-    assert set(study.stale_stages()) == {"calls", "scores"}
+    assert set(study.stale_stages()) == {"calls", "scores", "report"}
     assert study.try_("cfeval", "seal", "edct").returncode == 2
 
 

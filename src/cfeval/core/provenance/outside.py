@@ -6,6 +6,7 @@ test_outside.py runs stages with such code changed and compares bytes.
 
 MODULES = (
     "cfeval.core.errors",  # how a run ends that gives no result
+    "cfeval.core.environment",  # keys
     "cfeval.core.progress",
     "cfeval.core.provenance",
     "cfeval.core.names",  # what it imports, the plan names
