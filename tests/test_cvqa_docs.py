@@ -17,7 +17,7 @@ from cfeval.core.records import Record
 from cfeval.cvqa import records
 from cfeval.cvqa.config import FAMILIES
 from cfeval.cvqa.csv_format import read_choices
-from cfeval.cvqa.programs import builtins, image_patch, math_module, methods, parser, visprog_steps
+from cfeval.cvqa.programs import image_patch, methods, modules, parser, regex_module, visprog_steps
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
@@ -117,15 +117,24 @@ def test_the_readers_read_as_the_guide_says(reply: str, form: records.Form, refe
     assert told == {"reference": reference, "robust": robust}
 
 
-TYPES = {"int", "float", "str", "bool", "list", "tuple", "dict", "set"}
+TYPES = {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "frozenset"}
 PYTHON = {
-    "functions": set(builtins.FUNCTIONS) - TYPES,
+    "functions": modules.OFFERED.keys() - TYPES - parser.EXCEPTIONS - modules.MODULES.keys(),
     "types": TYPES,
     "of texts": set(methods.METHODS["str"]),
     "of lists": {name for kind in ("list", "tuple", "float") for name in methods.METHODS[kind]},
     "of dictionaries": set(methods.METHODS["dict"]),
     "of sets": set(methods.METHODS["set"]),
-    "of `math`": set(math_module.MATH.members),
+    "of `re`": modules.MODULES["re"].members.keys() | regex_module.MATCH_METHODS.keys(),
+    "of `collections`": {
+        *modules.MODULES["collections"].members,
+        *(methods.METHODS["Counter"].keys() - methods.METHODS["dict"].keys()),
+        *(methods.METHODS["deque"].keys() - methods.METHODS["list"].keys()),
+    },
+    **{
+        f"of `{name}`": set(modules.MODULES[name].members)
+        for name in ("math", "itertools", "functools", "statistics", "operator", "typing")
+    },
 }
 """What of Python programs may use, by the first cell of the row that lists it."""
 

@@ -9,7 +9,8 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import ProgramReply, ProgramRequest
-from cfeval.cvqa.plugins.program_generators.chat import Chat, Plugin, cut_program
+from cfeval.cvqa.plugins.program_generators.chat import Chat, Plugin
+from cfeval.cvqa.programs.reply import cut_program
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.vision import View
 from cfeval.cvqa.records import Language

@@ -25,7 +25,7 @@ _watching = False
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    if _watching and event.startswith(WATCHED) and arguments[:1] != (NOWHERE,):
+    if _watching and event.startswith(WATCHED) and event != "sys._getframe" and arguments[:1] != (NOWHERE,):
         _events.append(f"{event} {arguments}"[:200])
 
 

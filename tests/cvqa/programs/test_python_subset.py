@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.cvqa.programs.coercion import normalise
+from tests.cvqa.programs.idioms import IDIOMS
 from tests.cvqa.programs.scripted import python, whole
 from tests.slow import examples
 
@@ -129,6 +130,44 @@ def test_an_expression_gives_what_python_gives(expression: str) -> None:
 @pytest.mark.parametrize("name", BODIES)
 def test_a_body_gives_what_python_gives(name: str) -> None:
     assert ours(BODIES[name]) == pythons(BODIES[name])
+
+
+MISSING = {"class", "generator function", "match", "named tuple", "cached function", "JSON"}
+"""Idioms that are not offered."""
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_an_idiom_of_todays_code_models_gives_what_python_gives_or_says_what_is_offered(name: str) -> None:
+    run = python(f"import math\ndef command():\n{_indented(IDIOMS[name])}\nreturn str(command())")
+    assert (run.result, run.fault) == (pythons(IDIOMS[name]), "") if name not in MISSING else "allowed" in run.fault
+
+
+def test_at_least_90_of_the_98_idioms_run() -> None:
+    assert len(IDIOMS) == 98
+    assert len(IDIOMS.keys() - MISSING) >= 90
+
+
+PATTERNS = (
+    *(r"\d+", r"(\d+)\s*(dogs?|cats?)", r"^(yes|no)\b", r"[A-Za-z]+", r"(a|ab)(c|bcd)(d*)", r"a*?b", r"(a+)+$"),
+    *(r"x{2,3}", r"[^aeiou\s]+", r"-?\d+(?:\.\d+)?", r"(?i)RED", r"\bthe\b", r"(?P<n>\d+) of", "a|b|", r"[-\w]+"),
+    *(r"(a|b)*?c", r"\$?\d{1,3}(,\d{3})*", ".*(\\d)", r"\s+$", "[]a]+", "a{,2}", "{x", r"\W\D\S", r"\Ayes\Z"),
+)
+SAID = st.one_of(
+    st.text("ab cdx3,.", max_size=12),
+    st.sampled_from(
+        ["3 dogs and 12 cats", "yes, it is", "-3.5 and 7", "Red red", "the cat the", "$1,234 12", "x]a]\n"]
+    ),
+)
+
+
+@examples(100)
+@given(st.sampled_from(PATTERNS), SAID)
+def test_a_pattern_finds_what_pythons_finds(pattern: str, said: str) -> None:
+    body = (
+        f"import re\np = re.compile({pattern!r})\nf = [p.search({said!r}), p.match({said!r}), p.fullmatch({said!r})]\n"
+        f"return [m and (m.span(), m.groups()) for m in f], p.findall({said!r}), p.sub('<>', {said!r}), p.split({said!r})"
+    )
+    assert ours(body) == pythons(body)
 
 
 NUMBER = st.one_of(st.integers(-50, 50), st.sampled_from([0.5, -1.5, 2.25])).map(lambda n: f"({n})")

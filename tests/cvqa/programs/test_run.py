@@ -6,7 +6,7 @@ import pytest
 
 from cfeval.core.records import Status
 from cfeval.cvqa.programs.run import run_program
-from cfeval.cvqa.programs.vision import VisionError
+from cfeval.cvqa.programs.vision import View, VisionError
 from cfeval.cvqa.records import Language
 from tests.cvqa.programs.scripted import ROOT, Scripted
 
@@ -90,3 +90,27 @@ def test_the_root_may_be_a_part_of_a_picture() -> None:
     code = "\n    ".join(("def execute_command(image):", *body))
     assert run_program("vipergpt", code, part, vision).result == "100"
     assert vision.asked == [("ask", (70, 30, 100, 60), "?")]
+
+
+class Deep(Scripted):
+    """A vision that needs as much of the stack as a neural network does."""
+
+    def ask(self, view: View, question: str) -> str:
+        return self._down(150)
+
+    def _down(self, left: int) -> str:
+        return self._down(left - 1) if left else "3"
+
+
+def test_no_program_that_recurses_into_a_vision_operation_ends_the_study() -> None:
+    ran = []
+    for nesting in range(0, 40, 3):
+        for depth in (2, 20, 22):
+            value = "[" * nesting + "f(n - 1)" + "]" * nesting
+            body = f"    if n == 0:\n        return ImagePatch(image).simple_query('?')\n    x = {value}\n    return 1"
+            code = f"def execute_command(image):\n    return f({depth})\ndef f(n):\n{body.replace('image)', 'IMAGE)')}"
+            code = code.replace("    return f(", "    global IMAGE\n    IMAGE = image\n    return f(", 1)
+            run = run_program("vipergpt", code, ROOT, Deep())
+            assert run.result == "1" or "nested too deeply" in run.fault, run.fault
+            ran.append(run.result)
+    assert set(ran) == {"1", ""}

@@ -12,6 +12,7 @@ from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive_seed
+from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, View, VisionError
 from cfeval.inference.batching import answered
 from cfeval.inference.chat import ChatMessage, ChatModel, ChatRequest
@@ -85,7 +86,8 @@ class Talk:
             what = "no answers to questions" if option == "vqa" else "no language model"
             raise VisionError(f"vision '{self._plugin}' offers {what}; set its option '{option}' to a chat plugin")
         worded = ChatMessage("user", fill(self._templates[template], question=turn.text), turn.picture)
-        reply = answered(self._models[option].generate, ChatRequest(item, (worded,), seed))
+        with waiting():
+            reply = answered(self._models[option].generate, ChatRequest(item, (worded,), seed))
         if reply.status != Status.OK:
             raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
         return reply.text.strip()

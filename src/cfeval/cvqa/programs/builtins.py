@@ -10,7 +10,21 @@ from cfeval.cvqa.programs import text
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.limits import Exhausted, ProgramFault
 from cfeval.cvqa.programs.operators import binary
-from cfeval.cvqa.programs.values import NUMBERS, Lazy, Machine, Members, Native, collect, iterate, key, kind, weigh
+from cfeval.cvqa.programs.parser import EXCEPTIONS
+from cfeval.cvqa.programs.values import (
+    NUMBERS,
+    Error,
+    Function,
+    Lazy,
+    Machine,
+    Members,
+    Native,
+    collect,
+    iterate,
+    key,
+    kind,
+    weigh,
+)
 
 _PLUS = ast.Add()
 _DIGITS = 300
@@ -32,12 +46,12 @@ def _len(machine: Machine, value: Any, /) -> int:
     return len(value)
 
 
-def _int(machine: Machine, value: object = 0, /) -> int:
+def _int(machine: Machine, value: object = 0, /, base: int = 10) -> int:
     if not isinstance(value, str | int | float):
         raise ProgramFault(f"int takes a number or a text, not {kind(value)}", kind="TypeError")
     if isinstance(value, str) and len(value) > _DIGITS:
         raise ProgramFault(f"int of a text of {len(value)} characters; at most {_DIGITS}", kind="ValueError")
-    return int(value)
+    return int(value, base) if isinstance(value, str) else int(value)
 
 
 def _float(machine: Machine, value: object = 0.0, /) -> float:
@@ -195,7 +209,56 @@ def _isinstance(machine: Machine, value: object, types: object, /) -> bool:
         raise ProgramFault(
             "isinstance takes int, float, str, bool, list, tuple, dict, set or ImagePatch", kind="TypeError"
         )
-    return any(isinstance(value, one.type) for one in wanted)
+    return any(isinstance(value, one.type) and _is_kind(value, one.name) for one in wanted)
+
+
+def _is_kind(value: object, name: str) -> bool:
+    """Whether a value, where it is an exception, is of that kind."""
+    return not isinstance(value, Error) or name in (value.kind, "Exception")
+
+
+def _divmod(machine: Machine, one: object, other: object, /) -> tuple[object, object]:
+    return binary(ast.FloorDiv(), one, other, machine.meter), binary(ast.Mod(), one, other, machine.meter)
+
+
+def _pow(machine: Machine, base: object, exp: object) -> object:
+    return binary(ast.Pow(), base, exp, machine.meter)
+
+
+def _chr(machine: Machine, number: int, /) -> str:
+    if 0xD800 <= number <= 0xDFFF:
+        raise ProgramFault("chr of half a surrogate pair", kind="ValueError")
+    return chr(number)
+
+
+def _ord(machine: Machine, sign: str, /) -> int:
+    return ord(sign)
+
+
+def _repr(machine: Machine, value: object, /) -> str:
+    return text.quoted(value, machine.meter)
+
+
+def _format(machine: Machine, value: object, spec: str = "", /) -> str:
+    return text.formatted(value, spec, machine.meter)
+
+
+def _iter(machine: Machine, values: object, /) -> Lazy:
+    return values if isinstance(values, Lazy) else Lazy(iterate(values, machine.meter))
+
+
+def _callable(machine: Machine, value: object, /) -> bool:
+    return isinstance(value, Native | Function)
+
+
+def _exception(name: str) -> Native:
+    """An exception that can be raised; its text is its first argument."""
+
+    def run(machine: Machine, /, *values: object) -> Error:
+        said = text.text_of(values[0] if len(values) == 1 else values, machine.meter) if values else ""
+        return Error(name, said)
+
+    return Native(name, run, type=(Error,))
 
 
 def _print(machine: Machine, /, *values: object, **named: object) -> None:
@@ -212,6 +275,7 @@ def _types() -> Iterator[Native]:
     yield Native("tuple", _tuple, type=(tuple,))
     yield Native("dict", _dict, type=(dict,))
     yield Native("set", _set, type=(Members,))
+    yield Native("frozenset", _set, type=(Members,))
 
 
 _OTHERS: dict[str, Callable[..., object]] = {
@@ -232,10 +296,19 @@ _OTHERS: dict[str, Callable[..., object]] = {
     "reversed": _reversed,
     "next": _next,
     "isinstance": _isinstance,
+    "divmod": _divmod,
+    "pow": _pow,
+    "chr": _chr,
+    "ord": _ord,
+    "repr": _repr,
+    "format": _format,
+    "iter": _iter,
+    "callable": _callable,
     "print": _print,
 }
 FUNCTIONS: dict[str, object] = {
     **{native.name: native for native in _types()},
     **{name: Native(name, run) for name, run in _OTHERS.items()},
+    **{name: _exception(name) for name in sorted(EXCEPTIONS)},
 }
 """Every function by its name."""

@@ -28,13 +28,17 @@ def call(function: object, arguments: Sequence[object], named: dict[str, object]
 def _bound(function: Function, arguments: Sequence[object], named: dict[str, object]) -> dict[str, object]:
     """The parameters of a call by name."""
     names, defaults = function.names, function.defaults
-    bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+    bound = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)) | dict(function.by_name)
     given = dict(zip(names, arguments, strict=False))
-    missing = [name for name in names if name not in bound | given | named]
-    extra = [name for name in named if name in given or name not in names]
-    if len(arguments) > len(names) or missing or extra:
-        raise ProgramFault(f"{function.name} takes ({', '.join(names)}) and was called otherwise", kind="TypeError")
-    return bound | given | named
+    missing = [name for name in (*names, *function.only) if name not in bound | given | named]
+    extra = {name: value for name, value in named.items() if name not in (*names, *function.only)}
+    twice = given.keys() & named.keys()
+    if missing or twice or (extra and not function.named) or (len(arguments) > len(names) and not function.rest):
+        taken = [*names, *function.only]
+        raise ProgramFault(f"{function.name} takes ({', '.join(taken)}) and was called otherwise", kind="TypeError")
+    rest: dict[str, object] = {function.rest: tuple(arguments[len(names) :])} if function.rest else {}
+    rest |= {function.named: extra} if function.named else {}
+    return bound | given | {name: value for name, value in named.items() if name not in extra} | rest
 
 
 def _native(function: Native, arguments: Sequence[object], named: dict[str, object], machine: Machine) -> object:

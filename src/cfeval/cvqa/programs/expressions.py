@@ -11,7 +11,21 @@ from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.limits import ProgramFault
 from cfeval.cvqa.programs.methods import attribute
 from cfeval.cvqa.programs.operators import binary, compare, unary
-from cfeval.cvqa.programs.values import Frame, Function, Lazy, Members, iterate, key, kind
+from cfeval.cvqa.programs.regex_module import part_of
+from cfeval.cvqa.programs.values import (
+    Filled,
+    Frame,
+    Function,
+    Lazy,
+    Match,
+    Members,
+    Native,
+    Tally,
+    collect,
+    iterate,
+    key,
+    kind,
+)
 
 
 def evaluate(node: ast.expr, frame: Frame) -> Any:
@@ -61,17 +75,40 @@ def _comparison(node: ast.Compare, frame: Frame) -> bool:
 
 
 def _list(node: ast.List, frame: Frame) -> list[object]:
-    return frame.machine.meter.keep([evaluate(item, frame) for item in node.elts])
+    return frame.machine.meter.keep(_items(node.elts, frame))
 
 
 def _tuple(node: ast.Tuple, frame: Frame) -> tuple[object, ...]:
-    return frame.machine.meter.keep(tuple([evaluate(item, frame) for item in node.elts]))
+    return frame.machine.meter.keep(tuple(_items(node.elts, frame)))
+
+
+def _items(nodes: Sequence[ast.expr], frame: Frame) -> list[object]:
+    """The values of expressions; `*` puts in those of a list."""
+    items: list[object] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            for item in iterate(evaluate(node.value, frame), frame.machine.meter):
+                items.append(item)
+                frame.machine.meter.grow(len(items))
+        else:
+            items.append(evaluate(node, frame))
+    return items
+
+
+def _walrus(node: ast.NamedExpr, frame: Frame) -> object:
+    """`:=` gives a name of the function a value, also from within a comprehension, as in Python."""
+    value = evaluate(node.value, frame)
+    target = frame
+    while target.comprehension and target.outer is not None:
+        target = target.outer
+    target.store(node.target.id, value)
+    return value
 
 
 def _set(node: ast.Set, frame: Frame) -> Members:
     meter = frame.machine.meter
     meter.length(len(node.elts))
-    return Members([key(evaluate(item, frame), meter) for item in node.elts])
+    return Members([key(item, meter) for item in _items(node.elts, frame)])
 
 
 def _dict(node: ast.Dict, frame: Frame) -> dict[object, object]:
@@ -79,7 +116,9 @@ def _dict(node: ast.Dict, frame: Frame) -> dict[object, object]:
     items: dict[object, object] = {}
     for name, item in zip(node.keys, node.values, strict=True):
         if name is None:
-            raise ProgramFault("`**` within braces is not allowed; write the items out")
+            items |= _mapping(evaluate(item, frame), frame)
+            meter.grow(len(items))
+            continue
         items[key(evaluate(name, frame), meter)] = evaluate(item, frame)
         meter.grow(len(items))
     return items
@@ -95,7 +134,11 @@ def _subscript(node: ast.Subscript, frame: Frame) -> object:
 def item_of(value: Any, index: Any, frame: Frame) -> Any:
     """`value[index]`."""
     if isinstance(value, dict):
-        return value[key(index, frame.machine.meter)]
+        return _of_key(value, key(index, frame.machine.meter), frame)
+    if isinstance(value, Match):
+        return part_of(value, index)
+    if isinstance(value, Native) and value.type:
+        return value  # a type with its parameters: `list[int]`
     if not isinstance(value, list | tuple | str | range):
         raise ProgramFault(f"a value of type {kind(value)} has no items", kind="TypeError")
     if not isinstance(index, int):
@@ -103,15 +146,39 @@ def item_of(value: Any, index: Any, frame: Frame) -> Any:
     return value[index]
 
 
+def _of_key(value: dict[Any, Any], name: Any, frame: Frame) -> object:
+    """An item of a dictionary, and what `Counter` and `defaultdict` have for one that is missing."""
+    if name not in value and isinstance(value, Tally):
+        return 0
+    if name not in value and isinstance(value, Filled) and value.make is not None:
+        value[name] = call(value.make, (), {}, frame.machine)
+        frame.machine.meter.grow(len(value))
+    return value[name]
+
+
+def _mapping(value: object, frame: Frame) -> dict[Any, Any]:
+    """A dictionary whose items are written out by `**`."""
+    if not isinstance(value, dict):
+        raise ProgramFault(f"`**` takes a dictionary, not {kind(value)}", kind="TypeError")
+    frame.machine.meter.step(1 + len(value))
+    return value
+
+
 def _sliced(value: Any, node: ast.Slice, frame: Frame) -> object:
     if not isinstance(value, list | tuple | str | range):
         raise ProgramFault(f"a value of type {kind(value)} has no slices", kind="TypeError")
+    bounds = slice_of(node, frame)
+    frame.machine.meter.step(1 + len(value) // 64)
+    return frame.machine.meter.keep(value[bounds])
+
+
+def slice_of(node: ast.Slice, frame: Frame) -> slice:
+    """The slice `lower:upper:step`."""
     bounds = [None if part is None else evaluate(part, frame) for part in (node.lower, node.upper, node.step)]
     wrong = next((bound for bound in bounds if not isinstance(bound, int | None)), None)
     if wrong is not None:
         raise ProgramFault(f"a slice takes integers, not {kind(wrong)}", kind="TypeError")
-    frame.machine.meter.step(1 + len(value) // 64)
-    return frame.machine.meter.keep(value[slice(*bounds)])
+    return slice(*bounds)
 
 
 def _joined(node: ast.JoinedStr, frame: Frame) -> str:
@@ -122,15 +189,13 @@ def _joined(node: ast.JoinedStr, frame: Frame) -> str:
 
 
 def _formatted(node: ast.FormattedValue, frame: Frame) -> str:
-    """One `{…}` of an f-string; a specification that is itself computed is refused."""
+    """One `{…}` of an f-string."""
     meter = frame.machine.meter
     value = evaluate(node.value, frame)
     if node.conversion in (ord("r"), ord("a")):
         value = text.quoted(value, meter)
-    parts = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
-    if not all(isinstance(part, ast.Constant) for part in parts):
-        raise ProgramFault("a computed format is not allowed; write width and precision out")
-    return text.formatted(value, "".join(str(part.value) for part in parts if isinstance(part, ast.Constant)), meter)
+    spec = "" if node.format_spec is None else str(evaluate(node.format_spec, frame))
+    return text.formatted(value, spec, meter)
 
 
 def _attribute(node: ast.Attribute, frame: Frame) -> object:
@@ -151,13 +216,23 @@ def defined(
     """A function that the program defines; its defaults are evaluated now, as in Python."""
     names = tuple(parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args))
     defaults = tuple([evaluate(default, frame) for default in parameters.defaults])
-    return Function(name, names, defaults, body, frame, local)
+    only = tuple(parameter.arg for parameter in parameters.kwonlyargs)
+    pairs = zip(only, parameters.kw_defaults, strict=True)
+    by_name = tuple([(one, evaluate(default, frame)) for one, default in pairs if default is not None])
+    rest = parameters.vararg.arg if parameters.vararg else ""
+    named = parameters.kwarg.arg if parameters.kwarg else ""
+    return Function(name, names, defaults, body, frame, local, rest, named, only, by_name)
 
 
 def _call(node: ast.Call, frame: Frame) -> object:
     function = evaluate(node.func, frame)
-    arguments = [evaluate(argument, frame) for argument in node.args]
-    named = {keyword.arg: evaluate(keyword.value, frame) for keyword in node.keywords if keyword.arg is not None}
+    arguments = _items(node.args, frame)
+    named: dict[str, object] = {}
+    for keyword in node.keywords:
+        value = evaluate(keyword.value, frame)
+        named |= _mapping(value, frame) if keyword.arg is None else {keyword.arg: value}
+    if not all(isinstance(name, str) for name in named):
+        raise ProgramFault("the names of arguments are texts", kind="TypeError")
     frame.machine.line = node.lineno
     return call(function, arguments, named, frame.machine)
 
@@ -167,18 +242,41 @@ def assign(target: ast.expr, value: Any, frame: Frame) -> None:
     meter = frame.machine.meter
     meter.step()
     if isinstance(target, ast.Name):
-        frame.names[target.id] = value
+        frame.store(target.id, value)
+    elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+        _set_slice(evaluate(target.value, frame), target.slice, value, frame)
     elif isinstance(target, ast.Subscript):
         container, index = evaluate(target.value, frame), evaluate(target.slice, frame)
         _cache(container, index, value, frame)
     elif isinstance(target, ast.Tuple | ast.List):
-        items = list(iterate(value, meter))
-        if len(items) != len(target.elts):
-            raise ProgramFault(f"{len(items)} values for {len(target.elts)} names", kind="ValueError")
-        for part, item in zip(target.elts, items, strict=True):
-            assign(part, item, frame)
+        _unpack(target.elts, list(iterate(value, meter)), frame)
     else:
         raise ProgramFault("only names and items can be assigned to")
+
+
+def _unpack(targets: Sequence[ast.expr], items: list[object], frame: Frame) -> None:
+    """Bind several targets; one of them may be `*rest`."""
+    starred = next((number for number, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+    if starred is None and len(items) != len(targets):
+        raise ProgramFault(f"{len(items)} values for {len(targets)} names", kind="ValueError")
+    if starred is not None:
+        behind = len(targets) - starred - 1
+        if len(items) < len(targets) - 1:
+            raise ProgramFault(f"{len(items)} values for at least {len(targets) - 1} names", kind="ValueError")
+        rest = items[starred : len(items) - behind]
+        items = [*items[:starred], frame.machine.meter.keep(rest), *items[len(items) - behind :]]
+    for target, item in zip(targets, items, strict=True):
+        assign(target.value if isinstance(target, ast.Starred) else target, item, frame)
+
+
+def _set_slice(container: Any, node: ast.Slice, value: object, frame: Frame) -> None:
+    meter = frame.machine.meter
+    if not isinstance(container, list):
+        raise ProgramFault(f"a slice of {kind(container)} cannot be set", kind="TypeError")
+    items = collect(value, meter)
+    meter.length(len(container) + len(items))
+    meter.step(1 + len(container) // 64)
+    container[slice_of(node, frame)] = items
 
 
 def _cache(container: Any, index: Any, value: object, frame: Frame) -> None:
@@ -206,7 +304,7 @@ def _bindings(clauses: Sequence[ast.comprehension], first: Iterator[object], fra
 
 def _opened(clauses: Sequence[ast.comprehension], frame: Frame) -> tuple[Iterator[None], Frame]:
     """A comprehension's bindings and frame; its first iterable is evaluated outside, as in Python."""
-    inner = Frame(frame.machine, frame)
+    inner = Frame(frame.machine, frame, comprehension=True)
     first = iterate(evaluate(clauses[0].iter, frame), frame.machine.meter)
     return _bindings(clauses, first, inner), inner
 
@@ -266,4 +364,5 @@ _HANDLERS: dict[type[ast.expr], Callable[[Any, Frame], object]] = {
     ast.SetComp: _set_comprehension,
     ast.DictComp: _dict_comprehension,
     ast.GeneratorExp: _generator,
+    ast.NamedExpr: _walrus,
 }

@@ -28,12 +28,13 @@ class ProgramFault(Exception):  # noqa: N818 - a program's fault, no error of cf
     """A program that cannot be read, asks for what is not allowed, or fails as it runs.
 
     `line` is the program's line, from 1 (0: none known yet); `kind` names Python's exception where there is one, so
-    that `except ValueError` of a program works.
+    that `except ValueError` of a program works; `message` is what `except … as` sees of it.
     """
 
-    def __init__(self, reason: str, line: int = 0, kind: str = "") -> None:
+    def __init__(self, reason: str, line: int = 0, kind: str = "", message: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.message = reason if message is None else message
         self.line = line
         self.kind = kind
 
@@ -64,8 +65,8 @@ def from_python(error: Exception, line: int) -> ProgramFault:
     if isinstance(error, MemoryError):
         return Exhausted("out of memory", line, kind)
     if isinstance(error, KeyError):
-        return ProgramFault(f"there is no key {error}", line, kind)
-    return ProgramFault(f"{kind}: {error}", line, kind)
+        return ProgramFault(f"there is no key {error}", line, kind, str(error))
+    return ProgramFault(f"{kind}: {error}", line, kind, str(error))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cfeval.cvqa.programs.limits import ProgramFault
-from cfeval.cvqa.programs.values import NUMBERS, Machine, Module, Native, collect, kind
+from cfeval.cvqa.programs.operators import binary, sign_of
+from cfeval.cvqa.programs.values import NUMBERS, Machine, Module, Native, collect, iterate, kind
 
 _LARGEST = 170
 """The largest factorial that a float can hold."""
@@ -14,6 +15,7 @@ _PLAIN: tuple[Callable[..., object], ...] = (
     math.asin,
     math.atan,
     math.atan2,
+    math.cbrt,
     math.ceil,
     math.copysign,
     math.cos,
@@ -68,10 +70,25 @@ def _dist(machine: Machine, one: object, other: object, /) -> float:
     return math.dist(collect(one, machine.meter), collect(other, machine.meter))
 
 
+def _prod(machine: Machine, values: object, /, *, start: object = 1) -> object:
+    for value in iterate(values, machine.meter):
+        start = binary(sign_of("*"), start, value, machine.meter)
+    return start
+
+
+def _fsum(machine: Machine, values: object, /) -> float:
+    items = collect(values, machine.meter)
+    if not all(isinstance(item, NUMBERS) for item in items):
+        raise ProgramFault("math.fsum takes numbers", kind="TypeError")
+    return math.fsum(items)
+
+
 _FUNCTIONS: dict[str, Callable[..., object]] = {
     **{function.__name__: _numbers_only(function) for function in _PLAIN},
     **{function.__name__: _bounded(function) for function in (math.factorial, math.comb, math.perm)},
     "dist": _dist,
+    "prod": _prod,
+    "fsum": _fsum,
 }
 MATH = Module(
     "math",

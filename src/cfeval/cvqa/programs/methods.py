@@ -1,7 +1,7 @@
 """Attributes and methods of values: own tables by the value's type. No attribute is ever looked up on an object.
 
-Left out on purpose, as they make long texts from short ones or read a text as a format: `format`, `format_map`,
-`ljust`, `rjust`, `center`, `zfill`, `expandtabs`, `translate`, `encode`.
+Left out on purpose, as they make long texts from short ones or are of no use: `format_map`, `expandtabs`, `translate`,
+`encode`.
 """
 
 # ruff: noqa: ARG001 - all functions of a table are called alike
@@ -10,17 +10,40 @@ from collections.abc import Callable
 from typing import Any
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs import image_patch
-from cfeval.cvqa.programs.builtins import sort_order
+from cfeval.cvqa.programs import image_patch, regex_module
+from cfeval.cvqa.programs.builtins import FUNCTIONS, sort_order
+from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.formats import filled
 from cfeval.cvqa.programs.limits import ProgramFault
-from cfeval.cvqa.programs.operators import equal
-from cfeval.cvqa.programs.values import Machine, Members, Module, Native, collect, iterate, key, kind, weigh
+from cfeval.cvqa.programs.operators import binary, equal, sign_of
+from cfeval.cvqa.programs.values import (
+    Lazy,
+    Machine,
+    Members,
+    Module,
+    Native,
+    Queue,
+    Tally,
+    collect,
+    iterate,
+    key,
+    kind,
+    weigh,
+)
 
 Table = dict[str, Callable[..., object]]
 
-ATTRIBUTES: dict[str, Table] = {"ImagePatch": image_patch.ATTRIBUTES, "image": image_patch.IMAGE_ATTRIBUTES}
+ATTRIBUTES: dict[str, Table] = {
+    "ImagePatch": image_patch.ATTRIBUTES,
+    "image": image_patch.IMAGE_ATTRIBUTES,
+    "exception": {"args": lambda error: (error.message,) if error.message else ()},
+}
 """What is offered as attributes that are no methods, by the value's type; each takes the value."""
-METHODS: dict[str, Table] = {"ImagePatch": image_patch.METHODS}
+METHODS: dict[str, Table] = {
+    "ImagePatch": image_patch.METHODS,
+    "match": regex_module.MATCH_METHODS,
+    "pattern": regex_module.PATTERN_METHODS,
+}
 """Methods by the value's type; each takes the machine, the value, then the program's arguments."""
 _TRACED = {"ImagePatch"}
 
@@ -56,6 +79,20 @@ def _replace(machine: Machine, value: str, old: str, new: str, count: int = -1, 
     return value.replace(old, new, count)
 
 
+def _padded(method: Callable[..., str]) -> Callable[..., str]:
+    """A method that makes a text of a given length."""
+
+    def run(machine: Machine, value: str, width: int, /, *fill: str) -> str:
+        machine.meter.text(max(len(value), width))
+        return method(value, width, *fill)
+
+    return run
+
+
+def _format(machine: Machine, value: str, /, *values: object, **named: object) -> str:
+    return filled(value, values, named, machine.meter)
+
+
 def _join(machine: Machine, value: str, items: object, /) -> str:
     parts = collect(items, machine.meter)
     if not all(isinstance(part, str) for part in parts):
@@ -83,8 +120,26 @@ _TEXT: dict[str, Callable[..., object]] = {
     "count": str.count,
     "find": str.find,
     "index": str.index,
+    "rfind": str.rfind,
+    "rindex": str.rindex,
+    "rsplit": str.rsplit,
+    "partition": str.partition,
+    "rpartition": str.rpartition,
+    "removeprefix": str.removeprefix,
+    "removesuffix": str.removesuffix,
+    "casefold": str.casefold,
+    "swapcase": str.swapcase,
+    "isalnum": str.isalnum,
+    "isspace": str.isspace,
+    "isupper": str.isupper,
+    "islower": str.islower,
+    "istitle": str.istitle,
 }
-METHODS["str"] = {name: _plain(method) for name, method in _TEXT.items()} | {"replace": _replace, "join": _join}
+METHODS["str"] = (
+    {name: _plain(method) for name, method in _TEXT.items()}
+    | {method.__name__: _padded(method) for method in (str.zfill, str.ljust, str.rjust, str.center)}
+    | {"replace": _replace, "join": _join, "format": _format}
+)
 
 
 def _append(machine: Machine, value: list[object], item: object, /) -> None:
@@ -139,7 +194,8 @@ def _reverse(machine: Machine, value: list[object], /) -> None:
 def _copy(machine: Machine, value: Any, /) -> object:
     machine.meter.step(1 + len(value) // 64)
     machine.meter.length(len(value))
-    return Members(value) if isinstance(value, Members) else value.copy()
+    kept: Any = type(value) if isinstance(value, (Members, Tally, Queue)) else None
+    return kept(value) if kept else value.copy()
 
 
 def _clear(machine: Machine, value: Any, /) -> None:
@@ -178,9 +234,14 @@ def _take(machine: Machine, value: dict[object, object], name: object, /, *defau
     return value.pop(name)
 
 
-def _update(machine: Machine, value: Any, other: Any, /) -> None:
+def update(machine: Machine, value: Any, other: Any = (), /, **named: object) -> None:
+    """Put items into a dictionary or a set, and count them in a `Counter`."""
+    if isinstance(value, Tally):
+        _tally(machine, value, other, 1)
+        _tally(machine, value, named, 1)
+        return
     if isinstance(value, dict) and not isinstance(other, dict):
-        raise ProgramFault("update takes a dictionary", kind="TypeError")
+        other = call(FUNCTIONS["dict"], [other], {}, machine)
     pairs = list(other.items()) if isinstance(value, dict) else [(item, None) for item in iterate(other, machine.meter)]
     for name, item in pairs:
         machine.meter.step()
@@ -189,6 +250,35 @@ def _update(machine: Machine, value: Any, other: Any, /) -> None:
             value[name] = item
         else:
             value.add(key(name, machine.meter))
+    if named:
+        update(machine, value, named)
+
+
+def _tally(machine: Machine, value: Tally, other: Any, sign: int) -> None:
+    counted = isinstance(other, dict)
+    for name in list(other) if counted else iterate(other, machine.meter):
+        own = key(name, machine.meter)
+        more = binary(sign_of("*"), other[name] if counted else 1, sign, machine.meter)
+        value[own] = binary(sign_of("+"), value.get(own, 0), more, machine.meter)
+        machine.meter.grow(len(value))
+
+
+def _subtract(machine: Machine, value: Tally, other: Any, /) -> None:
+    _tally(machine, value, other, -1)
+
+
+def _most_common(machine: Machine, value: Tally, n: int | None = None, /) -> list[object]:
+    pairs = list(value.items())
+    order = sort_order(machine, pairs, Native("count", lambda _, pair: pair[1]), reverse=True)
+    return [pairs[number] for number in order[:n]]
+
+
+def _total(machine: Machine, value: Tally, /) -> object:
+    return call(FUNCTIONS["sum"], [list(value.values())], {}, machine)
+
+
+def _elements(machine: Machine, value: Tally, /) -> Lazy:
+    return Lazy(name for name, count in list(value.items()) for _ in range(count))
 
 
 def _listing(of: Callable[[dict[object, object]], Any]) -> Callable[..., object]:
@@ -208,10 +298,28 @@ METHODS["dict"] = {
     "values": _listing(lambda value: value.values()),
     "pop": _take,
     "setdefault": _set_default,
-    "update": _update,
+    "update": update,
     "copy": _copy,
     "clear": _clear,
 }
+METHODS["defaultdict"] = METHODS["dict"]
+METHODS["Counter"] = METHODS["dict"] | {
+    "most_common": _most_common,
+    "total": _total,
+    "elements": _elements,
+    "subtract": _subtract,
+}
+
+
+def _pop_left(machine: Machine, value: list[object], /) -> object:
+    return _pop(machine, value, 0)
+
+
+def _append_left(machine: Machine, value: list[object], item: object, /) -> None:
+    _insert(machine, value, 0, item)
+
+
+METHODS["deque"] = METHODS["list"] | {"popleft": _pop_left, "appendleft": _append_left}
 
 
 def _add(machine: Machine, value: Members, item: object, /) -> None:
@@ -225,6 +333,14 @@ def _discard(machine: Machine, value: Members, item: object, /) -> None:
 
 def _remove_member(machine: Machine, value: Members, item: object, /) -> None:
     value.remove(key(item, machine.meter))
+
+
+def _take_first(machine: Machine, value: Members, /) -> object:
+    """Python takes any; here it is the one that came first."""
+    for item in value:
+        value.discard(item)
+        return item
+    raise ProgramFault("pop from an empty set", kind="KeyError")
 
 
 def _with(combine: Callable[[Members, Members], Any]) -> Callable[..., object]:
@@ -241,9 +357,12 @@ METHODS["set"] = {
     "add": _add,
     "discard": _discard,
     "remove": _remove_member,
-    "update": _update,
+    "pop": _take_first,
+    "update": update,
     "copy": _copy,
     "clear": _clear,
+    "isdisjoint": _with(lambda one, other: not any(item in other for item in one)),
+    "symmetric_difference": _with(lambda one, other: (one - other) | (other - one)),
     "union": _with(lambda one, other: one | other),
     "intersection": _with(lambda one, other: Members(item for item in one if item in other)),
     "difference": _with(lambda one, other: one - other),

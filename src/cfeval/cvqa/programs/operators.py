@@ -5,8 +5,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from cfeval.cvqa.programs.formats import percent
 from cfeval.cvqa.programs.limits import Meter, ProgramFault
-from cfeval.cvqa.programs.values import NUMBERS, Members, collect, key, kind, weigh
+from cfeval.cvqa.programs.values import NUMBERS, Members, Tally, collect, key, kind, weigh
 
 _NUMERIC: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -60,9 +61,24 @@ def binary(op: ast.operator, left: Any, right: Any, meter: Meter) -> Any:
         meter.step(len(left) + len(right))
         return left | right
     if isinstance(op, ast.Mod) and isinstance(left, str):
-        raise ProgramFault("formatting with % is not allowed; use an f-string or str()", kind="TypeError")
+        return percent(left, right, meter)
+    if isinstance(op, ast.Add | ast.Sub) and isinstance(left, Tally) and isinstance(right, Tally):
+        return _tallied(op, left, right, meter)
     sign = _NUMERIC[type(op)][0]
     raise ProgramFault(f"{sign} cannot take {kind(left)} and {kind(right)}", kind="TypeError")
+
+
+def _tallied(op: ast.operator, left: Tally, right: Tally, meter: Meter) -> Tally:
+    """The sum or difference of two counters: what is more than nothing of it, as in Python."""
+    meter.step(len(left) + len(right))
+    meter.length(len(left) + len(right))
+    counts = {name: binary(op, left.get(name, 0), right.get(name, 0), meter) for name in left | right}
+    return Tally({name: count for name, count in counts.items() if count > 0})
+
+
+def sign_of(text: str) -> ast.operator:
+    """The operator of a sign."""
+    return next(of() for of, (sign, _) in _NUMERIC.items() if sign == text)
 
 
 def _number(op: ast.operator, left: Any, right: Any, meter: Meter) -> object:

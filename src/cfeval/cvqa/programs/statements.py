@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from cfeval.core.errors import nearest
-from cfeval.cvqa.programs.expressions import assign, defined, evaluate, item_of
+from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.expressions import assign, defined, evaluate, item_of, slice_of
 from cfeval.cvqa.programs.limits import PYTHON_ERRORS, Exhausted, ProgramFault, from_python
-from cfeval.cvqa.programs.math_module import MATH
+from cfeval.cvqa.programs.modules import MODULES
 from cfeval.cvqa.programs.operators import extended
-from cfeval.cvqa.programs.values import Frame, iterate, key, kind, stored_names
+from cfeval.cvqa.programs.text import text_of
+from cfeval.cvqa.programs.values import Error, Frame, Native, iterate, key, kind, stored_names
 from cfeval.cvqa.programs.vision import VisionError
 
 
@@ -54,8 +56,9 @@ def run_statement(node: ast.stmt, frame: Frame) -> object:
 
 def _function(node: ast.FunctionDef, frame: Frame) -> None:
     parameters = {parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)}
-    local = stored_names(node.body) - parameters
-    frame.names[node.name] = defined(node.name, node.args, lambda inner: _body(node, inner), frame, local)
+    own = (*node.args.kwonlyargs, *filter(None, (node.args.vararg, node.args.kwarg)))
+    local = stored_names(node.body) - parameters - {parameter.arg for parameter in own}
+    frame.store(node.name, defined(node.name, node.args, lambda inner: _body(node, inner), frame, local))
 
 
 def _body(node: ast.FunctionDef, frame: Frame) -> object:
@@ -92,7 +95,8 @@ def _augmented(node: ast.AugAssign, frame: Frame) -> None:
         container[index] = new
     elif isinstance(node.target, ast.Name):
         old = frame.find(node.target.id)
-        frame.names[node.target.id] = extended(node.op, old, evaluate(node.value, frame), meter)
+        new = extended(node.op, old, evaluate(node.value, frame), meter)
+        frame.store(node.target.id, new)
 
 
 def _delete(node: ast.Delete, frame: Frame) -> None:
@@ -101,13 +105,19 @@ def _delete(node: ast.Delete, frame: Frame) -> None:
             frame.find(target.id)
             frame.names.pop(target.id, None)
         elif isinstance(target, ast.Subscript):
-            _delete_item(evaluate(target.value, frame), evaluate(target.slice, frame), frame)
+            container = evaluate(target.value, frame)
+            index = target.slice
+            of = slice_of(index, frame) if isinstance(index, ast.Slice) else evaluate(index, frame)
+            _delete_item(container, of, frame)
         else:
             raise ProgramFault("only names and items can be deleted")
 
 
 def _delete_item(container: Any, index: Any, frame: Frame) -> None:
-    if isinstance(container, dict):
+    if isinstance(container, list) and isinstance(index, slice):
+        frame.machine.meter.step(1 + len(container) // 64)
+        del container[index]
+    elif isinstance(container, dict):
         del container[key(index, frame.machine.meter)]
     elif isinstance(container, list) and isinstance(index, int):
         frame.machine.meter.step(1 + len(container) // 64)
@@ -142,7 +152,21 @@ def _if(node: ast.If, frame: Frame) -> object:
 
 
 def _try(node: ast.Try, frame: Frame) -> object:
-    """`except` sees the program's own faults; a budget that is used up, and a model that failed, pass."""
+    """`except` and `finally` see the program's own faults; a used-up budget, and a model that failed, pass both."""
+    try:
+        ended = _tried(node, frame)
+    except Exhausted:
+        raise
+    except ProgramFault:
+        ended = run_block(node.finalbody, frame)
+        if ended is None:
+            raise
+        return ended
+    last = run_block(node.finalbody, frame)
+    return ended if last is None else last
+
+
+def _tried(node: ast.Try, frame: Frame) -> object:
     try:
         ended = run_block(node.body, frame)
     except Exhausted:
@@ -151,35 +175,87 @@ def _try(node: ast.Try, frame: Frame) -> object:
         handler = next((one for one in node.handlers if _handles(one.type, fault.kind)), None)
         if handler is None:
             raise
-        return run_block(handler.body, frame)
+        return _handle(handler, fault, frame)
     return run_block(node.orelse, frame) if ended is None else ended
 
 
-_BROADER = {"UnboundLocalError": "NameError"}
+def _handle(handler: ast.ExceptHandler, fault: ProgramFault, frame: Frame) -> object:
+    """Run the body of an `except`; a bare `raise` in it raises the fault again."""
+    machine = frame.machine
+    if handler.name:
+        frame.store(handler.name, Error(fault.kind, fault.message))
+    machine.handled.append(fault)
+    try:
+        return run_block(handler.body, frame)
+    finally:
+        machine.handled.pop()
+        if handler.name:
+            frame.shared.get(handler.name, frame).names.pop(handler.name, None)
+
+
+def _raise(node: ast.Raise, frame: Frame) -> None:
+    if node.exc is None:
+        if not frame.machine.handled:
+            raise ProgramFault("there is no exception to raise again", kind="RuntimeError")
+        raise frame.machine.handled[-1]
+    error = evaluate(node.exc, frame)
+    if isinstance(error, Native):
+        error = call(error, (), {}, frame.machine)
+    if not isinstance(error, Error):
+        raise ProgramFault(f"only an exception can be raised, not {kind(error)}", kind="TypeError")
+    raise ProgramFault(f"the program raised {error.kind}: {error.message}", kind=error.kind, message=error.message)
+
+
+def _outer(node: ast.Global | ast.Nonlocal, frame: Frame) -> None:
+    """Names of the module, or of the nearest function around that has them."""
+    for name in node.names:
+        outer = frame.outer
+        while outer is not None and outer.outer is not None:
+            is_module = outer.outer.outer is None
+            if is_module or (isinstance(node, ast.Nonlocal) and (name in outer.names or name in outer.local)):
+                break
+            outer = outer.outer
+        if outer is not None:
+            frame.shared[name] = outer
+
+
+_BROADER = {
+    "UnboundLocalError": ("NameError",),
+    "IndexError": ("LookupError",),
+    "KeyError": ("LookupError",),
+    "ZeroDivisionError": ("ArithmeticError",),
+    "OverflowError": ("ArithmeticError",),
+    "NotImplementedError": ("RuntimeError",),
+}
+"""What else an `except` may name to handle an exception."""
 
 
 def _handles(named: ast.expr | None, fault: str) -> bool:
     """Whether an `except` is for a fault."""
     names = named.elts if isinstance(named, ast.Tuple) else [named]
     wanted = {name.id for name in names if isinstance(name, ast.Name)}
-    return named is None or "Exception" in wanted or bool({fault, _BROADER.get(fault, fault)} & wanted)
+    return named is None or "Exception" in wanted or bool({fault, *_BROADER.get(fault, ())} & wanted)
 
 
 def _assert(node: ast.Assert, frame: Frame) -> None:
     if not evaluate(node.test, frame):
-        raise ProgramFault("an assertion of the program failed", kind="AssertionError")
+        said = "" if node.msg is None else text_of(evaluate(node.msg, frame), frame.machine.meter)
+        reason = f"an assertion of the program failed{': ' if said else ''}{said}"
+        raise ProgramFault(reason, kind="AssertionError", message=said)
 
 
 def _import(node: ast.Import, frame: Frame) -> None:
     for alias in node.names:
-        frame.names[alias.asname or alias.name] = MATH
+        frame.store(alias.asname or alias.name, MODULES[alias.name])
 
 
 def _import_from(node: ast.ImportFrom, frame: Frame) -> None:
+    module = MODULES[node.module or ""]
     for alias in node.names:
-        if alias.name not in MATH.members:
-            raise ProgramFault(f"math offers no {alias.name!r}; {nearest(alias.name, MATH.members)}")
-        frame.names[alias.asname or alias.name] = MATH.members[alias.name]
+        if alias.name not in module.members:
+            reason = f"{module.name} offers no {alias.name!r}; {nearest(alias.name, module.members)}"
+            raise ProgramFault(reason, kind="ImportError")
+        frame.store(alias.asname or alias.name, module.members[alias.name])
 
 
 def _expression(node: ast.Expr, frame: Frame) -> None:
@@ -197,6 +273,9 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Any, Frame], object]] = {
     ast.While: _while,
     ast.If: _if,
     ast.Try: _try,
+    ast.Raise: _raise,
+    ast.Global: _outer,
+    ast.Nonlocal: _outer,
     ast.Assert: _assert,
     ast.Import: _import,
     ast.ImportFrom: _import_from,

@@ -4,15 +4,18 @@ import re
 from typing import Any
 
 from cfeval.cvqa.programs.limits import SHOWN, Exhausted, Meter, ProgramFault
-from cfeval.cvqa.programs.values import Function, Image, ImagePatch, Lazy, Members, Module, Native
+from cfeval.cvqa.programs.regex import Pattern
+from cfeval.cvqa.programs.values import Error, Function, Image, ImagePatch, Lazy, Match, Members, Module, Native
 from cfeval.cvqa.programs.vision import Found, View
 
-_SPEC = re.compile(r"[<>^]?[0-9]{0,2},?(\.[0-9]{1,2})?[dfeg%s]?")
+_SPEC = re.compile(r"(?:[^{}]?[<>^=])?[+\- ]?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[dfeg%sbx]?")
 """Format specifications that are allowed: a width and precision of at most two digits."""
 
 
 def text_of(value: object, meter: Meter) -> str:
     """`str(value)`."""
+    if isinstance(value, Error):
+        return meter.keep(value.message)
     return meter.keep(value if isinstance(value, str) else written(value, meter.budget.string, meter))
 
 
@@ -104,6 +107,12 @@ def _plain(value: object) -> str:
         return _box("box", value.box)
     if isinstance(value, Native | Function | Module):
         return f"<{value.name}>"
+    if isinstance(value, Error):
+        return f"{value.kind}({value.message!r})"
+    if isinstance(value, Match):
+        return f"<match {value.text[slice(*value.spans[:2])][:SHOWN]!r}>"
+    if isinstance(value, Pattern):
+        return f"<pattern {value.text[:SHOWN]!r}>"
     if isinstance(value, Lazy):
         return "<iterator>"
     return repr(value)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cfeval.cvqa.programs.limits import Meter, ProgramFault, Trace
+from cfeval.cvqa.programs.regex import Pattern, Spans
 from cfeval.cvqa.programs.vision import Eyes, Found, View
 
 _LARGEST_KEY = 2**61 - 1
@@ -43,6 +44,37 @@ class Members(MutableSet[Hashable]):
     def discard(self, value: Hashable) -> None:
         """Take out, where it is in."""
         self._items.pop(value, None)
+
+
+class Tally(dict[Any, Any]):
+    """`Counter`: a dictionary that has 0 for what is not in it."""
+
+
+class Filled(dict[Any, Any]):
+    """`defaultdict`: a dictionary that has what `make` gives for what is not in it."""
+
+    make: object = None
+
+
+class Queue(list[Any]):
+    """`deque`: a list that is also taken from and added to on the left."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """An exception of a program: what `raise` raises and `except … as` names; `kind` is Python's name of it."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """What a pattern found in a text: start and end of all of it, and of each group."""
+
+    text: str
+    pattern: Pattern
+    spans: Spans
 
 
 @dataclass(eq=False)
@@ -97,7 +129,11 @@ class Native:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function or lambda that a program defines; `body` runs it in the frame of a call."""
+    """A function or lambda that a program defines; `body` runs it in the frame of a call.
+
+    `rest` and `named` are the names of `*rest` and `**named`, empty where there are none; `only` are the names that are
+    given by name only; `by_name` are the defaults of those.
+    """
 
     name: str
     names: tuple[str, ...]
@@ -105,11 +141,15 @@ class Function:
     body: Callable[["Frame"], object]
     outer: "Frame"
     local: frozenset[str] = frozenset()
+    rest: str = ""
+    named: str = ""
+    only: tuple[str, ...] = ()
+    by_name: tuple[tuple[str, object], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Module:
-    """The module `math`: functions and constants by name."""
+    """A module that can be imported: functions and constants by name."""
 
     name: str
     members: dict[str, object]
@@ -124,6 +164,7 @@ class Machine:
     eyes: Eyes
     level: int = 0
     line: int = 0
+    handled: list[ProgramFault] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -137,10 +178,17 @@ class Frame:
     outer: "Frame | None" = None
     names: dict[str, object] = field(default_factory=dict)
     local: frozenset[str] = frozenset()
+    comprehension: bool = False
+    shared: dict[str, "Frame"] = field(default_factory=dict)
+    """The frames to which `global` and `nonlocal` names belong."""
+
+    def store(self, name: str, value: object) -> None:
+        """Give a name a value."""
+        self.shared.get(name, self).names[name] = value
 
     def find(self, name: str) -> object:
         """The value of a name, or a fault."""
-        frame: Frame | None = self
+        frame: Frame | None = self.shared.get(name, self)
         while frame is not None:
             if name in frame.names:
                 return frame.names[name]
@@ -155,8 +203,11 @@ KINDS: tuple[tuple[type, str], ...] = (
     (int, "int"),
     (float, "float"),
     (str, "str"),
+    (Queue, "deque"),
     (list, "list"),
     (tuple, "tuple"),
+    (Tally, "Counter"),
+    (Filled, "defaultdict"),
     (dict, "dict"),
     (Members, "set"),
     (range, "range"),
@@ -169,6 +220,9 @@ KINDS: tuple[tuple[type, str], ...] = (
     (Native, "function"),
     (Function, "function"),
     (Module, "module"),
+    (Error, "exception"),
+    (Match, "match"),
+    (Pattern, "pattern"),
 )
 
 
@@ -243,10 +297,18 @@ def stored_names(body: list[ast.stmt]) -> frozenset[str]:
         node = stack.pop()
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
         elif isinstance(node, ast.FunctionDef):
             names.add(node.name)
             continue
         elif isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             continue
         stack.extend(ast.iter_child_nodes(node))
-    return frozenset(names)
+    return frozenset(names) - outer_names(body)
+
+
+def outer_names(body: list[ast.stmt]) -> frozenset[str]:
+    """The names that `global` and `nonlocal` say are of an outer function or of the module."""
+    nodes = (node for statement in body for node in ast.walk(statement))
+    return frozenset(name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names)

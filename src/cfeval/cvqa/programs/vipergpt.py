@@ -1,17 +1,16 @@
 """Running ViperGPT's programs (ICCV 2023): `def execute_command(image)` and what it may use.
 
 A subset of Python, walked as a syntax tree: nothing is compiled or executed, and no name leads anywhere but to the
-functions in `builtins`, `math_module` and `image_patch` of this package and to the methods in `methods`.
+functions in `builtins`, `modules` and `image_patch` of this package and to the methods in `methods`.
 """
 
 import ast
 
-from cfeval.cvqa.programs.builtins import FUNCTIONS
 from cfeval.cvqa.programs.calls import call
 from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.image_patch import SURFACE
-from cfeval.cvqa.programs.limits import Broken, Budget, Meter, Outcome, ProgramFault, Trace, outcome
-from cfeval.cvqa.programs.math_module import MATH
+from cfeval.cvqa.programs.limits import Broken, Budget, Meter, Outcome, ProgramFault, Trace, from_python, outcome
+from cfeval.cvqa.programs.modules import OFFERED
 from cfeval.cvqa.programs.parser import parse
 from cfeval.cvqa.programs.statements import run_statement
 from cfeval.cvqa.programs.values import Frame, Function, Image, Machine
@@ -33,15 +32,17 @@ def run(code: str, root: View, vision: Vision, budget: Budget) -> Outcome:
         return outcome(_answer(parse(code, budget), machine, root), "", meter, trace)
     except ProgramFault as fault:
         return outcome("", str(fault), meter, trace)
+    except RecursionError as error:
+        return outcome("", str(from_python(error, 0)), meter, trace)
     except Broken as broken:
         raise broken.error from None
 
 
 def _answer(tree: ast.Module, machine: Machine, root: View) -> str:
-    frame = Frame(machine, Frame(machine, names=FUNCTIONS | SURFACE | {MATH.name: MATH}))
+    frame = Frame(machine, Frame(machine, names=OFFERED | SURFACE))
     for node in tree.body:
         if not isinstance(node, _TOP) and not _is_text(node):
-            raise ProgramFault("only functions, constants and `import math` stand outside of functions", node.lineno)
+            raise ProgramFault("only functions, constants and imports stand outside of functions", node.lineno)
     for node in tree.body:
         run_statement(node, frame)
     function = frame.names.get(ENTRY)

@@ -4,17 +4,21 @@ An implementation that lacks an operation raises `VisionError`; the program then
 reaches it by `Eyes` alone, where every operation is counted, and what comes back is checked.
 """
 
+import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.cvqa.programs.limits import Broken, Meter, ProgramFault, clean
+from cfeval.cvqa.programs.limits import Broken, Exhausted, Meter, ProgramFault, clean
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the whole image; y points down, right and bottom are exclusive."""
 _T = TypeVar("_T")
+_HOSTS_FRAMES = 300
+"""Of Python's stack, what is kept for a vision operation."""
 
 
 class VisionError(Exception):
@@ -128,6 +132,7 @@ class Eyes:
 
     def _do(self, operation: Callable[[], _T]) -> _T:
         self._meter.call()
+        _check_stack()
         with self._meter.waiting():
             try:
                 return operation()
@@ -135,6 +140,15 @@ class Eyes:
                 raise
             except Exception as error:
                 raise Broken(error) from error
+
+
+def _check_stack() -> None:
+    """A program that calls functions within functions may not leave a vision too little of Python's stack."""
+    frame, left = inspect.currentframe(), sys.getrecursionlimit() - _HOSTS_FRAMES
+    while frame is not None and left > 0:
+        frame, left = frame.f_back, left - 1
+    if frame is not None:
+        raise Exhausted("functions, generators or values are nested too deeply for a call of a vision operation")
 
 
 def _text(what: str, value: object) -> str:

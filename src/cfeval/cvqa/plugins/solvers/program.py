@@ -3,6 +3,9 @@ operations.
 
 As ViperGPT and VisProg do (C-VQA, Section 4; Tables 3 and 6), but with our own interpreters, under budgets. A program
 that fails falls back to the question put to the whole image, as ViperGPT's does, and the reply says so.
+
+Where vision operations call models outside, the programs of many questions are under way at the same time: one computes
+while others wait for a reply. Where all is on this machine, one runs after the other.
 """
 
 import asyncio
@@ -20,8 +23,10 @@ from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, ProgramGenerator, ProgramReply, ProgramRequest, Solver
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
+from cfeval.cvqa.programs.turns import Turns
 from cfeval.cvqa.programs.vision import View, Vision, VisionError
 from cfeval.cvqa.records import Language
+from cfeval.inference.remote.settings import settings
 
 
 class Plugin(plugin.Plugin):
@@ -57,18 +62,27 @@ class Program:
         self.vision = vision
         self.options = options
         self.budget = Budget(calls=options.calls, seconds=options.seconds)
-        self._thread = ThreadPoolExecutor(1)
+        outside = bool(registry.estimate_calls("vision_tools", options.vision))
+        self._turns, self._threads = Turns(), ThreadPoolExecutor(2 * settings().max_connections if outside else 1)
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
-        """Answer a question by a program of its own; programs run in a thread, one at a time."""
+        """Answer a question by a program of its own; programs run in threads beside the event loop."""
         own, language = derive_seed(request.seed, "program"), self.options.language
         written = await self.program_generator.write(
             ProgramRequest(request.item, request.question, request.type, language, own)
         )
         ran = partial(copy_context().run, self._ran, request, written)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, ran)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, ran)
+        except asyncio.CancelledError:
+            self._turns.end()
+            raise
 
     def _ran(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
+        with self._turns.taken():
+            return self._answered(request, written)
+
+    def _answered(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
         reply = AnswerReply(request.question, model=written.model, calls=written.calls)
         if written.status != Status.OK:
             return replace(reply, status=written.status, reason=written.reason)

@@ -1,0 +1,180 @@
+"""The module `re`, as programs may import it, on patterns that take linear time (see `regex`)."""
+
+# ruff: noqa: ARG001 - all functions of a table are called alike
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from cfeval.cvqa.programs.calls import call
+from cfeval.cvqa.programs.limits import ProgramFault
+from cfeval.cvqa.programs.regex import Pattern, Spans, compiled, matched, spans
+from cfeval.cvqa.programs.values import Lazy, Machine, Match, Module, Native, kind
+
+IGNORE_CASE = int(re.IGNORECASE)
+_REFERENCE = re.compile(r"\\(?:([0-9])|g<(\w+)>|(.))", re.DOTALL)
+
+
+def pattern_of(machine: Machine, given: object, flags: object = 0) -> Pattern:
+    """A pattern of a text, or one that is compiled already."""
+    if isinstance(given, Pattern):
+        return given
+    if not isinstance(given, str) or flags not in (0, IGNORE_CASE):
+        raise ProgramFault("re takes a text as its pattern, and no flag but re.IGNORECASE", kind="TypeError")
+    return compiled(given, flags == IGNORE_CASE, machine.meter)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ProgramFault(f"re looks in a text, not in {kind(value)}", kind="TypeError")
+    return value
+
+
+def _once(anchored: bool, whole: bool) -> Callable[..., Match | None]:
+    def run(machine: Machine, pattern: object, string: object, flags: object = 0) -> Match | None:
+        own, text = pattern_of(machine, pattern, flags), _text(string)
+        found = matched(own, text, 0, anchored, whole, machine.meter)
+        return None if found is None else Match(text, own, found)
+
+    return run
+
+
+def _all(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[Match]:
+    own, text = pattern_of(machine, pattern, flags), _text(string)
+    found = []
+    for one in spans(own, text, machine.meter):
+        found.append(Match(text, own, one))
+        machine.meter.grow(len(found))
+    return found
+
+
+def _findall(machine: Machine, pattern: object, string: object, flags: object = 0) -> list[object]:
+    """Texts; of a pattern with a group that group, with several tuples."""
+    found = _all(machine, pattern, string, flags)
+    return [one if len(one) > 1 else one[0] for one in (_findings(match) for match in found)]
+
+
+def _findings(match: Match) -> tuple[str, ...]:
+    count = match.pattern.groups
+    return tuple(part_of(match, number) or "" for number in (range(1, count + 1) if count else (0,)))
+
+
+def _finditer(machine: Machine, pattern: object, string: object, flags: object = 0) -> Lazy:
+    return Lazy(iter(_all(machine, pattern, string, flags)))
+
+
+def _sub(machine: Machine, pattern: object, repl: object, string: object, count: int = 0, flags: object = 0) -> str:
+    meter = machine.meter
+    pieces, at = [], 0
+    for number, match in enumerate(_all(machine, pattern, string, flags)):
+        if count and number >= count:
+            break
+        start, end = match.spans[0] or 0, match.spans[1] or 0
+        new = _expanded(repl, match) if isinstance(repl, str) else call(repl, [match], {}, machine)
+        pieces += [_text(string)[at:start], _text(new)]
+        at = end
+        meter.text(sum(map(len, pieces[-2:])))
+    pieces.append(_text(string)[at:])
+    meter.text(sum(map(len, pieces)))
+    return "".join(pieces)
+
+
+def _expanded(template: str, match: Match) -> str:
+    """A replacement with the groups that it refers to."""
+
+    def one(found: re.Match[str]) -> str:
+        if found[3]:
+            return {"n": "\n", "t": "\t"}.get(found[3], found[3])
+        name = found[1] or found[2]
+        return part_of(match, int(name) if name.isdecimal() else name) or ""
+
+    return _REFERENCE.sub(one, template)
+
+
+def _split(machine: Machine, pattern: object, string: object, maxsplit: int = 0, flags: object = 0) -> list[object]:
+    pieces: list[object] = []
+    at = 0
+    for number, match in enumerate(_all(machine, pattern, string, flags)):
+        if maxsplit and number >= maxsplit:
+            break
+        start, end = match.spans[0] or 0, match.spans[1] or 0
+        pieces += [_text(string)[at:start], *(part_of(match, group) for group in range(1, match.pattern.groups + 1))]
+        at = end
+    return machine.meter.keep([*pieces, _text(string)[at:]])
+
+
+def _escape(machine: Machine, pattern: object, /) -> str:
+    return machine.meter.keep(re.escape(_text(pattern)))
+
+
+def _number_of(match: Match, group: object) -> int:
+    number = match.pattern.names.get(group, -1) if isinstance(group, str) else group
+    if not isinstance(number, int) or not 0 <= number <= match.pattern.groups:
+        raise ProgramFault(f"the pattern has no group {str(group)[:40]}", kind="IndexError")
+    return number
+
+
+def _span(match: Match, group: object) -> tuple[int | None, int | None]:
+    number = _number_of(match, group)
+    found: Spans = match.spans[2 * number : 2 * number + 2]
+    return found[0], found[1]
+
+
+def part_of(match: Match, group: object) -> str | None:
+    """What a group found; None where it took no part."""
+    start, end = _span(match, group)
+    return None if start is None or end is None else match.text[start:end]
+
+
+def _group(machine: Machine, match: Match, /, *groups: object) -> object:
+    found = [part_of(match, group) for group in groups or (0,)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _groups(machine: Machine, match: Match, /, default: object = None) -> tuple[object, ...]:
+    parts = (part_of(match, number) for number in range(1, match.pattern.groups + 1))
+    return tuple(default if part is None else part for part in parts)
+
+
+def _group_dict(machine: Machine, match: Match, /) -> dict[str, Any]:
+    return {name: part_of(match, name) for name in match.pattern.names}
+
+
+def _edge(which: int) -> Callable[..., int]:
+    def run(machine: Machine, match: Match, group: object = 0, /) -> int:
+        edge = _span(match, group)[which]
+        return -1 if edge is None else edge
+
+    return run
+
+
+def _both(machine: Machine, match: Match, group: object = 0, /) -> tuple[int, int]:
+    return _edge(0)(machine, match, group), _edge(1)(machine, match, group)
+
+
+MATCH_METHODS: dict[str, Callable[..., object]] = {
+    "group": _group,
+    "groups": _groups,
+    "groupdict": _group_dict,
+    "start": _edge(0),
+    "end": _edge(1),
+    "span": _both,
+}
+"""Of what a pattern found."""
+PATTERN_METHODS: dict[str, Callable[..., object]] = {
+    "search": _once(anchored=False, whole=False),
+    "match": _once(anchored=True, whole=False),
+    "fullmatch": _once(anchored=True, whole=True),
+    "findall": _findall,
+    "finditer": _finditer,
+    "sub": _sub,
+    "split": _split,
+}
+"""Of a compiled pattern, and functions of the module."""
+RE = Module(
+    "re",
+    {name: Native(name, run) for name, run in PATTERN_METHODS.items()}
+    | {"compile": Native("compile", pattern_of), "escape": Native("escape", _escape)}
+    | {"IGNORECASE": IGNORE_CASE, "I": IGNORE_CASE},
+)
+"""The module."""
