@@ -221,7 +221,7 @@ def test_the_recipe_for_the_papers_simclr_makes_pooled_features_its_logits(
         torch.testing.assert_close(simclr.logits(image, prepared=False), network(image), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("plugin", ["anthropic", "google", "litellm", "openai", "transformers"])
+@pytest.mark.parametrize("plugin", ["anthropic", "blip", "google", "litellm", "openai", "transformers"])
 def test_every_option_of_a_chat_model_is_in_the_docs(plugin: str) -> None:
     options = importlib.import_module(f"cfeval.inference.models.{plugin}").Plugin.model_fields
     assert not [name for name in options if f"`{name}`" not in PAGES["docs/guides/real-models.md"]]

@@ -46,7 +46,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "stage": "cfeval.stage:run",
         "status": "cfeval.audit.status:run",
         "try": "cfeval.audit.walkthrough:run",
-        "verify": "cfeval.edct.verification.cli:run",
+        "verify": "cfeval.audit.verification:run",
     },
     "edct": edct.VERBS,
     "vce": vce.VERBS,

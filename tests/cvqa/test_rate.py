@@ -123,7 +123,9 @@ def test_statistics_of_a_file_are_counted_without_its_images(study: Study) -> No
     path, out = study.folder / "real.csv", study.folder / "figures" / "statistics"
     path.write_text(text, encoding="utf-8")
     said, err = study.run("statistics", path, *given(out=out))
-    assert err == ""
+    doubtful = [line for line in err.splitlines() if "the key of" in line]
+    assert len(doubtful) == published, "of the published keys one is wrong: 0 clouds, 5 added, 0"
+    assert all("is 0, but 0 + 5 = 5; nothing is changed" in line for line in doubtful)
     assert out.with_suffix(".md").read_text(encoding="utf-8") == said
     found = {row.type: row for row in read_csv(out.with_suffix(".csv"), StatisticsRow)}
     assert list(found)[-1] == "all"

@@ -3,9 +3,10 @@
 Inputs: the plugins that params.yaml names and their files; people's decisions about drafts and labels of perceived
 gender, where there are some; the paper's published figures.
 Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a file a set or condition (and shard), pictures in the
-folder of the record file's name; results/cvqa/{tables,figures}/.
+folder of the record file's name; results/cvqa/{calls,tables,figures}/.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
-questions of every pair. 4. scores by both readers. 5. tables, figures, headline figures.
+questions of every pair. 4. scores by both readers. 5. the calls to models outside. 6. tables, figures, headline
+figures.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/cvqa/jobs.py.
 """
 
@@ -144,6 +145,19 @@ use rule stage as cvqa_scores with:
         **needs(mem_mb=2000, runtime="1h"),
     message:
         "scores of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
+
+
+use rule stage as cvqa_calls with:
+    """Export the calls to models outside that some record came from; those of a former run are kept."""
+    input:
+        inputs_of(cvqa.CALLS),
+        stale=stale(cvqa.CALLS),
+    output:
+        **makes(records=at(cvqa.CALLS)),
+    log:
+        log_of(cvqa.CALLS),
+    message:
+        "export of the calls"
 
 
 use rule stage as cvqa_table with:

@@ -28,6 +28,7 @@ NEEDS = {
     "testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
     "vce.plugins.": ("vce", "torch"),
     "cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
+    "inference.models.blip": ("local", "transformers"),
     "inference.models.transformers": ("local", "transformers"),
     "edct.plugins.editors.diffusers": ("local", "diffusers"),
     "edct.plugins.segmenters.clipseg": ("local", "transformers"),

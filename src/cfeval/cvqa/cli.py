@@ -1,5 +1,6 @@
 """The verbs of the study that are no stage: tables, figures and metrics of results, and files that others made."""
 
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from cfeval.core.errors import InputError, nearest
 from cfeval.core.jsonl import read_csv
 from cfeval.core.records import ImageRef, Status, failure
 from cfeval.core.shards import records_of
+from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaResult, read_questions, read_results
 from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import TableFile, usable
@@ -49,9 +51,13 @@ def run_statistics(
 ) -> None:
     """Print any file of questions in the published layout in figures: sizes, lengths, answers, trivial baselines.
 
-    Images are not needed. A row that cannot be used is named in one line and left out.
+    Images are not needed. A row that cannot be used is named in one line and left out. Where a question states its
+    change in full, its key is worked out from the original answer; one that does not follow is named in one line, and
+    nothing is changed.
     """
-    found = usable(read_questions(file))
+    found = list(usable(read_questions(file)))
+    for line in key_lines(found, str(file)):
+        print(line, file=sys.stderr)
     pairs = (PairStatistics(row.original, row.counterfactual, row.type, row.img_path) for row in found)
     rows = question_statistics.statistics_rows(CvqaTableData({}, pairs={file.stem: pairs}))
     sheet = question_statistics.statistics_sheet(rows)

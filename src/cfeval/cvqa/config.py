@@ -25,6 +25,9 @@ class Set(Spec):
     """A set of question pairs."""
 
     items: int | None = Field(None, ge=1, description="Pairs taken from it; empty: all.")
+    fresh_of: str = Field(
+        "", description="The set that it is a fresh draw of, as of published puzzles; table `contamination`."
+    )
 
 
 class Solver(Spec):
@@ -96,6 +99,9 @@ class Cvqa(Section):
         for condition in self.all_conditions():
             _find(condition.set, (*self.sets, *self.builds), "conditions", "sets or cvqa.builds")
             _find(condition.solver, self.solvers, "conditions", "solvers")
+        for name, spec in self.sets.items():
+            if spec.fresh_of:
+                _find(spec.fresh_of, self.sets, f"sets.{name}.fresh_of", "sets")
         for name, build in self.builds.items():
             for field in ("source", "question_generator", "question_validator"):
                 _find(getattr(build, field), getattr(self, f"{field}s"), f"builds.{name}", f"{field}s")

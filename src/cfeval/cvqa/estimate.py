@@ -129,7 +129,10 @@ def solver_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
 
 def set_facts(study: Cvqa) -> dict[str, dict[str, Any]]:
     """The fields of `cfeval.cvqa.tables.replies.SetFacts`, by set."""
-    return {name: {"subset": spec.plugin_options().get("share", 1) < 1} for name, spec in study.sets.items()}
+    return {
+        name: {"subset": spec.plugin_options().get("share", 1) < 1, "fresh_of": spec.fresh_of}
+        for name, spec in study.sets.items()
+    }
 
 
 def _facts(name: str, solvers: Mapping[str, Solver]) -> dict[str, Any]:

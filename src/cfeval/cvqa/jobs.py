@@ -1,7 +1,8 @@
 """The jobs of cvqa (C-VQA, Sections 3 and 4): one for each stage, set or condition, and shard.
 
 1. pairs of every set. 2. of every set that is built: drafts, reviews, and the pairs that both let pass. 3. answers to
-both questions of every pair. 4. scores by both readers. 5. tables, figures and metrics.
+both questions of every pair. 4. scores by both readers. 5. the calls to models outside that all of it rests
+on. 6. tables, figures and metrics.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ REVIEWS = "cvqa/reviews/{set}{shard}.jsonl"
 FATES = "cvqa/fates/{set}.jsonl"
 ANSWERS = "cvqa/answers/{set}/{solver}{shard}.jsonl"
 SCORES = "cvqa/scores/{set}/{solver}{shard}.jsonl"
+CALLS = "cvqa/calls/calls.zip"
 TABLE = "cvqa/tables/cvqa_{table}.csv"
 FIGURE = "cvqa/figures/cvqa_{figure}.png"
 METRICS = "cvqa/tables/cvqa_metrics.json"
@@ -57,6 +59,7 @@ class _Cvqa(StudyJobs[Cvqa]):
             yield self._assembled(name)
         yield from self.per_file(ANSWERS, self._answers)
         yield from self.per_file(SCORES, self._scores)
+        yield self._calls()
         yield from map(self._table, TABLES)
         yield from map(self.figure_job, FIGURES)
         yield self.metrics_job(IN_METRICS)
@@ -131,6 +134,15 @@ class _Cvqa(StudyJobs[Cvqa]):
         words = ["--questions", self.at(QUESTIONS, condition), "--answers", self.at(ANSWERS, condition)]
         words += ["--out", self.at(SCORES, condition)]
         return self.job("scores", words, [words[1], words[3]], (self.at(SCORES, condition),), [])
+
+    def _calls(self) -> Job:
+        """The calls that some record names: of what is built its writer's and checker's, and every answerer's."""
+        built = [{"set": name} for name in self.builds]
+        inputs = [*self.all(DRAFTS, built), *self.all(REVIEWS, built), *self.all(ANSWERS, self.conditions)]
+        out = self.at(CALLS, {})
+        words = ["--results", f"{self.root}/cvqa", "--conditions", as_json(self.conditions)]
+        words += [*each("--build", self.builds), "--shards", self.cut, "--out", out]
+        return self.job("calls", words, inputs, (out,), [])
 
     def _table(self, table: str) -> Job:
         study = self.study

@@ -101,13 +101,14 @@ class QuestionPair(Record):
 class TraceStep(Record):
     """One call of a program: the line it stands in (from 1), what was called, its arguments and result, as text.
 
-    Texts are cut to a length that a reader can take in.
+    Texts are cut to a length that a reader can take in. `calls` names the stored calls to models behind it.
     """
 
     line: int = Field(ge=0)
     call: str
     arguments: str
     result: str
+    calls: tuple[str, ...] = ()
 
 
 class ProgramRun(Record):
@@ -134,7 +135,8 @@ class Answer(StageResult):
     """What a solver said to one question, in a fresh turn.
 
     `asked` is the question as it was put, without the image. `order` is, for options, their letters in the order in
-    which they were shown (`BCDA`: what was B stood first); empty where the question was asked as it stands.
+    which they were shown (`BCDA`: what was B stood first); empty where the question was asked as it stands. `calls`
+    names every stored call behind it: of a program its writer's and those of all its operations.
     """
 
     id: ItemId

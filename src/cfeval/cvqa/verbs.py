@@ -14,6 +14,7 @@ VERBS: Mapping[str, str] = {
 STAGES: Mapping[str, str] = {
     "answers": "cfeval.cvqa.stages.answers:run",
     "builds": "cfeval.cvqa.stages.builds:run",
+    "calls": "cfeval.cvqa.stages.calls:run",
     "drafts": "cfeval.cvqa.stages.drafts:run",
     "figure": "cfeval.cvqa.cli:run_figure",
     "metrics": "cfeval.cvqa.cli:run_metrics",

@@ -201,6 +201,7 @@ def _named_in(content: Any) -> Iterator[str]:
         for part in content:
             yield from _named_in(part)
     elif isinstance(content, dict):
-        yield from content.get("calls", ())
+        named = content.get("calls", ())
+        yield from named if isinstance(named, list) else ()  # elsewhere it counts them
         for part in content.values():
             yield from _named_in(part)

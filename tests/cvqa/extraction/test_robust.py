@@ -295,7 +295,8 @@ def test_any_whole_number_is_read(value: int, form: str) -> None:
     assert said(form.format(value), "number") == str(value)
 
 
-REPEATED = ("if ", "answer ", "a", "1", "no ", "(", "hundred ", "cannot ", "1,", "so 1 ", "one and ")
+REPEATED = ("(1+", "\\boxed{", "<tool_call>", "<answer>", "{", "with 1 more ", "no, the dog cannot see ", "如果", "1\n")
+REPEATED += ("if ", "answer ", "a", "1", "no ", "(", "hundred ", "cannot ", "1,", "so 1 ", "one and ")
 
 
 @pytest.mark.parametrize(("word", "form"), each_once_fast(REPEATED, ["number", "boolean", "choice"]))

@@ -5,7 +5,7 @@ from scipy.stats import chisquare
 
 from cfeval.core.records import Status
 from cfeval.cvqa.records import Answer, CvqaBuild, CvqaScore, ProgramRun
-from cfeval.cvqa.tables import bias, builds, extraction, positions, programs, question_statistics
+from cfeval.cvqa.tables import bias, builds, contamination, extraction, positions, programs, question_statistics
 from cfeval.cvqa.tables.programs import kind_of
 from cfeval.cvqa.tables.replies import SetFacts, SolverFacts
 from cfeval.report.tables import latex, markdown
@@ -202,6 +202,7 @@ TABLES = {
     "answers": question_statistics.ANSWERS,
     "bias": bias.TABLE,
     "builds": builds.TABLE,
+    "contamination": contamination.TABLE,
     "positions": positions.TABLE,
     "programs": programs.TABLE,
     "readers": extraction.TABLE,

@@ -3,15 +3,16 @@
 import re
 from itertools import pairwise
 
-from cfeval.cvqa.extraction.text import Stated, Token, asserted, numbers, sentences, tokens
+from cfeval.cvqa.extraction.text import WORDS, Stated, Token, asserted, numbers, sentences, tokens
 
 _CLAUSE, _MARKS = 200, 4
 """Characters of a clause, and conclusions of a sentence, that are looked at: a reply may be of any length."""
 UNSURE = "?"
 """Stands among the numbers that a text names for one that cannot be told."""
 _CONCLUDING = re.compile(
-    r"\b(?:so|therefore|thus|hence|leaving|leaves|total of|in total|altogether|equals|which gives|which makes)\b|=",
-    re.I,
+    r"\b(?:so|therefore|thus|hence|leaving|leaves?|total of|in total|altogether|equals|gives?|makes?"
+    r"|bring(?:s|ing)?|(?:final|new) count|totals?(?: \w+)?(?= ?[:=]))(?= ?\W|\b)|=|→|->",
+    re.IGNORECASE,
 )
 _WOULD = re.compile(r"\b(?:would|will)\b|'d\b", re.IGNORECASE)
 _SUM = re.compile(r"\b\w+ (?:plus|minus|times|and) \w+ (?:is|makes|gives|are|equals)\b", re.IGNORECASE)
@@ -22,10 +23,26 @@ _CHANGE = re.compile(
     r"|\b(?:all|every\w*|any\w*|none|nothing|nobody) but\W*$"
 )
 """What stands before a number that says how much changes, or what is left out, not how many there are."""
+_NUMERAL = rf"(?:\d[\d,]*|{'|'.join(sorted(WORDS))})"
+_CONTRAST = re.compile(
+    rf"(?<=\w),? (?:and |but )?(?:not|rather than|instead of|as opposed to)"
+    rf" (?:the (?:current |original |present |initial )?)?{_NUMERAL}\b",
+    re.IGNORECASE,
+)
+"""What an answer is set against: `3, not 5`."""
+_FROM_TO = re.compile(
+    rf"\b((?:go(?:es)?|chang|drop|decreas|increas|reduc|ris|fall|shrink|grow|declin)\w*[^.;\n]{{0,30}}?)"
+    rf" from {_NUMERAL}(?: \w+)? to (?={_NUMERAL}\b)",
+    re.IGNORECASE,
+)
+"""`would go from 5 to 3`."""
 _ADDS_UP = re.compile(
     r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten)\b[^.;=]{1,40}\b(?:and|plus) \1\b(?! (?:is|are))"
 )
 """`one in red and one in blue`: what is named twice may be meant to be added."""
+_ASIDE = re.compile(r"(?<=[a-z.] )\([^()\n]{0,80}[+=-][^()\n]{0,80}\)", re.IGNORECASE)
+"""A sum in brackets behind an answer: `9 boats (6 + 3)`."""
+_OR_ELSE = re.compile(r"\bor (?:maybe|perhaps|possibly)\b")
 _NONE_OF = re.compile(
     r"\b(?:(?:would|will|is|are|was|were)(?: not|n't)(?: be)? any(?: more)?\b(?! (?:less|fewer|different|change))"
     r"|won't be any\b)"
@@ -56,6 +73,7 @@ _DELTAS = frozenset(["more", "fewer", "less", "extra", "additional", "other", "o
 
 def number(said: Stated) -> str | None:
     """The number that a reply comes down to, as digits."""
+    said = Stated(_settled(_ASIDE.sub(" ", said.text)), None if said.final is None else _settled(said.final))
     if said.final is not None:
         found = _named(_concluded(asserted(said.final)))
         if found:
@@ -66,6 +84,11 @@ def number(said: Stated) -> str | None:
     if len(everywhere) <= 1 or not told:
         return _only(everywhere)
     return _conclusion([sentence for sentence, _ in told])
+
+
+def _settled(text: str) -> str:
+    """Without the numbers that an answer is set against, or that it goes out from."""
+    return _FROM_TO.sub(r"\1 to ", _CONTRAST.sub("", text))
 
 
 def _conclusion(of: list[str]) -> str | None:
@@ -108,7 +131,7 @@ def _named(text: str) -> set[str]:
     for word, following in pairwise(words):
         if (word.text, following.text) in _SINGLE:
             found.add(UNSURE if _NOT.search(_clause(lower, word.start)) else "1")
-    if _ADDS_UP.search(lower):
+    if _ADDS_UP.search(lower) or _OR_ELSE.search(lower):
         found.add(UNSURE)
     found |= {UNSURE for word in words if word.text in _VAGUE}
     return found
@@ -149,6 +172,7 @@ def _is_plain(words: list[Token], first: int, last: int, text: str) -> bool:
         "additional",
         "#",
         "$",
+        *("+", "*", "×"),
     ):
         return False
     start = words[first].start

@@ -17,6 +17,8 @@ _ANSWER = re.compile(
     r"(?:\s*:)?",
     re.IGNORECASE,
 )
+_DASHED = re.compile(r"^(\W*(?:(?:final|correct|short|my) )?answer) +- +(?=\S)", re.IGNORECASE | re.MULTILINE)
+_REASON = re.compile(r"\W*\b(?:because|since|as|while|whereas|given)\b", re.IGNORECASE)
 _DOUBTED = re.compile(
     r"\b(?:not|never|cannot|whether|if|unless|could|might|may|maybe|perhaps|possibly|either|wrong|incorrect|what|which)\b"
     r"|n't\b",
@@ -29,7 +31,8 @@ _DECLINED = re.compile(
     r"|\bas an? (?:ai|assistant|language|large)\b"
     r"|\b(?:do|does|did)(?: not|n't) (?:know|have|contain|show|provide|specify)"
     r"|\bnot (?:sure|certain|specified|provided|given|mentioned|known|applicable|relevant)\b"
-    r"|\bno (?:idea|clue|information|answer|image|picture|photo|telling|way|context|data|evidence|indication)\b"
+    r"|\bno (?:idea|clue|information|answer|image|picture|photo|telling|way (?:to|of)|context"
+    r"|data|evidence|indication)\b"
     r"|\b(?:unclear|unknown|unsure|uncertain|undetermined|indeterminate|undefined|ambiguous|insufficient|inconclusive"
     r"|unanswerable|depends|sorry|apologi[sz]e|error|failed|exception|n/a|refuse|decline|guess)\b"
     r"|\bmore (?:information|context|details?)\b",
@@ -38,16 +41,27 @@ _DECLINED = re.compile(
 _UNSEEN = re.compile(r"\bnot (?:visible|clear|shown|enough)\b", re.IGNORECASE)
 _ANSWERED = re.compile(r"\W*(?:yes|no)\s*[,.;:!-]", re.IGNORECASE)
 """After such an opening, `not visible` and the like explain an answer; elsewhere they stand for one."""
+_OF_OTHERS = re.compile(
+    r"\b(?!it|i|we|there)(?:he|she|they|(?:the|a|an|his|her|their) \w+(?: \w+)?)(?: still| then)?"
+    r" (?:cannot|can't|can not|could not|couldn't|(?:would|will) not be able|wouldn't be able"
+    r"|(?:is|are|was|were|be|being)? ?(?:un|not )able)"
+    r"(?: \w+){1,4}$|\bnot (?:visible|clear|shown|enough)$",
+    re.IGNORECASE,
+)
+"""After such an opening what others cannot see is a reason: `no, the dog could not see it`."""
 _ANEW = re.compile(r"[.!?;\n]|\b(?:but|however)\b", re.IGNORECASE)
 _SUPPOSED = re.compile(
     r"\b(?:even )?(?:if|when|after|once|because|since|given that|assuming|suppose|supposing|unless|whether|without"
-    r"|except)\b.*?"
-    r"(?:,(?!\d)|:(?!\d)|\bthen\b|(?=\b(?:there|it|they|we|you|he|she|this|that|i|the \w+(?: \w+)?) "
-    r"(?:would|will|'d|'ll|could|should)\b)|$)",
+    r"|except|were(?= \w+ (?:more|fewer|additional|extra|other|of)\b)"
+    r"|with(?= \w+ (?:more|fewer|additional|extra)\b))\b.*?"
+    r"(?:,(?!\d)|:(?!\d)|\bthen\b|(?=\b(?:there|it|they|we|you|he|she|this|that|i|the \w+(?: \w+)?)"
+    r"(?: would| will|'d|'ll| could| should)\b)|$)",
     re.IGNORECASE | re.DOTALL,
 )
 _OPENING = re.compile(
-    r"^\W*(?:with|by|adding|removing|taking|starting|from|subtracting|doubling|out of|of)\b.*?,(?!\d)", re.IGNORECASE
+    r"^\W*(?:with|by|adding|removing|taking|starting|from|subtracting|doubling|out of|of|in (?:this|that|such))\b"
+    r".*?,(?!\d)",
+    re.IGNORECASE,
 )
 _UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -79,7 +93,11 @@ class Stated:
 def stated(reply: str) -> Stated | None:
     """Take a reply apart; None where it declines to answer and gives no answer afterwards."""
     text = _plain(reply)
-    declined = [*_DECLINED.finditer(text), *(() if _ANSWERED.match(text) else _UNSEEN.finditer(text))]
+    declined = [*_DECLINED.finditer(text), *_UNSEEN.finditer(text)]
+    if _ANSWERED.match(text):
+        declined = [
+            found for found in declined if not _OF_OTHERS.search(text[max(0, found.start() - 80) : found.end()])
+        ]
     if not declined:
         return Stated(text, _final(text))
     anew = _ANEW.search(text, max(found.end() for found in declined))
@@ -97,11 +115,17 @@ def asserted(sentence: str) -> str:
     return _OPENING.sub(" ", _SUPPOSED.sub(" ", sentence))
 
 
+def without_reason(final: str) -> str:
+    """A final answer up to its reason: `C, because A and B are too many` is C."""
+    return _REASON.split(final, maxsplit=1)[0]
+
+
 def _plain(reply: str) -> str:
     """Without typography, markup and the labels of steps."""
     text = reply.translate(_TYPOGRAPHY)
     text = _BOXED.sub(lambda found: f"\nanswer: {found.group(1) or found.group(2)}.\n", text)
-    return re.sub(r":[ \t]*\n+", ": ", _STEP.sub(" ", _MARKUP.sub("", text))).strip()
+    text = re.sub(r":[ \t]*\n+", ": ", _STEP.sub(" ", _MARKUP.sub("", text))).strip()
+    return _DASHED.sub(r"\1: ", text)
 
 
 def _final(text: str) -> str | None:

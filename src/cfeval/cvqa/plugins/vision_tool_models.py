@@ -12,6 +12,7 @@ from cfeval.core.plugin import Plugin
 from cfeval.core.records import Status
 from cfeval.core.registry import Component, Diagnostic
 from cfeval.core.sampling import derive_seed
+from cfeval.cvqa.programs.called import name_calls
 from cfeval.cvqa.programs.turns import waiting
 from cfeval.cvqa.programs.vision import Box, View, VisionError
 from cfeval.inference.batching import answered
@@ -88,6 +89,7 @@ class Talk:
         worded = ChatMessage("user", fill(self._templates[template], question=turn.text), turn.picture)
         with waiting():
             reply = answered(self._models[option].generate, ChatRequest(item, (worded,), seed))
+        name_calls(reply.calls)
         if reply.status != Status.OK:
             raise VisionError(f"the model behind '{option}' did not answer: {reply.reason}", reply.status)
         return reply.text.strip()

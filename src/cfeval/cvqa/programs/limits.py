@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cfeval.cvqa.programs.called import calls_of_step
 from cfeval.cvqa.records import TraceStep
 
 _LONGEST = 300
@@ -180,7 +181,8 @@ class Trace:
     def add(self, line: int, call: str, arguments: str, result: str) -> None:
         """Record a call."""
         if len(self._steps) < KEPT:
-            self._steps.append(TraceStep(line=line, call=call, arguments=cut(arguments), result=cut(result)))
+            step = TraceStep(line=line, call=call, arguments=cut(arguments), result=cut(result), calls=calls_of_step())
+            self._steps.append(step)
         elif len(self._steps) == KEPT:
             self._steps.append(TraceStep(line=line, call="…", arguments="", result="later calls are not kept"))
 

@@ -1,6 +1,7 @@
 """Running a program in either language, with the paper's fall-back: the question put to the whole image."""
 
 from cfeval.cvqa.programs import vipergpt, visprog
+from cfeval.cvqa.programs.called import calls_of_step
 from cfeval.cvqa.programs.coercion import normalise
 from cfeval.cvqa.programs.limits import Budget, clean, cut
 from cfeval.cvqa.programs.vision import View, Vision, VisionError
@@ -41,6 +42,7 @@ def run_program(
 
 def _fallen_back(run: ProgramRun, root: View, vision: Vision, question: str) -> ProgramRun:
     """The run with the answer to the question about the whole image; its step in the trace has line 0."""
+    calls_of_step()  # those of an operation that failed belong to no step
     try:
         answer = vision.ask(root, question)
     except VisionError as error:
@@ -48,7 +50,9 @@ def _fallen_back(run: ProgramRun, root: View, vision: Vision, question: str) -> 
             raise
         fault = clean(f"{run.fault}; the fall-back failed too: {' '.join(str(error).split())}")
         return run.model_copy(update={"fault": fault, "fallback": True})
-    step = TraceStep(line=0, call="fallback", arguments=cut(repr(question)), result=cut(repr(answer)))
+    step = TraceStep(
+        line=0, call="fallback", arguments=cut(repr(question)), result=cut(repr(answer)), calls=calls_of_step()
+    )
     return run.model_copy(
         update={
             "result": normalise(answer),

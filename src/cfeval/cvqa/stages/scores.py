@@ -10,6 +10,7 @@ from cfeval.core.records import failed, propagated
 from cfeval.core.streams import ByKey, StreamingLookup
 from cfeval.cvqa.csv_format import LETTERS, Choices, read_choices
 from cfeval.cvqa.extraction import reference, robust
+from cfeval.cvqa.extraction.set_apart import without_thoughts
 from cfeval.cvqa.files import AnswersFile, QuestionsFile
 from cfeval.cvqa.records import Answer, CvqaScore, ExtractorName, Form, Question, QuestionPair, form_of
 
@@ -33,15 +34,18 @@ def scores(pairs: ByKey[str, QuestionPair], said: Iterable[Answer]) -> Iterator[
 def read_both(
     text: str, form: Form, choices: Choices | None = None, question: str = ""
 ) -> dict[ExtractorName, str | None]:
-    """What each reader makes of a reply; letters as shown.
+    """What each reader makes of a reply without what its model thought aloud; letters as shown.
 
     Args:
         choices: the options as they were shown.
         question: what was asked.
     """
+    said = without_thoughts(text)
+    if said is None:
+        return {"reference": None, "robust": None}
     return {
-        "reference": reference.read(text, form, choices),
-        "robust": robust.read(text, form, choices, question),
+        "reference": reference.read(said, form, choices),
+        "robust": robust.read(said, form, choices, question),
     }
 
 

@@ -19,6 +19,9 @@ TABLES: Mapping[str, Listed] = {
     "bias": Listed("cfeval.cvqa.tables.bias:TABLE", "cfeval.cvqa.tables.bias:BiasRow"),
     "readers": Listed("cfeval.cvqa.tables.extraction:TABLE", "cfeval.cvqa.tables.extraction:ReadersRow"),
     "positions": Listed("cfeval.cvqa.tables.positions:TABLE", "cfeval.cvqa.tables.positions:PositionsRow"),
+    "contamination": Listed(
+        "cfeval.cvqa.tables.contamination:TABLE", "cfeval.cvqa.tables.contamination:ContaminationRow"
+    ),
     "programs": Listed("cfeval.cvqa.tables.programs:TABLE", "cfeval.cvqa.tables.programs:ProgramsRow"),
     "builds": Listed("cfeval.cvqa.tables.builds:TABLE", "cfeval.cvqa.tables.builds:BuildsRow"),
 }

@@ -119,9 +119,14 @@ class SolverFacts:
 
 @dataclass(frozen=True)
 class SetFacts:
-    """What a set is; `subset`: drawn from another, so that its figures stand in no column with a whole set's."""
+    """What a set is.
+
+    `subset`: drawn from another, so that its figures stand in no column with a whole set's. `fresh_of`: the set of
+    which it is a fresh draw, that no model can have seen.
+    """
 
     subset: bool = False
+    fresh_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,10 @@ class CvqaTableData:
     def is_subset(self, name: str) -> bool:
         """Whether a set is drawn from another."""
         return self.sets.get(name, SetFacts()).subset
+
+    def fresh_of(self, name: str) -> str:
+        """The set of which one is a fresh draw; empty where it is none."""
+        return self.sets.get(name, SetFacts()).fresh_of
 
     def paper(self, table: str, solver: str, kind: str) -> PublishedAnswer | None:
         """The paper's line for a solver and a type, where it has one.

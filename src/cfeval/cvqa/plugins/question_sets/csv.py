@@ -12,6 +12,7 @@ from cfeval.core.errors import CfevalError, InputError
 from cfeval.core.images import import_image
 from cfeval.core.registry import Diagnostic
 from cfeval.core.sampling import drawn
+from cfeval.cvqa.building.keys import key_lines
 from cfeval.cvqa.csv_format import CvqaRow, read_questions
 from cfeval.cvqa.interfaces import QuestionSet, RawPair
 from cfeval.cvqa.records import PairType, form_of
@@ -49,6 +50,8 @@ class Plugin(plugin.Plugin):
             not found.faults, f"{self.questions}: {len(rows)} rows, and {len(found.faults)} cannot be used"
         )
         yield Diagnostic(there == len(rows), f"{self.images}: images for {there} of {len(rows)} rows")
+        for line in key_lines(list(read_questions(Path(self.questions))), self.questions):
+            yield Diagnostic(True, line)
 
     def build(self) -> QuestionSet:
         """The set.

@@ -21,6 +21,7 @@ from cfeval.core import plugin, registry
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, ProgramGenerator, ProgramReply, ProgramRequest, Solver
+from cfeval.cvqa.programs.called import calls_of_program
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
 from cfeval.cvqa.programs.turns import Turns
@@ -89,12 +90,14 @@ class Program:
         height, width = request.picture.pixels.shape[:2]
         view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
         how = self.options
-        try:
-            run = run_program(
-                how.language, written.code, view, self.vision, self.budget, request.question, how.fallback
-            )
-        except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
-            return replace(reply, status=error.status, reason=str(error))
+        with calls_of_program() as called:
+            try:
+                run = run_program(
+                    how.language, written.code, view, self.vision, self.budget, request.question, how.fallback
+                )
+            except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
+                return replace(reply, status=error.status, reason=str(error), calls=(*written.calls, *called.keys))
+        reply = replace(reply, calls=(*written.calls, *called.keys))
         if not run.result:
             return replace(reply, program=run, status=Status.UNPARSABLE, reason=run.fault or "no result")
         return replace(reply, text=run.result, program=run)

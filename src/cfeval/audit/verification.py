@@ -1,0 +1,58 @@
+"""`cfeval verify`: check that the results of an evaluation belong together, offline."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cfeval.core.errors import InputError
+from cfeval.cvqa import verification as cvqa
+from cfeval.edct.verification import cli as edct
+
+
+def run(
+    results: Annotated[
+        Path, typer.Option(help="Folder of the evaluation's results, such as results/edct or results/cvqa.")
+    ],
+    conditions: Annotated[
+        str, typer.Option(help="edct: the conditions to check, a JSON list of objects of names; empty: all.")
+    ] = "",
+    calls: Annotated[
+        Path | None, typer.Option(help="Archive of the calls; empty: calls/calls.zip of the results.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="A response cache to look for calls in, besides.")] = None,
+    table: Annotated[
+        list[Path] | None,
+        typer.Option(help="edct: tables (CSV) of one condition a row whose figures must fit; may be repeated."),
+    ] = None,
+    interval: Annotated[
+        str,
+        typer.Option(help="edct: how tables' intervals were computed, as JSON; empty: intervals are not compared."),
+    ] = "",
+    failed_edits: Annotated[
+        float, typer.Option(min=0, max=0.9, help="edct: as the trust card was told, share of edits that failed unseen.")
+    ] = 0.0,
+    exams: Annotated[
+        str,
+        typer.Option(help='edct: as the tables were told, exams by judge, as JSON: {"panel": "exam.csv"}.'),
+    ] = "{}",
+    kept: Annotated[Path | None, typer.Option(help="edct: a chain written before, with which all must agree.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="edct: where to write the chain (JSONL): a line of hashes for each score.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many faults to print.")] = 20,
+) -> None:
+    """Check that the results of an evaluation belong together, offline: from image to score, item by item.
+
+    Pictures are those that their records name; items and statuses agree from stage to stage; scores follow from what
+    they rest on; calls are the ones that the records name. Of edct also edits, accuracy and the figures of tables. Ends
+    with status 2 where something does not fit; then no chain is written.
+    """
+    if (results / "answers").is_dir() or results.name == "cvqa":
+        if conditions or table or interval or kept or out or exams != "{}" or failed_edits:
+            raise InputError("--results is of cvqa: it takes --calls, --cache and --limit alone; leave the others out")
+        if calls and not calls.is_file():
+            raise InputError(f"--calls: no file {calls}")
+        cvqa.verify(results, calls, cache, limit)
+        return
+    edct.run(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit)

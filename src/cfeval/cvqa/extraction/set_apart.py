@@ -1,0 +1,169 @@
+"""Where a reply sets its answer apart: behind thoughts, in answer tags, a box, JSON or a tool call, on a line.
+
+The forms are those that models of 2024 to 2026 are trained on or asked for: `<think>` and its kin, `<answer>`, GLM's
+box, `\\boxed{}`, `{"answer": …}`, a call of a tool that takes the answer. All of it takes time that grows with the
+length of the reply alone.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_NAMES = r"(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think|summary|caption)"
+_ENDS = re.compile(
+    rf"</{_NAMES}\s*>|◁/think▷|\[/THINK\]|<\|end_of_thought\|>|<\|END_THINKING\|>|<\|channel\|>\s*final\s*<\|message\|>",
+    re.IGNORECASE,
+)
+"""After the last of these the model no longer thinks aloud; some have the opening one in the prompt's template."""
+_BEGINS = re.compile(
+    rf"<{_NAMES}\s*>|◁think▷|\[THINK\]|<\|begin_of_thought\|>|<\|START_THINKING\|>|<\|channel\|>\s*analysis\s*<\|message\|>",
+    re.IGNORECASE,
+)
+_SPECIAL = re.compile(
+    r"<\|(?:end|return|im_end|eot_id|endoftext|start|message|END_RESPONSE|START_RESPONSE)\|>|</s>", re.I
+)
+_TAG = re.compile(
+    r"<(?P<tag>answer|final_answer|final-answer|finalanswer|conclusion|choice|option|response|result|output)\s*>"
+    r"(?P<in>[^<]*)</(?P=tag)\s*>"
+    r"|<\|begin_of_box\|>(?P<box>[^<]*)<\|end_of_box\|>|<\|begin_of_solution\|>(?P<solution>[^<]*)<\|end_of_solution\|>",
+    re.IGNORECASE,
+)
+_BOX = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_TEX = re.compile(r"\\(?:text|textbf|textrm|mathrm|mathbf|mathit|operatorname)\s*\{([^{}]*)\}|\\[ ,;!]|~")
+_KEYS = re.compile(
+    r"(?:final|correct|my|the|your)?[ _-]?(?:answer|choice|option|letter|prediction|selection|selected[ _]option)",
+    re.IGNORECASE,
+)
+_TOOL = re.compile(r"\w*(?:answer|submit|final|select|respond|finish|choose|choice)\w*", re.IGNORECASE)
+"""Keys of an answer in JSON, and names of tools that take one."""
+_CALLED = re.compile(
+    rf"^\W*{_TOOL.pattern}\(\s*(?:\w+\s*=\s*)?[\"']?([^()\"'\n]{{1,80}})[\"']?\s*\)\W*$", re.IGNORECASE | re.MULTILINE
+)
+_NAMED_CALL = re.compile(
+    r"<(?:tool_call>\s*|function=|invoke name=\")(?P<name>\w+)(?P<arguments>[^\n]*(?:\n[^\n]*){0,12})", re.IGNORECASE
+)
+_ARGUMENT = re.compile(r"<(?:parameter[^>]*|arg_value)>\s*([^<]*?)\s*</", re.IGNORECASE)
+_TOOL_CALL = re.compile(
+    r"<tool_call>.*?(?:</tool_call>|\Z)|<function=.*?(?:</function>|\Z)|<invoke .*?(?:</invoke>|\Z)"
+    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call[^|]*\|>).*|^\s*\{\s*\"name\"\s*:[^{}]*\{[^{}]*\}\s*\}\s*$",
+    re.DOTALL,
+)
+_MOST = 20
+"""JSON objects that are looked at."""
+
+
+def without_thoughts(reply: str) -> str | None:
+    """A reply without what its model thought aloud; None where the thoughts do not end, so that there is no answer."""
+    ends = [found.end() for found in _ENDS.finditer(reply)]
+    text = reply[ends[-1] :] if ends else reply
+    return None if _BEGINS.search(text) else _SPECIAL.sub(" ", text)
+
+
+def without_calls(text: str) -> str:
+    """A text without the calls of tools in it, which are no answer where the tool takes none."""
+    return _TOOL_CALL.sub(" ", text)
+
+
+def answers(text: str) -> tuple[str, ...]:
+    """What a text sets apart as its answer; empty where it does not do so.
+
+    Of several forms the most deliberate one counts: tags, then JSON and tool calls, then boxes.
+    """
+    return _tagged(text) or _in_json(text) or _in_calls(text) or _boxed(text)
+
+
+def _tagged(text: str) -> tuple[str, ...]:
+    tags = [
+        next(part for part in found.group("in", "box", "solution") if part is not None) for found in _TAG.finditer(text)
+    ]
+    return tuple(_untexed(tag).strip() for tag in tags)
+
+
+def _boxed(text: str) -> tuple[str, ...]:
+    return tuple(_untexed(found).strip() for found in _BOX.findall(text))
+
+
+def _untexed(text: str) -> str:
+    """Without the markup of TeX: `\\boxed{\\text{B}}` is `B`."""
+    inner = _BOX.sub(r"\1", text)
+    return _TEX.sub(lambda found: found.group(1) or " ", inner).replace("$", "")
+
+
+def _in_calls(text: str) -> tuple[str, ...]:
+    """The arguments of tools that take an answer, not written as JSON."""
+    tagged = [
+        value
+        for call in _NAMED_CALL.finditer(text)
+        if _TOOL.fullmatch(call.group("name"))
+        for value in _ARGUMENT.findall(call.group("arguments"))
+    ]
+    return tuple(tagged or _CALLED.findall(text))
+
+
+def _in_json(text: str) -> tuple[str, ...]:
+    return tuple(_plain(value) for one in _objects(text) for value in _answers_of(one))
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost JSON objects of a text, the first ones of many."""
+    decoder, place = json.JSONDecoder(), 0
+    for _ in range(_MOST):
+        place = text.find("{", place)
+        if place < 0:
+            return
+        try:
+            found, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            place += 1
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _answers_of(one: dict[str, Any]) -> list[Any]:
+    """The answer that an object holds: under its key, or as an argument of a tool that takes it."""
+    arguments = one.get("arguments", one.get("parameters"))
+    if isinstance(arguments, dict):
+        its = list(arguments.values())
+        return its if _TOOL.fullmatch(str(one.get("name", ""))) and len(its) == 1 else _answers_of(arguments)
+    return [value for key, value in one.items() if _KEYS.fullmatch(key.strip()) and not isinstance(value, dict | list)]
+
+
+def _plain(value: Any) -> str:
+    """A JSON value as a person would say it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+_LIST = re.compile(r"\W*(?:[-*•]|\d+[.)]|step\b)\s", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"\b(?:wait|actually|however|but|sorry|correction|oops|hmm|no longer sure|on second thought|alternatively|or)\b",
+    re.I,
+)
+
+
+def lone_line(text: str, bare: re.Pattern[str]) -> str | None:
+    """The last line of several that is a bare value, or the first one where no text after it takes it back.
+
+    None where bare values follow each other: that is a list, and no answer.
+
+    Args:
+        text: a reply without markup.
+        bare: what a bare value is, matched against a whole line.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return None
+    plain = [bare.fullmatch(line) is not None for line in lines]
+    if plain[-1] and not plain[-2] and not _LIST.match(lines[-2]) and not _open_ended(lines[-2]):
+        return lines[-1] if sum(plain) == 1 or not plain[0] else None
+    if plain[0] and not any(plain[1:]) and not _TAKEN_BACK.search(" ".join(lines[1:])):
+        return lines[0]
+    return None
+
+
+def _open_ended(line: str) -> bool:
+    """Whether a line is not over: `or maybe`."""
+    return re.search(r"\b(?:or|maybe|perhaps|possibly|and|not)\W*$", line, re.IGNORECASE) is not None

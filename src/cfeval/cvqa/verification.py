@@ -1,0 +1,130 @@
+"""Check that the results of the study belong together, offline: pictures, questions, answers, calls and scores."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from cfeval.core.errors import InputError
+from cfeval.core.images import fault_of, folder_of
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.provenance.sidecars import seal_faults
+from cfeval.core.records import Status
+from cfeval.core.streams import StreamingLookup
+from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Review
+from cfeval.cvqa.stages.scores import scores
+from cfeval.inference.cli import calls_named, opened
+from cfeval.inference.remote import archive
+from cfeval.inference.remote.cache_db import StoredCall
+from cfeval.inference.remote.request import Response
+
+ARCHIVE = Path("calls", "calls.zip")
+"""Where the workflow puts the calls of a study, under its results."""
+Fault = tuple[str, str]
+"""Where a link is, and what is wrong with it; empty where nothing is."""
+
+
+def verify(results: Path, calls: Path | None = None, cache: Path | None = None, limit: int = 20) -> None:
+    """Check every file of the study's results against those that it rests on, and print what does not fit.
+
+    Pictures are those that their records name, answers are to the set's own questions, scores follow from questions
+    and answers, every call that a record names is in the archive or the cache and whole, and a program's steps name no
+    call that its record does not. Sidecars, where there are any, name the files as they are.
+
+    Args:
+        results: the study's folder, such as results/cvqa.
+        calls: the archive of the calls; None: calls/calls.zip of the results.
+        cache: a response cache to look for calls in, besides.
+        limit: how many faults to print.
+
+    Raises:
+        InputError: there are no answers, or something does not fit.
+    """
+    answered = sorted((results / "answers").rglob("*.jsonl"))
+    if not answered:
+        raise InputError(f"{results}: no answers; name the folder that holds questions/, answers/ and scores/")
+    stored = dict(_stored(results, calls or results / ARCHIVE, cache))
+    links: Counter[str] = Counter()
+    wrong: list[str] = []
+    for kind, found in (
+        ("pictures", _pictures(results)),
+        ("calls", _calls(results, answered, stored)),
+        ("scores", _scores(results, answered)),
+        ("seals", ((str(file), fault) for file, fault in seal_faults(results, answered))),
+    ):
+        for where, fault in found:
+            links[kind] += 1
+            if fault:
+                wrong.append(f"FAIL {where}: {fault}")
+    for line in wrong[:limit]:
+        print(line)
+    counted = ", ".join(f"{kind} {count:,}" for kind, count in links.items())
+    print(f"{results}: {len(answered)} conditions; links: {counted}")
+    if wrong:
+        raise InputError(f"{results}: {len(wrong):,} of {links.total():,} links do not hold; see above")
+    print("fine" if links["seals"] else "fine, but not sealed: no sidecar names these files")
+
+
+def _pictures(results: Path) -> Iterator[Fault]:
+    """The pictures of questions and drafts."""
+    kinds: dict[str, type[QuestionPair] | type[Draft]] = {"questions": QuestionPair, "drafts": Draft}
+    for folder, kind in kinds.items():
+        for file in sorted((results / folder).rglob("*.jsonl")):
+            for record in read_jsonl(file, kind):
+                yield f"{file}, item '{record.id}'", fault_of(folder_of(file), record.image)
+
+
+def _calls(results: Path, answered: Iterable[Path], stored: dict[str, StoredCall]) -> Iterator[Fault]:
+    """The calls of every record: kept, whole, and of a chat's reply the one that says what the record says."""
+    kinds: dict[str, type[Draft] | type[Review]] = {"drafts": Draft, "reviews": Review}
+    for folder, kind in kinds.items():
+        for file in sorted((results / folder).rglob("*.jsonl")):
+            for record in read_jsonl(file, kind):
+                yield from _kept(f"{file}, item '{record.id}'", record.calls, stored)
+    for file in answered:
+        for answer in read_jsonl(file, Answer):
+            where = f"{file}, item '{answer.id}', {answer.side}"
+            yield from _kept(where, answer.calls, stored)
+            if answer.program is not None:
+                steps = {key for step in answer.program.trace for key in step.calls}
+                lost = steps - set(answer.calls)
+                yield where, "a step names a call that its record does not" if lost else ""
+            elif answer.status == Status.OK and answer.calls and answer.calls[-1] in stored:
+                said = Response.from_json(stored[answer.calls[-1]].reply, None).text
+                yield where, "" if answer.text in said else "its text is not in the reply that its call brought"
+
+
+def _kept(where: str, named: Iterable[str], stored: dict[str, StoredCall]) -> Iterator[Fault]:
+    for key in named:
+        yield where, "" if key in stored else f"its call {key[:12]}… is not among the calls"
+
+
+def _scores(results: Path, answered: Iterable[Path]) -> Iterator[Fault]:
+    """Every score, made again from its question and its answer."""
+    for file in answered:
+        of = file.relative_to(results / "answers")
+        scored, shard = results / "scores" / of, of.parts[2:]
+        questions = (results / "questions" / of.parts[0]).joinpath(*shard) if shard else None
+        source = questions or results / "questions" / f"{of.parts[0]}.jsonl"
+        try:
+            pairs = StreamingLookup(source, QuestionPair, lambda pair: pair.id)
+            made = scores(pairs, read_jsonl(file, Answer))
+            for expected, found in zip_longest(made, read_jsonl(scored, CvqaScore)):
+                known = expected or found
+                assert known is not None, "the longer of both goes on"
+                fault = "" if expected == found else "does not follow from its question and answer"
+                yield f"{scored}, item '{known.id}', {known.side}", fault
+        except InputError as error:
+            yield str(scored), str(error)
+
+
+def _stored(results: Path, zipped: Path, cache: Path | None) -> Iterator[tuple[str, StoredCall]]:
+    """The calls that records name and that can be had, each checked against its key and seal."""
+    named = calls_named(
+        path for path in (results / stage for stage in ("drafts", "reviews", "answers")) if path.is_dir()
+    )
+    yield from ((call.key, call) for call, _ in archive.read(zipped) if call.key in named)
+    for call in opened(cache).calls(named) if cache else ():
+        if fault := call.fault():
+            raise InputError(f"{cache}: call {call.key} {fault}; restore it with `cfeval cache import`")
+        yield call.key, call

@@ -1,0 +1,158 @@
+"""A loaded checkpoint of the BLIP family as a chat model: a question and its image in, a reply by beam search out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from PIL import Image
+
+from cfeval.core.errors import PluginError
+from cfeval.core.records import Status
+from cfeval.inference.batching import Batcher
+from cfeval.inference.chat import ChatReply, ChatRequest
+from cfeval.inference.local import devices
+from cfeval.inference.local.hub import Checkpoint
+from cfeval.inference.local.libraries import check_packages, first_line, quiet
+from cfeval.inference.local.weights import read_json
+
+_SAFE = {"local_files_only": True, "trust_remote_code": False}
+_ALONE = "this model answers one question about one image; a conversation, and a question without an image, it cannot"
+
+
+class Search(Protocol):
+    """How a model is loaded and its reply searched; see `cfeval.inference.models.blip.Plugin`."""
+
+    device: str
+    dtype: devices.Dtype
+    batch: int
+    beams: int
+    max_tokens: int
+    length_penalty: float
+
+
+def load(options: Search, checkpoint: Checkpoint, kinds: Mapping[str, str]) -> "Blip":
+    """Load a checkpoint by the class of its `model_type`.
+
+    Raises:
+        PluginError: one line: it is incomplete or cannot be fetched, or this machine lacks what it needs.
+    """
+    check_packages(())
+    device = devices.chosen(options.device)
+    folder = checkpoint.whole()
+    name = checkpoint.name(folder)
+    try:
+        with quiet("transformers"), devices.memory_errors(f"loading model '{name}'", "set dtype: float16"):
+            return _load(options, folder, name, device, kinds)
+    except PluginError:
+        raise
+    except Exception as error:
+        raise PluginError(f"model '{name}' cannot be loaded ({first_line(error, folder, name)})") from error
+
+
+def _load(options: Search, folder: Path, name: str, device: str, kinds: Mapping[str, str]) -> "Blip":
+    import transformers
+
+    library: Any = transformers
+    kind = getattr(library, kinds[read_json(folder / "config.json")["model_type"]])
+    processor = library.AutoProcessor.from_pretrained(folder, **_SAFE)
+    how = {"dtype": options.dtype, "use_safetensors": True, "output_loading_info": True, **_SAFE}
+    model, found = kind.from_pretrained(folder, **how)
+    if absent := sorted(found["missing_keys"]):
+        raise PluginError(
+            f"model '{name}' is incomplete: {len(absent)} weights of its architecture are in no file "
+            f"({absent[0]}, …); copy or download it again"
+        )
+    return Blip(name, model.to(device).eval(), processor, options)
+
+
+class Blip:
+    """A chat model that answers single questions about single images; see `cfeval.inference.chat.ChatModel`."""
+
+    def __init__(self, name: str, model: Any, processor: Any, options: Search) -> None:
+        self._name, self._model, self._processor, self._options = name, model, processor, options
+        self._requests = Batcher(self._answer_all)
+
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """Answer a request, in a batch with others; one that is no question about an image is `unparsable`."""
+        if len(request.turns) != 1 or request.turns[0].picture is None:
+            return ChatReply(model=self._name, status=Status.UNPARSABLE, reason=_ALONE)
+        return await self._requests.answer(request)
+
+    def _answer_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        size, found = self._options.batch, dict[int, ChatReply]()
+        with quiet("transformers"), devices.memory_errors(f"model '{self._name}' answered", "lower batch"):
+            for same in self._alike(requests):
+                for start in range(0, len(same), size):
+                    numbers = same[start : start + size]
+                    replies = self._answer([requests[number] for number in numbers])
+                    found.update(zip(numbers, replies, strict=True))
+        return [found[number] for number in range(len(requests))]
+
+    def _alike(self, requests: Sequence[ChatRequest]) -> Iterable[list[int]]:
+        """Questions of one length in tokens go together: where nothing is padded, no reply hangs on the others'."""
+        texts = [request.turns[0].text for request in requests]
+        kinds: dict[tuple[int, int], list[int]] = {}
+        for number, ids in enumerate(self._processor.tokenizer(texts)["input_ids"]):
+            kinds.setdefault((len(ids), self._limit(requests[number])), []).append(number)
+        return kinds.values()
+
+    def _limit(self, request: ChatRequest) -> int:
+        return request.max_tokens or self._options.max_tokens
+
+    def _answer(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """The replies of one batch, which has one limit."""
+        import torch
+
+        turns = [request.turns[0] for request in requests]
+        images = [Image.fromarray(turn.picture.pixels) for turn in turns if turn.picture is not None]
+        inputs = self._processor(
+            images=images, text=[turn.text for turn in turns], truncation=True, return_tensors="pt"
+        )
+        moved = {
+            name: tensor.to(self._model.device, self._model.dtype if tensor.is_floating_point() else None)
+            for name, tensor in inputs.items()
+        }
+        how = {"num_beams": self._options.beams, "length_penalty": self._options.length_penalty, "do_sample": False}
+        limit = self._limit(requests[0])
+        with torch.inference_mode():
+            rows = self._model.generate(**moved, max_new_tokens=limit, **how)
+        prompt = moved["input_ids"]
+        echoed = rows.shape[1] >= prompt.shape[1] and bool((rows[:, : prompt.shape[1]] == prompt).all())
+        said = rows[:, prompt.shape[1] :] if echoed else rows  # a decoder alone repeats what it was told
+        return [self._reply(row, limit) for row in said.tolist()]
+
+    def _reply(self, tokens: list[int], limit: int) -> ChatReply:
+        tokenizer = self._processor.tokenizer
+        first = 1 if tokens and tokens[0] in self._begins() else 0
+        kept = tokens[first:]
+        ends = [place for place, token in enumerate(kept) if token in self._ends()]
+        cut = not ends and len(kept) >= limit
+        text = tokenizer.decode(kept[: ends[0] if ends else limit], skip_special_tokens=True).strip()
+        if cut:
+            reason = f"the reply was cut after max_tokens: {limit}"
+            return ChatReply(text=text, model=self._name, status=Status.TRUNCATED, reason=reason)
+        return ChatReply(text=text, model=self._name)
+
+    def _begins(self) -> set[int]:
+        """Tokens that begin what a decoder says, and are no part of it."""
+        tokenizer, config = self._processor.tokenizer, self._text_config()
+        named = (getattr(config, "decoder_start_token_id", None), getattr(config, "bos_token_id", None))
+        return {*named, tokenizer.bos_token_id, tokenizer.cls_token_id} - {None}
+
+    def _ends(self) -> set[int]:
+        """Tokens that end a reply: of BLIP-VQA the separator, of the others what their language model says."""
+        config, generation = self._text_config(), getattr(self._model, "generation_config", None)
+        found: set[int] = set()
+        for one in (
+            getattr(config, "eos_token_id", None),
+            getattr(config, "sep_token_id", None),
+            getattr(generation, "eos_token_id", None),
+            getattr(getattr(self._model, "language_model", None), "generation_config", generation).eos_token_id,
+            self._processor.tokenizer.eos_token_id,
+            self._processor.tokenizer.sep_token_id,
+        ):
+            found |= set(one if isinstance(one, list) else [one]) - {None}
+        return found
+
+    def _text_config(self) -> Any:
+        return self._model.config.text_config
