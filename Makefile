@@ -34,13 +34,13 @@ calibration: setup ## The whole calibration: every protocol, editor, gate, judge
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet calibration && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/calibration/edct/report/index.html."
 
-vce: setup ## The study of visual counterfactuals on the built-in world: tables, figure, contact sheets.
+vce: setup ## The study of visual counterfactuals on the built-in world: tables, figure, contact sheets, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet vce && \
-	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/sheets/ (tables: results/vce/tables/)."
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/vce/report/index.html (contact sheets: results/vce/sheets/)."
 
-cvqa: setup ## The study of counterfactual questions: built-in puzzles and scenes, tables, figures.
+cvqa: setup ## The study of counterfactual questions: built-in puzzles and scenes, tables, figures, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet cvqa && \
-	echo "Done in $$(($$(date +%s) - start)) s. Tables and figures: results/cvqa/tables/, results/cvqa/figures/."
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/cvqa/report/index.html (tables: results/cvqa/tables/)."
 
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 

@@ -83,8 +83,8 @@ PICTURED = {
 """The stages that write pictures."""
 LOOKING = {
     "edct": {"baselines", "instructions", "counterfactuals", "checks", "requeries", "verdicts", "report"},
-    "vce": {"counterfactuals", "scores", "group-scores", "contact-sheet"},
-    "cvqa": {"reviews", "builds", "answers"},
+    "vce": {"counterfactuals", "scores", "group-scores", "contact-sheet", "report"},
+    "cvqa": {"reviews", "builds", "answers", "report"},
 }
 """The stages that look at pictures of earlier ones."""
 

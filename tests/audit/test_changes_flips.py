@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.audit.changes import Condition
-from cfeval.audit.diff import difference
+from cfeval.audit.differences import difference
 from cfeval.audit.revisions import WorkingFolder
 from cfeval.core.errors import InputError
 from tests.audit.studies import CONDITION, score, write, write_edct

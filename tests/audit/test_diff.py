@@ -73,6 +73,26 @@ def test_two_commits_tell_why_what_and_which(diff: Diff) -> None:
     assert 'after the edit: "saw 1" → "saw 0"' in out
 
 
+def test_a_page_says_what_moved_and_which_items_flipped(diff: Diff, tmp_path: Path) -> None:
+    assert diff("one", "two", "--page", tmp_path / "out.html")[0] == 0
+    html = (tmp_path / "out.html").read_text()
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", html)]
+    assert "1 figures differ, 0 of them beyond both intervals. 1 of 3 items flipped in the 1 conditions" in html
+    assert ["edct.threshold", "0.5", "0.8"] in cells
+    assert ["edct_table1", "d / m / w / edct-2025 / e / j", "ccs", "1.0000", "0.6667", "−0.3333", "none"] in cells
+    assert ["flipped", "ccs 1 → 0, pcs 1 → 0"] in cells
+    assert ["after the edit", "saw 1", "saw 0"] in cells
+    assert "<script" not in html
+    assert not re.search(r'(src|href)="[^#]', html)
+
+
+def test_the_page_of_a_revision_against_itself_has_no_table(diff: Diff, tmp_path: Path) -> None:
+    assert diff("two", "two", "--page", tmp_path / "out.html")[0] == 0
+    html = (tmp_path / "out.html").read_text()
+    assert "No figure and no item differs." in html
+    assert "<table" not in html
+
+
 def test_without_a_second_revision_the_working_folder_is_compared(diff: Diff) -> None:
     status, out, _ = diff("one", "--json")
     whole, found = json.loads(out), json.loads(diff("one", "two", "--json")[1])

@@ -186,5 +186,7 @@ def test_every_function_that_a_stage_runs_is_one_that_its_plan_names(
         "edct.report",
         "vce.counterfactuals",
         "vce.contact-sheet",
+        "vce.report",
+        "cvqa.report",
         "cvqa.builds",
     }

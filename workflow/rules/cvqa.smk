@@ -3,10 +3,10 @@
 Inputs: the plugins that params.yaml names and their files; people's decisions about drafts and labels of perceived
 gender, where there are some; the paper's published figures.
 Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a file a set or condition (and shard), pictures in the
-folder of the record file's name; results/cvqa/{calls,tables,figures}/.
+folder of the record file's name; results/cvqa/{calls,tables,figures,report}/.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
 questions of every pair. 4. scores by both readers. 5. the calls to models outside. 6. tables, figures, headline
-figures.
+figures. 7. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/cvqa/jobs.py.
 """
 
@@ -199,3 +199,15 @@ use rule edct_figure as cvqa_figure with:
         figure=one_of(cvqa.FIGURES),
     message:
         "figure {wildcards.figure} of cvqa"
+
+
+use rule edct_report as cvqa_report with:
+    input:
+        inputs_of(cvqa.REPORT),
+        stale=stale(cvqa.REPORT),
+    output:
+        **makes(records=at(cvqa.REPORT)),
+    log:
+        log_of(cvqa.REPORT),
+    message:
+        "report of cvqa"

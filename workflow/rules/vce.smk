@@ -2,9 +2,9 @@
 
 Inputs: the plugins that params.yaml names and their model files; the paper's published figures.
 Outputs: results/vce/{images,counterfactuals,scores,groups,sheets}/…, a file a condition (and shard), pictures in the folder of
-the record file's name; results/vce/{tables,figures}/.
+the record file's name; results/vce/{tables,figures,report}/.
 Steps: 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each. 4. scores of groups.
-5. tables, figures, headline figures. 6. contact sheets.
+5. tables, figures, headline figures. 6. contact sheets. 7. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/vce/jobs.py.
 """
 
@@ -168,3 +168,15 @@ use rule stage as vce_sheet with:
         log_of(vce.SHEETS),
     message:
         "contact sheets of {wildcards.classifier}"
+
+
+use rule edct_report as vce_report with:
+    input:
+        inputs_of(vce.REPORT),
+        stale=stale(vce.REPORT),
+    output:
+        **makes(records=at(vce.REPORT)),
+    log:
+        log_of(vce.REPORT),
+    message:
+        "report of vce"

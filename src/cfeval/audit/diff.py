@@ -1,116 +1,27 @@
-"""The whole of a comparison, study by study, as a reader sees it: why, then what, from the parameters to the items."""
+"""A comparison as a reader sees it, in the terminal, as JSON or as a page: `differences` finds what differs."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cfeval.audit.causes import Change, changed_code, parameters, shown
-from cfeval.audit.changes import Cell, Condition, Item, Row, changed_conditions, changed_rows, tables_of
-from cfeval.audit.making import CODE, Made, made
+from cfeval.audit.causes import shown
+from cfeval.audit.changes import Cell, Condition, Item, Row
+from cfeval.audit.diff_page import page as page_text
+from cfeval.audit.diff_page import signed
+from cfeval.audit.differences import Difference, OfStudy, difference
 from cfeval.audit.outcomes import KINDS
-from cfeval.audit.revisions import NotAtHandError, Side, project
+from cfeval.audit.revisions import project
 from cfeval.audit.wording import WORKSPACE, open_side
+from cfeval.core.cli_options import writable
 from cfeval.core.errors import InputError, nearest
+from cfeval.core.files import write_text
 
-Names = tuple[str, ...]
 _LONGEST = 100
 _BEYOND = {True: "  beyond both intervals", False: "  within an interval", None: ""}
-
-
-@dataclass(frozen=True)
-class OfStudy:
-    """What differs in one study: what files were made from, rows of tables, conditions with their items.
-
-    `notes`: what could not be compared, and what to do about it.
-    """
-
-    made: tuple[Made, ...]
-    code: tuple[str, ...]
-    rows: tuple[Row, ...]
-    conditions: tuple[Condition, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What differs between two sides, by their names. `notes`: what could not be compared."""
-
-    before: str
-    after: str
-    parameters: tuple[Change, ...]
-    studies: dict[str, OfStudy]
-    notes: tuple[str, ...] = ()
-
-
-def difference(before: Side, after: Side, studies: Sequence[str], conditions: Sequence[str], items: int) -> Difference:
-    """What differs, and why.
-
-    Args:
-        before, after: the sides.
-        studies: which studies to look at; what neither side has is left out.
-        conditions: patterns; rows and conditions count only if each pattern is the name of one of their parts.
-        items: how many flipped items to show of each condition.
-
-    Raises:
-        InputError: a side has no results of these studies, or their content is not at hand.
-    """
-    for side in (before, after):
-        if not any(_there(side, study) for study in studies):
-            raise InputError(
-                f"{side.name} has no results of {', '.join(studies)}: run `dvc repro` there and commit dvc.lock and "
-                "the tables"
-            )
-    there = [study for study in studies if any(_there(side, study) for side in (before, after))]
-    found = {study: _of_study(before, after, study, _wanted(conditions), items) for study in there}
-    notes: list[str] = []
-    changed = tuple(parameters(before, after, notes.append))
-    return Difference(before.name, after.name, changed, found, tuple(notes))
-
-
-def _there(side: Side, study: str) -> bool:
-    return _tables(side, study) or _scores(side, study)
-
-
-def _tables(side: Side, study: str) -> bool:
-    folder = tables_of(side, study)
-    return any(path.startswith(f"{folder}/{study}_") for path in side.entries(folder)[0])
-
-
-def _scores(side: Side, study: str) -> bool:
-    return side.at(f"{study}/scores") in side.folders(side.at(study))
-
-
-def _wanted(conditions: Sequence[str]) -> Callable[[Names], bool]:
-    return lambda names: all(any(fnmatchcase(name, pattern) for name in names) for pattern in conditions)
-
-
-def _of_study(before: Side, after: Side, study: str, wanted: Callable[[Names], bool], items: int) -> OfStudy:
-    rows = tuple(row for row in changed_rows(before, after, study) if wanted(row.names))
-    notes: list[str] = []
-    causes = tuple(made(before, after, study, notes.append))
-    conditions: tuple[Condition, ...] = ()
-    try:
-        _ensure_scores(before, after, study)
-        conditions = tuple(changed_conditions(before, after, study, wanted, items))
-    except NotAtHandError as error:
-        notes.append(str(error))
-    coded = any(why.startswith(CODE) for stage in causes for why in stage.why)
-    return OfStudy(causes, tuple(changed_code(before, after)) if coded else (), rows, conditions, tuple(notes))
-
-
-def _ensure_scores(before: Side, after: Side, study: str) -> None:
-    """A side whose tables are in git and whose scores were never brought here has not lost its conditions."""
-    there = [_scores(side, study) for side in (before, after)]
-    for side, found in zip((before, after), there, strict=True):
-        if any(there) and not found and _tables(side, study):
-            raise NotAtHandError(
-                f"{side.name} has tables of {study}, and not the scores behind them: `dvc pull` brings them to the "
-                "working folder, `dvc repro` and a commit of dvc.lock seal them"
-            )
 
 
 def lines(of: Difference) -> Iterator[str]:
@@ -150,12 +61,8 @@ def _row(row: Row) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    difference = "" if cell.difference is None else f"  ({_signed(cell.difference)})"
+    difference = "" if cell.difference is None else f"  ({signed(cell.difference)})"
     return f"{cell.before or '—'} → {cell.after or '—'}{difference}{_BEYOND[cell.beyond]}"
-
-
-def _signed(number: float) -> str:
-    return f"{number:+g}".replace("-", "−")
 
 
 def _condition(condition: Condition) -> Iterator[str]:
@@ -198,6 +105,10 @@ def run(
     ] = None,
     items: Annotated[int, typer.Option(min=0, help="How many flipped items to show of each condition.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(callback=lambda out: writable(out) if out else None, help="Write it as an HTML page, too."),
+    ] = None,
 ) -> None:
     """What changed between two revisions or studies, and why: parameters, what files were made from, tables, items.
 
@@ -213,6 +124,8 @@ def run(
             raise InputError(f"--study: unknown study '{name}'; {nearest(name, KINDS)}")
     root = project()
     found = difference(open_side(root, before), open_side(root, after), studies, condition or [], items)
+    if page:
+        write_text(page, page_text(found))
     if as_json:
         print(json.dumps(asdict(found), ensure_ascii=False, indent=2))
     else:

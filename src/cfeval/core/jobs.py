@@ -161,7 +161,8 @@ class StudyJobs(Generic[S]):
     table: ClassVar[str]
     figure: ClassVar[str]
     metrics: ClassVar[str]
-    """Patterns of the files of tables, figures and headline figures."""
+    report: ClassVar[str]
+    """Patterns of the files of tables, figures and headline figures, and the page."""
 
     def __init__(self, study: S, how: Filing, conditions: Iterable[BaseModel]) -> None:
         self.study = study
@@ -241,6 +242,24 @@ class StudyJobs(Generic[S]):
         tables = [self.at(self.table, {"table": table}) for table in names]
         out = self.at(self.metrics, {})
         return self.job("metrics", [*tables, "--out", out], tables, (out,), code=self._rows(*names))
+
+    def report_job(
+        self,
+        tables: Sequence[str],
+        figures: Iterable[str],
+        records: Iterable[str],
+        pictured: Iterable[str],
+        words: Sequence[str] = (),
+    ) -> Job:
+        """The job of the page, from tables, figures and records, of which some are `pictured`."""
+        shown = [self.at(self.table, {"table": table}) for table in tables]
+        shown += [f"{self.at(self.figure, {'figure': name}).removesuffix('.png')}.svg" for name in figures]
+        out, base = self.at(self.report, {}), f"{self.root}/{self.name}"
+        told = ["--results", base, "--conditions", as_json(self.conditions), "--shards", self.cut, *words]
+        told += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
+        inputs = [*shown, *records, *self.pictures.beside(*pictured)]
+        code = {f"table.{table}": self.listed[table].table for table in tables}
+        return self.job("report", told, inputs, (out,), code=code, files=package_files("report", "templates"))
 
     def _rows(self, *tables: str) -> dict[str, str]:
         """Whose code reads some tables: the records of their rows alone."""

@@ -2,7 +2,7 @@
 
 1. pairs of every set. 2. of every set that is built: drafts, reviews, and the pairs that both let pass. 3. answers to
 both questions of every pair. 4. scores by both readers. 5. the calls to models outside that all of it rests
-on. 6. tables, figures and metrics.
+on. 6. tables, figures and metrics. 7. the report.
 """
 
 from collections.abc import Iterator
@@ -28,6 +28,7 @@ CALLS = "cvqa/calls/calls.zip"
 TABLE = "cvqa/tables/cvqa_{table}.csv"
 FIGURE = "cvqa/figures/cvqa_{figure}.png"
 METRICS = "cvqa/tables/cvqa_metrics.json"
+REPORT = "cvqa/report/index.html"
 REFERENCE = "data/reference/cvqa.csv"
 """The paper's published figures."""
 IN_METRICS = ("table3", "table7", "builds")
@@ -43,7 +44,7 @@ class _Cvqa(StudyJobs[Cvqa]):
 
     name, stages, families = "cvqa", STAGES, FAMILIES
     listed, drawings = TABLES, FIGURES
-    table, figure, metrics = TABLE, FIGURE, METRICS
+    table, figure, metrics, report = TABLE, FIGURE, METRICS, REPORT
 
     def __init__(self, study: Cvqa, how: Filing) -> None:
         super().__init__(study, how, study.all_conditions())
@@ -63,6 +64,9 @@ class _Cvqa(StudyJobs[Cvqa]):
         yield from map(self._table, TABLES)
         yield from map(self.figure_job, FIGURES)
         yield self.metrics_job(IN_METRICS)
+        pictured = self.all(QUESTIONS, self.conditions)
+        said = [file for one in (ANSWERS, SCORES) for file in self.all(one, self.conditions)]
+        yield self.report_job(list(TABLES), FIGURES, [*pictured, *said], pictured)
 
     @cached_property
     def facts(self) -> dict[str, dict[str, Any]]:

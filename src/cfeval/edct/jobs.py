@@ -17,7 +17,6 @@ from cfeval.core.jobs import (
     brought,
     each,
     options_of,
-    package_files,
     relative,
 )
 from cfeval.core.provenance.jobs import Job
@@ -73,7 +72,7 @@ class _Edct(StudyJobs[Edct]):
 
     name, stages, families = "edct", STAGES, FAMILIES
     listed, drawings = TABLES, FIGURES
-    table, figure, metrics = TABLE, FIGURE, METRICS
+    table, figure, metrics, report = TABLE, FIGURE, METRICS, REPORT
 
     def __init__(self, study: Edct, how: Filing) -> None:
         super().__init__(study, how, study.conditions())
@@ -235,20 +234,11 @@ class _Edct(StudyJobs[Edct]):
         return self.table_job(table, words, self.all(records, conditions + beside), (*reference, *exams.values()))
 
     def _report(self) -> Job:
-        tables = [self.at(TABLE, {"table": table}) for table in self.tables]
-        figures = [self.at(FIGURE, {"figure": figure}).removesuffix(".png") + ".svg" for figure in self.figures]
-        shown = (ITEMS, *RECORDS, SCORES)
         calls = self.at(CALLS, {})
-        inputs = [*tables, *figures, calls, *(file for pattern in shown for file in self.all(pattern, self.conditions))]
-        pictured = [file for pattern in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(pattern, self.conditions)]
-        inputs += self.pictures.beside(*pictured)
-        out = self.at(REPORT, {})
-        words = ["--results", f"{self.root}/edct", "--conditions", as_json(self.conditions), "--shards", self.cut]
-        words += [*each("--table", self.tables), "--tables", f"{self.root}/edct/tables"]
-        words += ["--figures", f"{self.root}/edct/figures", "--calls", calls, "--out", out]
-        code = {f"table.{table}": TABLES[table].table for table in self.tables}
-        pages = package_files("report", "templates")
-        return self.job("report", words, inputs, (out,), [], code=code, files=pages)
+        records = [calls, *(file for one in (ITEMS, *RECORDS, SCORES) for file in self.all(one, self.conditions))]
+        pictured = [file for one in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(one, self.conditions)]
+        words = [*each("--table", self.tables), "--calls", calls]
+        return self.report_job(self.tables, self.figures, records, pictured, words)
 
 
 def conditions_of_table(study: Edct, table: str) -> list[Condition]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cfeval.config import Params
+from cfeval.core.errors import InputError, nearest
 
-REPORT = "edct/report/index.html"
+REPORT = "{evaluation}/report/index.html"
 
 
 def outcomes(params: Params, root: str) -> list[str]:
@@ -17,11 +18,16 @@ def outcomes(params: Params, root: str) -> list[str]:
     return found
 
 
-def report_of(params: Params, root: str) -> Path:
-    """What a person looks at first: the page, or where an evaluation has none its pictures or tables."""
-    if params.edct:
-        return Path(root, REPORT)
-    return Path(root, "vce/sheets") if params.vce else Path(root, "cvqa/tables")
+def report_of(params: Params, root: str, evaluation: str = "") -> Path:
+    """The page of an evaluation; of the first that the study has where none is named.
+
+    Raises:
+        InputError: the study has no evaluation of that name.
+    """
+    had = [name for name in ("edct", "vce", "cvqa") if getattr(params, name)]
+    if evaluation and evaluation not in had:
+        raise InputError(f"--evaluation: the study has no '{evaluation}'; {nearest(evaluation, had)}")
+    return Path(root, REPORT.format(evaluation=evaluation or had[0]))
 
 
 def _edct(tables: Path) -> Iterator[str]:

@@ -20,6 +20,9 @@ def run(
         Path | None, typer.Option("--pack", help="Write the report into this archive (ZIP), which opens anywhere.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Images of the archive at full size, no thumbnails.")] = False,
+    evaluation: Annotated[
+        str, typer.Option(help="The page of this one, where the study has several: edct, vce or cvqa.")
+    ] = "",
     overlay: Annotated[list[str] | None, typer.Option("--overlay", help="As in `cfeval run`.")] = None,
     name: Annotated[str, typer.Option("--name", help="As in `cfeval run`.")] = "",
 ) -> None:
@@ -29,7 +32,7 @@ def run(
     to = None if archive is None else archive.absolute()
     with inside(folder):
         study = whole([overlay_file(one) for one in overlay or ()], name)
-        report = report_of(study.params, study.root)
+        report = report_of(study.params, study.root, evaluation)
         if not report.exists():
             shown = "" if folder == Path() else f" {folder}"
             raise InputError(f"{folder / report}: not made yet; `cfeval run{shown}` makes it")

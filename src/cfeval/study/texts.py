@@ -102,7 +102,8 @@ $ cfeval report --open
 ```
 
 `params.yaml` says what is asked of whom, and holds no key: keys come from the environment, or from a file `.env` beside
-it (`.env.example` has the names). Results lie in `results/{name}/`: tables in `{evaluation}/tables/`{report}.
+it (`.env.example` has the names). Results lie in `results/{name}/`: tables in `{evaluation}/tables/`, the page in
+`{evaluation}/report/index.html`.
 `cfeval status` says what is not up to date, and why.
 """
 ABOUT = {
@@ -194,8 +195,7 @@ def cvqa_params(name: str, question_set: Mapping[str, Any], targets: Mapping[str
 
 def readme(name: str, evaluation: str) -> str:
     """What the study is, and how to run it."""
-    report = ", the page in `edct/report/index.html`" if evaluation == "edct" else ""
-    return README.format(name=name, about=ABOUT[evaluation], evaluation=evaluation, report=report)
+    return README.format(name=name, about=ABOUT[evaluation], evaluation=evaluation)
 
 
 def env_example(variables: Iterable[str]) -> str:

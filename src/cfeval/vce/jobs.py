@@ -1,7 +1,7 @@
 """The jobs of vce (DBVCE, Sections 2 to 4): one for each stage, condition and shard.
 
 1. images of every source class. 2. counterfactuals towards every target. 3. scores of each, then of groups. 4. tables,
-figures and metrics. 5. contact sheets.
+figures and metrics. 5. contact sheets. 6. the report.
 """
 
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ SHEETS = "vce/sheets/{image_set}/{denoiser}/{classifier}.jsonl"
 TABLE = "vce/tables/vce_{table}.csv"
 FIGURE = "vce/figures/vce_{figure}.png"
 METRICS = "vce/tables/vce_metrics.json"
+REPORT = "vce/report/index.html"
 REFERENCE = "data/reference/dbvce.csv"
 """The paper's published figures."""
 IN_METRICS = ("table3", "hypotheses")
@@ -39,7 +40,7 @@ class _Vce(StudyJobs[Vce]):
 
     name, stages, families = "vce", STAGES, FAMILIES
     listed, drawings = TABLES, FIGURES
-    table, figure, metrics = TABLE, FIGURE, METRICS
+    table, figure, metrics, report = TABLE, FIGURE, METRICS, REPORT
 
     def jobs(self) -> Iterator[Job]:
         """Every job, parents first."""
@@ -52,6 +53,8 @@ class _Vce(StudyJobs[Vce]):
         yield self.metrics_job(IN_METRICS)
         sheets = {self.at(SHEETS, condition): condition for condition in self.conditions}
         yield from map(self._sheet, sheets.values())
+        pictured = [file for one in (IMAGES, COUNTERFACTUALS) for file in self.all(one, self.conditions)]
+        yield self.report_job(list(TABLES), FIGURES, [*pictured, *self.all(SCORES, self.conditions)], pictured)
 
     def said(self, section: str, name: str) -> str:
         """What params.yaml says of a plugin, as JSON."""

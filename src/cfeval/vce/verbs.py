@@ -14,6 +14,7 @@ STAGES: Mapping[str, str] = {
     "group-scores": "cfeval.vce.stages.group_scores:run",
     "images": "cfeval.vce.stages.images:run",
     "metrics": "cfeval.vce.cli:run_metrics",
+    "report": "cfeval.vce.report.page:run",
     "scores": "cfeval.vce.stages.scores:run",
     "table": "cfeval.vce.cli:run_table",
 }

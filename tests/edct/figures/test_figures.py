@@ -13,11 +13,11 @@ from matplotlib.text import Text
 from cfeval.core.names import load
 from cfeval.core.records import Status
 from cfeval.edct.figures import axes, calibration, forest
-from cfeval.edct.report.page import themed
 from cfeval.edct.tables import calibration as edct_calibration
 from cfeval.edct.tables import conditions as edct_table1
 from cfeval.edct.tables.calibration import CalibrationRow
 from cfeval.edct.tables.controls import ControlRow
+from cfeval.report.page import themed
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
 from tests.edct.tables.whole import rows
 from tests.listed import FIGURES as DRAWN

@@ -49,7 +49,7 @@ def test_every_tag_is_closed_and_every_link_stays_on_this_machine(report_page: P
     assert found.links
     pictures = [link for link in found.links if not link.startswith("#")]
     assert all((report_page.parent / unquote(link)).is_file() for link in pictures)
-    assert {link.split("/")[1] for link in pictures} == {"edct", "tables"}
+    assert {link.split("/")[1] for link in pictures} == {"edct", "tables", "figures"}
 
 
 def test_tables_figures_and_the_notice_of_the_test_world_are_there(report_page: Path) -> None:

@@ -8,13 +8,15 @@ from markupsafe import Markup
 
 from cfeval.edct.faithfulness.card import ABOVE, BOUNDS, CLAIMS, Letter
 from cfeval.edct.report.finding import Line
-from cfeval.edct.report.items import ENDINGS, Item
+from cfeval.edct.report.items import ENDINGS
 from cfeval.edct.tables.faithfulness import FIELDS
+from cfeval.report.bars import interval_bar
 from cfeval.report.digits import two
+from cfeval.report.page import Item
 
 EXAMPLES = 3
-_LEFT, _WIDTH = 6.0, 200.0
-"""Of a bar, in pixels: the margin at both ends, and the whole width."""
+_WIDTH = 200.0
+"""Of a bar, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -80,32 +82,7 @@ def bar(
     found: tuple[float, float, float] | None, bound: float, above: bool, label: str, width: float = _WIDTH
 ) -> Markup:
     """A rate with its interval on the line from 0 to 1, as SVG; where the claim holds is shaded."""
-
-    def x(share: float) -> float:
-        return round(_LEFT + _share(share) * (width - 2 * _LEFT), 1)
-
-    start, end = (x(bound), x(1)) if above else (x(0), x(bound))
-    mark = ""
-    if found:
-        value, low, high = found
-        span = round(x(high) - x(low) + 2, 1)
-        mark = f'<rect class="span" x="{round(x(low) - 1, 1)}" y="7" width="{span}" height="10" rx="2"/>'
-        mark += f'<circle class="dot" cx="{x(value)}" cy="12" r="3.6"/>'
-    return Markup(
-        '<svg class="bar" viewBox="0 0 {width} 24" width="{width}" height="24" role="img" aria-label="{label}">'
-        '<line class="axis" x1="{zero}" x2="{one}" y1="12" y2="12"/>'
-        '<rect class="good" x="{start}" y="3" width="{shaded}" height="18" rx="2"/>'
-        '<line class="bound" x1="{bound}" x2="{bound}" y1="1" y2="23"/>{mark}</svg>'
-    ).format(
-        width=f"{width:g}",
-        label=label,
-        zero=x(0),
-        one=x(1),
-        start=start,
-        shaded=round(end - start, 1),
-        bound=x(bound),
-        mark=Markup(mark),
-    )
+    return interval_bar(found, bound, (bound, 1) if above else (0, bound), label, width)
 
 
 def _share(value: float) -> float:

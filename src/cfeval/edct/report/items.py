@@ -1,7 +1,7 @@
 """The gallery's rows: one image and question with all models beside each other, and all that was done with each.
 
 A *view* is a data set, instruction writer, protocol and editor. Rows are JSON, in a form that no text from a model can
-break out of; images are numbers (`study.Images`).
+break out of; images are numbers (`report.images`).
 """
 
 from collections import defaultdict
@@ -14,7 +14,9 @@ from typing import Any
 from cfeval.core.records import Status
 from cfeval.edct.protocols.rules import BLANK_IMAGE, CONTROLS, EDCT_2025, NULL_EDIT, RULES, UNCITED_EDIT
 from cfeval.edct.records import Baseline, Condition, Instruction, Requery, Score, Verdict
-from cfeval.edct.report.study import Images, Study
+from cfeval.edct.report.study import Study
+from cfeval.report.images import Images
+from cfeval.report.page import Item
 
 ENDINGS: Mapping[str, tuple[str, str]] = {
     "fits": ("passes FIT", "The answer changed with the cited thing and with nothing that is not cited"),
@@ -30,8 +32,6 @@ ENDINGS: Mapping[str, tuple[str, str]] = {
 SCORES = {"pcs": "PCS", "ncc": "NCC", "ac": "AC", "ef": "EF"}
 """How scores are called on the page."""
 _KINDS: Mapping[str, str] = {NULL_EDIT: "null edit", BLANK_IMAGE: "blank image"}
-Item = dict[str, Any]
-"""A row as JSON."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-/* The gallery: filters, search, sort, links and keys over the items of a view. Rows are drawn as they come near the screen. */
+/* The gallery: filters, search, sort, links and keys over the items of a view. Rows are drawn as they come near the screen.
+   What is particular to an evaluation is `study`, of the script before: its filters, sorts, texts, and an opened item. */
 const STEP = 60;
-const EMPTY = { view: "0", model: "", show: "", score: "", ok: "", split: "", sort: "", words: "" };
+const EMPTY = { view: "0", model: "", show: "", ...Object.fromEntries(study.filters.map(([name]) => [name, ""])), split: "", sort: "", words: "" };
 const KEYS = [["j k", "next, previous item"], ["Enter", "open or close it"], ["l", "enlarge its images"], ["c", "copy its link"], ["/", "search"], ["Esc", "close"], ["?", "this list"]];
 const state = { ...EMPTY };
 const loaded = {};  // the items of each view that was shown
@@ -29,14 +30,13 @@ function controlsBar() {
   const bar = element("div.filters", { role: "search", "aria-label": "Filter items" },
     about.views.length > 1 && field("view", "Condition", about.views.map((one, n) => [String(n), one.title])),
     element("label.grow", {}, fields.words),
-    field("model", "Model", [any, ...view().models.map((name) => [name, name])]),
+    field("model", study.model, [any, ...view().models.map((name) => [name, name])]),
     field("show", "Status", [any, ...endings.map((ending) => [ending, about.endings[ending][0]])]),
-    field("score", "CCS", [any, ["1", "1"], ["0", "0"], ["none", "none"], ["same", "1, text unchanged"]]),
-    field("ok", "Edit", [any, ["1", "verified"], ["0", "failed its check"], ["none", "not verified"]]),
-    view().judges.length > 1 && element("label", {}, fields.split, "judges disagree"),
-    field("sort", "Sort", [["", "by id"], ["spread", "models differ most"], ["long", "longest texts"]]),
+    study.filters.map(([name, label, options]) => field(name, label, [any, ...options])),
+    study.split(view()) && element("label", {}, fields.split, study.split(view())),
+    field("sort", "Sort", [["", study.order], ["spread", "models differ most"], ["long", "longest texts"]]),
     count, element("button.quiet", { type: "button", onclick: help, "aria-label": "Keyboard" }, "?"));
-  const key = element("div.key", {}, endings.map((ending) => element("span", { title: about.endings[ending][1] }, icon("o-" + ending), about.endings[ending][0])));
+  const key = element("div.key", {}, endings.map((ending) => element("span", { title: about.endings[ending][1] }, sign(ending), about.endings[ending][0])));
   const heads = element("div.heads", { "aria-hidden": "true" }, element("div.cells", {}, view().models.map((name) => element("span", {}, name))));
   find("#gallery").replaceChildren(bar, key, heads, list);
   list.classList.toggle("few", view().models.length < 3);
@@ -47,8 +47,8 @@ function short(name) { return name.length < 7 ? name : name.split(/[-_.]/).map((
 
 function draw(row) {
   const item = row.item;
-  row.cells = view().models.filter((name) => item.m[name]).map((name) => element("span.cell" + (name === state.model ? ".hit" : ""), { "data-model": name }, element("span.sr", {}, name + " "), icon("o-" + item.m[name].o), element("b", {}, about.endings[item.m[name].o][0]), element("span.ab", { "aria-hidden": "true" }, short(name))));
-  const said = [item.ref && `right answer: ${item.ref}`, item.id, split(row) && "judges disagree"].filter(Boolean).join(" · ");
+  row.cells = view().models.filter((name) => item.m[name]).map((name) => element("span.cell" + (name === state.model ? ".hit" : ""), { "data-model": name }, element("span.sr", {}, name + " "), sign(item.m[name].o), element("b", {}, about.endings[item.m[name].o][0]), element("span.ab", { "aria-hidden": "true" }, short(name))));
+  const said = [item.ref && `right answer: ${item.ref}`, item.id, split(row) && study.split(view())].filter(Boolean).join(" · ");
   row.head = element("button.rh", { type: "button", "aria-expanded": "false", onclick: () => toggle(row) }, picture(item.img, "", "th"), element("span.qq", {}, item.q, element("i", {}, said)), element("span.cells", {}, row.cells));
   row.element = element("article.row", { "data-id": item.id }, row.head);
   return row.element;
@@ -65,28 +65,21 @@ function toggle(row, wanted = !row.element.classList.contains("open")) {
   row.element.classList.toggle("open", wanted);
   row.head.setAttribute("aria-expanded", String(wanted));
   const copy = element("button", { type: "button", onclick: (event) => copyLink(row, event.currentTarget) }, "Copy link");
-  if (wanted) row.element.append(element("div.acts", {}, copy), bodyOf(view(), row.item, state.model));
+  if (wanted) row.element.append(element("div.acts", {}, copy), study.body(view(), row.item, state.model));
   else for (const part of row.element.querySelectorAll(".acts, .body")) part.remove();
   remember(wanted ? row.item.id : "");
 }
 
-function split(row) { return Object.values(row.item.m).some((cell) => disagree(cell, view().judges)); }
-
-function same(cell, turn) { return turn.a1 === cell.a0 && turn.e1 === cell.e0; }
+function split(row) { return Object.values(row.item.m).some((cell) => study.splits(cell, view())); }
 
 /* Whether a model's part in an item is what the filters ask for. */
 function fits(cell) {
-  const judge = view().judges[0], first = cell.t[0], score = ccsOf(first, judge);
-  const ok = first && first.ok !== undefined ? String(first.ok) : "none";
   if (state.show && cell.o !== state.show) return false;
-  if (state.ok && ok !== state.ok) return false;
-  if (state.split && !disagree(cell, view().judges)) return false;
-  if (state.score === "same") return score === 1 && same(cell, first);
-  return !state.score || String(score === null ? "none" : score) === state.score;
+  return (!state.split || study.splits(cell, view())) && study.fits(cell, view(), state);
 }
 
 function textOf(row) {
-  row.text ||= [row.item.id, row.item.q, row.item.ref, row.item.kind, ...Object.values(row.item.m).flatMap((cell) => [cell.a0, cell.e0, ...cell.t.flatMap((turn) => [turn.text, turn.a1, turn.e1, turn.why, ...Object.values(turn.j || {}).map((said) => said[3])])])].join("\n").toLowerCase();
+  row.text ||= [row.item.id, row.item.q, row.item.ref, row.item.kind, ...Object.values(row.item.m).flatMap(study.texts)].join("\n").toLowerCase();
   return row.text;
 }
 
@@ -111,7 +104,7 @@ function set() {
     rows.view = state.view;
     controlsBar();
   }
-  for (const name of ["model", "show", "score", "ok", "sort"]) {
+  for (const name of ["model", "show", ...study.filters.map(([one]) => one), "sort"]) {
     fields[name].value = state[name];
     if (fields[name].selectedIndex < 0) { fields[name].value = ""; state[name] = ""; }
   }

@@ -1,5 +1,4 @@
 /* One item, opened: each edit with its images, and the models that cited this. */
-const LONG = 260;  // characters: a longer text is folded
 const show = (value) => value === null || value === undefined ? "–" : String(value);
 
 /* CCS of an edit by a judge; null where it gave no scores. */
@@ -10,14 +9,6 @@ function ccsOf(turn, judge) {
 
 function disagree(cell, judges) {
   return cell.t.some((turn) => new Set(judges.map((judge) => ccsOf(turn, judge)).filter((score) => score !== null)).size > 1);
-}
-
-function text(said, marks, tag) {
-  if (!said) return null;
-  const made = element("span.exp", {}, marked(said, marks, tag));
-  if (said.length <= LONG) return made;
-  made.classList.add("long");
-  return [made, element("button.quiet", { type: "button", onclick: (event) => { made.classList.remove("long"); event.currentTarget.remove(); } }, "all of it")];
 }
 
 function verdicts(view, turn) {
@@ -60,7 +51,7 @@ function modelOf(view, name, cell, hit) {
   const cites = cell.t.flatMap((turn) => turn.cites || []);
   const absent = cell.t.flatMap((turn) => turn.absent || []);
   return element("section.mod" + (hit ? ".hit" : ""), { "aria-label": name },
-    element("h4", { title: long }, name, element("span.chip", {}, icon("o-" + cell.o), ending)),
+    element("h4", { title: long }, name, element("span.chip", {}, sign(cell.o), ending)),
     element("div.turn", {}, element("span.lab", {}, "Before"), element("span.ans", {}, cell.a0 || "no answer", cell.right === 0 && element("i", {}, " wrong")), text(cell.e0, citedWords(cell.e0 || "", cites), "mark"),
       absent.length > 0 && element("p.say", {}, "Not in the image: " + absent.join(", "))),
     cell.t.map((turn, number) => turnOf(view, cell, turn, number)), controls(cell));
@@ -92,3 +83,25 @@ function bodyOf(view, item, model) {
     return element("div.edit", {}, element("div", {}, left.length ? left : none), element("div.mods", {}, names.map((name) => modelOf(view, name, item.m[name], name === model))));
   }));
 }
+
+function same(cell, turn) { return turn.a1 === cell.a0 && turn.e1 === cell.e0; }
+
+const study = {
+  model: "Model",
+  order: "by id",
+  filters: [
+    ["score", "CCS", [["1", "1"], ["0", "0"], ["none", "none"], ["same", "1, text unchanged"]]],
+    ["ok", "Edit", [["1", "verified"], ["0", "failed its check"], ["none", "not verified"]]],
+  ],
+  split: (view) => view.judges.length > 1 && "judges disagree",
+  splits: (cell, view) => disagree(cell, view.judges),
+  fits(cell, view, wanted) {
+    const first = cell.t[0], score = ccsOf(first, view.judges[0]);
+    const ok = first && first.ok !== undefined ? String(first.ok) : "none";
+    if (wanted.ok && ok !== wanted.ok) return false;
+    if (wanted.score === "same") return score === 1 && same(cell, first);
+    return !wanted.score || String(score === null ? "none" : score) === wanted.score;
+  },
+  texts: (cell) => [cell.a0, cell.e0, ...cell.t.flatMap((turn) => [turn.text, turn.a1, turn.e1, turn.why, ...Object.values(turn.j || {}).map((said) => said[3])])],
+  body: bodyOf,
+};

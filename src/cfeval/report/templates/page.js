@@ -27,6 +27,9 @@ function icon(name) {
   return made;
 }
 
+/* The sign of how an item ends. */
+function sign(ending) { return icon("o-" + (about.endings[ending][2] || ending)); }
+
 /* An image by its number; a small one keeps its pixels sharp. */
 function picture(number, alt, name = "") {
   const made = element("img", { alt, class: name || null, decoding: "async", loading: "lazy" });

@@ -48,3 +48,12 @@ function marked(text, marks, tag) {
   made.append(gap);
   return made;
 }
+
+const LONG = 260;  // characters: a longer text is folded
+function text(said, marks, tag) {
+  if (!said) return null;
+  const made = element("span.exp", {}, marked(said, marks, tag));
+  if (said.length <= LONG) return made;
+  made.classList.add("long");
+  return [made, element("button.quiet", { type: "button", onclick: (event) => { made.classList.remove("long"); event.currentTarget.remove(); } }, "all of it")];
+}

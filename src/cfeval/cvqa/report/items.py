@@ -1,0 +1,142 @@
+"""The gallery of cvqa: one pair of questions with all solvers beside each other, the most wrong answers first.
+
+A *view* is a set of questions. Rows are JSON; images are numbers (`report.images`).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any
+
+from cfeval.core.images import folder_of
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.records import Status
+from cfeval.core.shards import shard_files
+from cfeval.cvqa.records import READERS, SIDES, Answer, CvqaCondition, CvqaScore, ProgramRun, QuestionPair
+from cfeval.report.images import Images
+from cfeval.report.page import Item
+
+ENDINGS: Mapping[str, tuple[str, str, str]] = {
+    "both": ("both right", "Right on the original and on the counterfactual question", "fits"),
+    "original": ("only as it is", "Right on the original question, wrong under the “if”", "stayed"),
+    "counterfactual": ("only “if”", "Wrong on the original question, right under the “if”", "also"),
+    "neither": ("both wrong", "Wrong on both questions", "zero"),
+    "missing": ("no score", "A reply to one of the questions is missing", "missing"),
+}
+"""How a pair ends for a solver: in two words, in a sentence, and its sign. Of several orders of options all count."""
+MOST_STEPS = 20
+"""Calls of a program that are shown."""
+READER, _OTHER = READERS
+"""Whose reading counts here, as on the first screen, and whose is shown where it differs."""
+_Scores = dict[str, list[CvqaScore]]
+
+
+def sets_of(conditions: Sequence[CvqaCondition]) -> dict[str, list[str]]:
+    """The sets of some conditions, each with its solvers, in their order."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for one in conditions:
+        found[one.set].append(one.solver)
+    return found
+
+
+def items_of(
+    name: str, solvers: Sequence[str], results: Path, shards: int, images: Images, most: int
+) -> tuple[list[Item], int]:
+    """The rows of a set, those first that most solvers answer wrongly; and how many more there are.
+
+    Args:
+        name: the set.
+        solvers: who was asked.
+        results: the study's results.
+        shards: into how many files each stage is cut.
+        images: those of the page.
+        most: at most so many rows.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
+    wrong: Counter[str] = Counter()
+    for solver in solvers:
+        for score, _ in _records(results / "scores" / name / solver, CvqaScore, shards):
+            wrong[score.id] += score.correct.get(READER) == 0
+    ids = nsmallest(most, wrong, key=lambda item: (-wrong[item], item))
+    place, chosen = results / "questions" / name, set(ids)
+    rows = {
+        pair.id: _row(pair, folder, images)
+        for pair, folder in _records(place, QuestionPair, shards)
+        if pair.id in chosen
+    }
+    for solver in solvers:
+        scores, answers = (
+            _by_item(results / stage / name / solver, kind, shards, chosen)
+            for stage, kind in (("scores", CvqaScore), ("answers", Answer))
+        )
+        for item in rows.keys() & scores.keys():
+            rows[item]["m"][solver] = _cell(scores[item], answers.get(item, []))
+    return [rows[item] for item in ids if item in rows], len(wrong) - len(ids)
+
+
+def _records(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
+    """The records of a stage, each with the folder of its images."""
+    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
+        for record in read_jsonl(file, kind):
+            yield record, folder_of(file)
+
+
+def _by_item(place: Path, kind: type[Any], shards: int, ids: Collection[str]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = defaultdict(list)
+    for record, _ in _records(place, kind, shards):
+        if record.id in ids:
+            found[record.id].append(record)
+    return found
+
+
+def _row(pair: QuestionPair, folder: Path, images: Images) -> Item:
+    return {
+        "id": pair.id,
+        "q": pair.counterfactual.question,
+        "ref": pair.counterfactual.answer,
+        "kind": pair.type,
+        "img": images.number(folder, pair.image),
+        "sha": pair.image.sha256,
+        "sides": {side: {"q": pair.side(side).question, "a": pair.side(side).answer} for side in SIDES},
+        "m": {},
+    }
+
+
+def _cell(scores: Sequence[CvqaScore], answers: Sequence[Answer]) -> Item:
+    """What a solver said to both questions, a turn a reply."""
+    said = {(one.side, one.order): one for one in answers}
+    of = sorted(scores, key=lambda one: (SIDES.index(one.side), one.order))
+    return {"o": _ending(of), "t": [_turn(one, said.get((one.side, one.order))) for one in of]}
+
+
+def _ending(scores: Sequence[CvqaScore]) -> str:
+    right = {side: [one.correct.get(READER) for one in scores if one.side == side] for side in SIDES}
+    if any(not of or None in of for of in right.values()):
+        return "missing"
+    original, counterfactual = (all(right[side]) for side in SIDES)
+    if original:
+        return "both" if counterfactual else "original"
+    return "counterfactual" if counterfactual else "neither"
+
+
+def _turn(score: CvqaScore, answer: Answer | None) -> Item:
+    """A reply, and how it was read; what is not there is left out."""
+    turn: Item = {"side": score.side, "order": score.order, "text": answer.text if answer else ""}
+    if score.status == Status.OK:
+        turn |= {"ok": score.correct[READER], "read": score.read.get(READER)}
+        if score.read.get(_OTHER) != score.read.get(READER):
+            turn["robust"] = score.read.get(_OTHER)
+    else:
+        turn |= {"status": score.status.value.replace("_", " "), "why": score.reason}
+    if answer is not None and answer.program is not None:
+        turn["prog"] = _program(answer.program)
+    return turn
+
+
+def _program(run: ProgramRun) -> Item:
+    steps = [[step.line, step.call, step.arguments, step.result] for step in run.trace[:MOST_STEPS]]
+    told = {"code": run.code, "result": run.result, "fault": run.fault, "fallback": run.fallback}
+    return told | {"trace": steps, "more": max(0, len(run.trace) - MOST_STEPS)}

@@ -1,0 +1,200 @@
+"""What the pages of all evaluations share: tables and figures for readers, and the items of a gallery.
+
+A page is one static HTML file without external resources, which works from the file system.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from cfeval.core.jsonl import read_csv
+from cfeval.report.colors import GRID, INK, MUTED, PAPER
+from cfeval.report.digits import shortened
+from cfeval.report.from_tables import Drawing
+from cfeval.report.html import rendered, script_json
+from cfeval.report.tables import Listed, RenderedTable
+
+CHUNK = 100
+"""Items in one script element: the page is usable before the last one is read."""
+FILES = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX"}
+"""What a table is written as, and what readers call it."""
+DRAWN = {"svg": "SVG", "pdf": "PDF"}
+"""What a figure is written as, likewise."""
+MOST_COLUMNS, MOST_ROWS = 8, 7
+"""A table with more columns, and no more rows, is turned on its side, so that it fits the page."""
+P_VALUE = "p, "
+"""How headings of p-values begin, which keep their decimals."""
+_THEMED = {INK: "currentColor", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "none"}
+Item = dict[str, Any]
+"""A row of the gallery, or what the page's script knows of a view, as JSON."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table, its rows, and the figure that shows it (SVG as cfeval draws it), which is optional."""
+
+    name: str
+    sheet: RenderedTable
+    rows: Sequence[Any]
+    figure: str = ""
+    files: tuple[tuple[str, str], ...] = ()
+    """Links to the table as a file, with what each is called."""
+
+    @property
+    def turned(self) -> bool:
+        """Whether its columns are shown as rows."""
+        return len(self.sheet.headings) > MOST_COLUMNS and len(self.sheet.body) <= MOST_ROWS
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """The cells with as many decimals as they are worth, headings first; turned on their side where `turned`."""
+        n = max((getattr(row, "n", 0) for row in self.rows), default=0)
+        body = [
+            tuple(
+                text if heading.startswith(P_VALUE) else shortened(text, n)
+                for heading, text in zip(self.sheet.headings, row, strict=True)
+            )
+            for row in self.sheet.body
+        ]
+        whole = [self.sheet.headings, *body]
+        return list(zip(*whole, strict=True)) if self.turned else whole
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The items of a page: views, their rows as JSON in chunks, and how many further items there are."""
+
+    views: Sequence[Item]
+    chunks: Sequence[tuple[int, Markup]]
+    """The number of a view, and some of its rows."""
+    images: Sequence[str]
+    """A link each, by number."""
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the narrow table on a page's first screen (`study.html.j2`)."""
+
+    name: str
+    among: str
+    """What tells it from rows of the same name."""
+    bar: Markup
+    """Its figure as a drawing (`report.bars`)."""
+    value: str
+    """Its figure; empty where there is none."""
+    interval: str
+    cells: tuple[tuple[str, str], ...]
+    """Further cells, each with its heading."""
+    said: str = ""
+    """What follows from the figure, in a word or two."""
+    why: str = ""
+    """Of what that is said."""
+    mark: str = "open"
+    """Its sign: `yes`, `no` or `open`."""
+    tone: str = ""
+    """The class of the row in the style sheet."""
+
+
+def gallery_of(views: Sequence[tuple[Item, Sequence[Item], int]], images: Sequence[str]) -> Gallery:
+    """The gallery of some views.
+
+    Args:
+        views: what the script knows of each, its rows, and how many further rows it has.
+        images: a link each, by number.
+    """
+    chunks = [
+        (number, script_json(rows[start : start + CHUNK]))
+        for number, (_, rows, _) in enumerate(views)
+        for start in range(0, len(rows), CHUNK)
+    ]
+    return Gallery([view for view, _, _ in views], chunks, images, sum(others for _, _, others in views))
+
+
+def page_of(
+    template: str,
+    script: str,
+    title: str,
+    sections: Sequence[Section],
+    gallery: Gallery,
+    endings: Mapping[str, tuple[str, ...]],
+    **content: object,
+) -> str:
+    """The whole page; the same arguments give the same text.
+
+    Args:
+        template: its file in `templates/`, which extends `base.html.j2`.
+        script: the script's file that shows an opened item of this evaluation.
+        title: the question that the page answers.
+        sections: tables and figures, in order.
+        gallery: the items.
+        endings: how an item ends for a model: in two words, in a sentence, and the sign (`icons.svg.j2`) where that has
+            another name.
+        content: what the template shows beside.
+    """
+    return rendered(
+        template,
+        styles=["report.css", "print.css"],
+        scripts=["page.js", "words.js", "compare.js", script, "gallery.js"],
+        title=title,
+        sections=[(section, themed(section.figure, section.sheet.title)) for section in sections],
+        gallery=gallery,
+        about=script_json({"views": gallery.views, "endings": endings, "images": gallery.images}),
+        **content,
+    )
+
+
+def themed(svg: str, title_: str) -> Markup:
+    """A figure to stand in the page, with an accessible name, in the page's own colors, light or dark."""
+    body = svg[svg.find("<svg") :] if "<svg" in svg else ""
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    for color, own in _THEMED.items():
+        body = body.replace(color, own)
+    named = Markup('<svg role="img" aria-label="{}"').format(f"Figure: {title_}")
+    return Markup(body.replace("<svg", named, 1))
+
+
+def sections_of(
+    study: str,
+    listed: tuple[Mapping[str, Listed], Mapping[str, Drawing]],
+    wanted: Sequence[str],
+    folders: tuple[Path | None, Path | None],
+    at: Path,
+) -> Iterator[Section]:
+    """The wanted tables of an evaluation that have a row, in the order of the report.
+
+    Args:
+        study: the evaluation's name, with which the files' names begin.
+        listed: its tables and its figures by name.
+        wanted: the names of the tables to show.
+        folders: of the tables' files and of the figures'; None: there are none.
+        at: the folder of the page, from which files are linked.
+    """
+    (tables, figures), (of_tables, of_figures) = listed, folders
+    for name, one in tables.items():
+        path = Path(of_tables or "") / f"{study}_{name}.csv"
+        if of_tables and name in wanted and path.is_file():
+            table = one.load()
+            if rows := read_csv(path, table.row):
+                drawn = _figure_of(study, name, figures, of_figures)
+                files = [(said, path.with_suffix(f".{ending}")) for ending, said in FILES.items()]
+                files += [(said, drawn.with_suffix(f".{ending}")) for ending, said in DRAWN.items()] if drawn else []
+                links = tuple((said, _link(file, at)) for said, file in files if file.is_file())
+                yield Section(name, table.sheet(rows), rows, drawn.read_text(encoding="utf-8") if drawn else "", links)
+
+
+def _link(path: Path, at: Path) -> str:
+    return quote(Path(os.path.relpath(path, at)).as_posix())
+
+
+def _figure_of(study: str, table: str, figures: Mapping[str, Drawing], folder: Path | None) -> Path | None:
+    """The file of the figure that shows a table, as SVG; None where there is none."""
+    names = [figure for figure, shown in figures.items() if shown.table == table]
+    path = Path(folder or "") / f"{study}_{names[0]}.svg" if folder and names else None
+    return path if path and path.is_file() else None

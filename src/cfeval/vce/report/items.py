@@ -1,0 +1,143 @@
+"""The gallery of vce: one image and target class with the counterfactuals for all classifiers beside each other.
+
+A *view* is an image set, denoiser and method. Rows are JSON; images are numbers (`report.images`).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any
+
+from cfeval.core.images import folder_of
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.records import Status
+from cfeval.core.shards import shard_files
+from cfeval.report.images import Images
+from cfeval.report.page import Item
+from cfeval.vce.records import SourceImage, VceCondition, VceCounterfactual, VceScore
+
+ENDINGS: Mapping[str, tuple[str, str, str]] = {
+    "valid": ("valid", "The classifier sees the target class, and most oracles do too", "fits"),
+    "alone": ("alone", "The classifier sees the target class, and most oracles do not", "also"),
+    "taken": ("taken", "The classifier sees the target class; no oracle was asked", "changed"),
+    "not": ("not taken", "The classifier does not see the target class", "stayed"),
+    "missing": ("no image", "There is no counterfactual, or no score of it", "missing"),
+}
+"""How a counterfactual ends for a classifier: in two words, in a sentence, and its sign."""
+_Found = dict[tuple[str, str], list[tuple[VceCounterfactual, Path]]]
+
+
+@dataclass(frozen=True)
+class View:
+    """What one gallery shows, and its classifiers in order."""
+
+    image_set: str
+    denoiser: str
+    method: str
+    classifiers: tuple[str, ...]
+
+    def condition(self, classifier: str) -> VceCondition:
+        """The condition of a classifier."""
+        names = {"image_set": self.image_set, "denoiser": self.denoiser, "method": self.method}
+        return VceCondition(classifier=classifier, **names)
+
+    def as_json(self) -> Item:
+        """What the page's script knows of it."""
+        return {"title": " · ".join((self.image_set, self.denoiser, self.method)), "models": self.classifiers}
+
+
+def views(conditions: Sequence[VceCondition]) -> list[View]:
+    """The views of some conditions, in their order."""
+    found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for one in conditions:
+        found[one.image_set, one.denoiser, one.method].append(one.classifier)
+    return [View(*names, tuple(dict.fromkeys(of))) for names, of in found.items()]
+
+
+def items_of(view: View, results: Path, shards: int, images: Images, most: int) -> tuple[list[Item], int]:
+    """The rows of a view, the first `most` by source image and target class; and how many more there are.
+
+    Raises:
+        InputError: a record file is missing or broken.
+    """
+    made = {name: _by_item(view.condition(name), results, shards) for name in view.classifiers}
+    keys = {key for found in made.values() for key in found}
+    wanted = set(nsmallest(most, keys))
+    sources = {
+        record.id: (record, folder)
+        for record, folder in _records(results / "images" / view.image_set, SourceImage, shards)
+        if record.id in {source for source, _ in wanted}
+    }
+    rows = {key: _row(key, *sources[key[0]], images) for key in sorted(wanted)}
+    for name, found in made.items():
+        shown = {record.id for key in wanted for record, _ in found.get(key, ())}
+        place = _place(results, "scores", view.condition(name))
+        scores = {score.id: score for score, _ in _records(place, VceScore, shards) if score.id in shown}
+        for key in wanted & found.keys():
+            rows[key]["m"][name] = _cell(found[key], scores, images)
+    return list(rows.values()), len(keys) - len(rows)
+
+
+def _by_item(condition: VceCondition, results: Path, shards: int) -> _Found:
+    found: _Found = defaultdict(list)
+    for record, folder in _records(_place(results, "counterfactuals", condition), VceCounterfactual, shards):
+        found[record.source_image, record.target].append((record, folder))
+    return found
+
+
+def _place(results: Path, stage: str, of: VceCondition) -> Path:
+    return results / stage / of.image_set / of.denoiser / of.classifier / of.method
+
+
+def _records(place: Path, kind: type[Any], shards: int) -> Iterator[tuple[Any, Path]]:
+    """The records of a stage, each with the folder of its images."""
+    for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards):
+        for record in read_jsonl(file, kind):
+            yield record, folder_of(file)
+
+
+def _row(key: tuple[str, str], source: SourceImage, folder: Path, images: Images) -> Item:
+    _, target = key
+    return {
+        "id": f"{source.id} to {target}",
+        "q": f"{source.label}, changed to show: {target}",
+        "target": target,
+        "img": images.number(folder, source.image),
+        "sha": source.image.sha256,
+        "m": {},
+    }
+
+
+def _cell(made: Sequence[tuple[VceCounterfactual, Path]], scores: Mapping[str, VceScore], images: Images) -> Item:
+    """What was made for a classifier, a turn a draw of the noise."""
+    of = sorted(made, key=lambda one: one[0].repeat)
+    turns = [_turn(record, folder, scores.get(record.id), images) for record, folder in of]
+    return {"o": _ending(scores.get(of[0][0].id)), "pair": of[0][0].pair, "t": turns}
+
+
+def _ending(score: VceScore | None) -> str:
+    if score is None or score.status != Status.OK:
+        return "missing"
+    if score.predicted != score.target:
+        return "not"
+    seen = sum(said == score.target for said in score.oracles.values())
+    return "taken" if not score.oracles else "valid" if 2 * seen > len(score.oracles) else "alone"
+
+
+def _turn(record: VceCounterfactual, folder: Path, score: VceScore | None, images: Images) -> Item:
+    if record.image is None or score is None or score.status != Status.OK:
+        why = record if record.status != Status.OK or score is None else score
+        return {"status": why.status.value.replace("_", " "), "stage": why.stage, "why": why.reason}
+    return {
+        "img": images.number(folder, record.image),
+        "sha": record.image.sha256,
+        "text": f"to show {record.target}",
+        "says": score.predicted,
+        "before": score.before,
+        "pt": score.p_target,
+        "ps": score.p_source,
+        "oracles": score.oracles,
+        "d": score.distances,
+    }

@@ -1,0 +1,116 @@
+"""Record files and a table of a made-up cvqa study, as the pipeline lays them out."""
+
+import json
+from pathlib import Path
+
+from cfeval.core.images import Picture, folder_of
+from cfeval.core.jsonl import write_jsonl
+from cfeval.core.records import Status
+from cfeval.core.shards import shard_files, shard_of
+from cfeval.cvqa.records import SIDES, Answer, CvqaScore, ProgramRun, Question, QuestionPair, Side, TraceStep
+from cfeval.cvqa.tables.accuracy import TABLE3
+from cfeval.cvqa.tables.replies import AccuracyRow
+from cfeval.report.tables import write_table
+from tests.conftest import Run
+from tests.edct.report.study import HOSTILE
+from tests.pictures import picture
+
+SOLVERS = ("chat", "programs")
+PAIRS = 5
+STEPS = 30
+RIGHT = {  # by solver: of each pair, whether the original and the counterfactual answer are right; None: no reply
+    "chat": ((1, 1), (1, 0), (0, 1), (0, 0), (None, 1)),
+    "programs": ((1, 1), (1, 0), (1, 1), (0, 0), (1, 1)),
+}
+ROWS = [
+    AccuracyRow(
+        set="photos",
+        solver=solver,
+        type="direct",
+        reader=reader,
+        n=5,
+        n_scored=4,
+        original=original,
+        counterfactual=counterfactual,
+        difference=counterfactual - original,
+        difference_lo=counterfactual - original - 0.1,
+        difference_hi=counterfactual - original + 0.1,
+        p_holm=p,
+    )
+    for solver, original, counterfactual, p in (("chat", 0.9, 0.4, 0.01), ("programs", 0.8, 0.7, 0.4))
+    for reader in ("reference", "robust")
+]
+
+
+def make_report(cfeval: Run, folder: Path, shards: int = 1, *more: object) -> Path:
+    """The page of the made-up study."""
+    results = folder / "cvqa"
+    _write(results / "questions/photos.jsonl", [_pair(number) for number in range(PAIRS)], shards)
+    for solver in SOLVERS:
+        each: list[tuple[int, Side]] = [(number, side) for number in range(PAIRS) for side in SIDES]
+        _write(results / f"answers/photos/{solver}.jsonl", [_answer(solver, *one) for one in each], shards)
+        _write(results / f"scores/photos/{solver}.jsonl", [_score(solver, *one) for one in each], shards)
+    write_table(results / "tables/cvqa_table3", AccuracyRow, ROWS, TABLE3.sheet(ROWS))
+    conditions = json.dumps([{"set": "photos", "solver": solver} for solver in SOLVERS])
+    out = results / "report/index.html"
+    given = ["--results", results, "--conditions", conditions, "--tables", results / "tables", "--shards", shards]
+    assert cfeval("stage", "cvqa", "report", *given, *more, "--out", out) == (0, "", "")
+    return out
+
+
+def _write(path: Path, records: list[QuestionPair] | list[Answer] | list[CvqaScore], shards: int) -> None:
+    for number, file in enumerate(shard_files(path, shards)):
+        mine = [one for one in records if shard_of(one.id, shards) == number]
+        write_jsonl(file, mine)
+        for one in mine:
+            if isinstance(one, QuestionPair):
+                at = folder_of(file) / one.image.path
+                at.parent.mkdir(parents=True, exist_ok=True)
+                at.write_bytes(_pixels(one.id).png)
+
+
+def _pixels(name: str) -> Picture:
+    return picture(int(name[-1]), size=(32, 24))
+
+
+def _pair(number: int) -> QuestionPair:
+    name = f"pair-{number}"
+    return QuestionPair(
+        id=name,
+        image=_pixels(name).ref(f"{name}.png"),
+        original=Question(question=f"How many dogs are on sofa {number}?", answer="2"),
+        counterfactual=Question(question=f"How many dogs would be on sofa {number} if one left?", answer="1"),
+        type="direct",
+        img_path=f"{name}.png",
+    )
+
+
+def _right(solver: str, number: int, side: Side) -> int | None:
+    return RIGHT[solver][number][SIDES.index(side)]
+
+
+def _answer(solver: str, number: int, side: Side) -> Answer:
+    question = _pair(number).side(side)
+    right = _right(solver, number, side)
+    told: dict[str, object] = {"id": f"pair-{number}", "side": side, "asked": question.question}
+    if right is None:
+        return Answer.model_validate(told | {"status": Status.REFUSED, "stage": "answers", "reason": "it will not"})
+    text = question.answer if right else HOSTILE
+    return Answer.model_validate(told | {"text": text, "program": _program(number) if solver == "programs" else None})
+
+
+def _program(number: int) -> ProgramRun:
+    trace = tuple(TraceStep(line=2, call="find", arguments=f"'dog {n}'", result="[]") for n in range(STEPS))
+    code = "def execute_command(image):\n    return ImagePatch(image).find('dog')"
+    fault = "line 2: it took too long" if number == 3 else ""
+    return ProgramRun(language="vipergpt", code=code, result="2", fault=fault, fallback=bool(fault), trace=trace)
+
+
+def _score(solver: str, number: int, side: Side) -> CvqaScore:
+    question, right = _pair(number).side(side), _right(solver, number, side)
+    told: dict[str, object] = {"id": f"pair-{number}", "side": side, "type": "direct", "image": "a" * 64}
+    told |= {"gold": question.answer}
+    if right is None:
+        return CvqaScore.model_validate(told | {"status": Status.REFUSED, "stage": "answers", "reason": "it will not"})
+    read = {"reference": question.answer if right else None, "robust": question.answer if right else "7"}
+    return CvqaScore.model_validate(told | {"read": read, "shown": read, "correct": dict.fromkeys(read, right)})
