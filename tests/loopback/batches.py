@@ -21,15 +21,17 @@ ERRORS = {"expired": "batch_expired", "cancelled": "batch_cancelled"}
 
 def routes(app: web.Application) -> None:
     """Add the routes, below /v1."""
-    app.router.add_post("/v1/files", _keyed(_upload))
-    app.router.add_get("/v1/files", _keyed(_files))
-    app.router.add_get("/v1/files/{id}/content", _keyed(_content))
-    app.router.add_post("/v1/batches", _keyed(_create))
-    app.router.add_get("/v1/batches", _keyed(_list))
-    app.router.add_get("/v1/batches/{id}", _keyed(_retrieve))
+    app.router.add_post("/v1/files", keyed(_upload))
+    app.router.add_get("/v1/files", keyed(_files))
+    app.router.add_get("/v1/files/{id}/content", keyed(_content))
+    app.router.add_post("/v1/batches", keyed(_create))
+    app.router.add_get("/v1/batches", keyed(_list))
+    app.router.add_get("/v1/batches/{id}", keyed(_retrieve))
 
 
-def _keyed(handler: Any) -> Any:
+def keyed(handler: Any) -> Any:
+    """A handler that gets the desk, and only requests with the key."""
+
     async def guarded(request: web.Request) -> web.StreamResponse:
         server: Loopback = request.app[LOOPBACK]
         if server.settings.key is not None and key_of(request) != server.settings.key:
@@ -53,7 +55,7 @@ async def _upload(request: web.Request, desk: Desk) -> web.StreamResponse:
     number = f"file-{desk.uploads}"
     with upload.file:
         desk.files[number] = (upload.filename, upload.file.read())
-    return await _reply(request, "files", {"id": number, "object": "file", "filename": upload.filename})
+    return await reply(request, "files", {"id": number, "object": "file", "filename": upload.filename})
 
 
 async def _files(request: web.Request, desk: Desk) -> web.StreamResponse:
@@ -88,10 +90,10 @@ async def _create(request: web.Request, desk: Desk) -> web.StreamResponse:
         f"batch-{desk.submissions}", asked["input_file_id"], asked["metadata"], lines, int(time.time()), ending
     )
     desk.batches[made.id] = made
-    return await _reply(request, "batches", _shown(desk, made))
+    return await reply(request, "batches", _shown(desk, made))
 
 
-async def _reply(request: web.Request, what: str, body: dict[str, Any]) -> web.StreamResponse:
+async def reply(request: web.Request, what: str, body: dict[str, Any]) -> web.StreamResponse:
     """The reply, unless it is to be lost."""
     desk = request.app[LOOPBACK].desk
     if what in desk.held:

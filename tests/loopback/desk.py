@@ -1,4 +1,4 @@
-"""What is at OpenAI's batches, and what is to go wrong there."""
+"""What is at a provider's batches, and what is to go wrong there."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +14,8 @@ class Batch:
     requests: list[dict[str, Any]]
     created_at: int
     ending: str
+    results: list[tuple[str, str, Any]] | None = None
+    """Of Anthropic's and Google's, once it is over: each call's id, how it ended, and the answer or error."""
     looks: int = 0
     asked: int = 0
     """How often anybody looked, also while it stayed as it was."""
@@ -38,6 +40,8 @@ class Desk:
     """Status and body of a call whose text holds a word, once."""
     at_most: int = 10**6
     """More calls in all open batches are over the account's limit."""
+    refused: int = 0
+    """So many submissions end by a server's error, and nothing is made."""
     broken: int = 0
     """So many looks at a batch fail."""
     lost: list[str] = field(default_factory=list)

@@ -1,5 +1,6 @@
 """Anthropic's and Gemini's own protocols: the personas behind other words; no faults but those of HTTP."""
 
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
@@ -14,11 +15,18 @@ from tests.loopback.personas import persona_of
 from tests.loopback.pictures import NotAnImageError
 from tests.loopback.site import LOOPBACK, DeniedError, serve
 
+Said = tuple[dict[str, Any], Callable[[str], dict[str, Any]]]
+"""A request as chat completions have it, and how the answer is worded."""
+
 
 async def anthropic(request: web.Request) -> web.StreamResponse:
     """POST /v1/messages."""
     raw = await request.read()
-    payload = parsed(raw)
+    return await _answer(request, raw, "anthropic", *anthropic_said(parsed(raw)))
+
+
+def anthropic_said(payload: dict[str, Any]) -> Said:
+    """A request of Anthropic's Messages."""
     messages = [{**said, "content": _parts(said["content"])} for said in payload["messages"]]
 
     def worded(text: str) -> dict[str, Any]:
@@ -27,13 +35,17 @@ async def anthropic(request: web.Request) -> web.StreamResponse:
         said = {"type": "message", "model": payload["model"], "content": content, "usage": usage}
         return {**said, "stop_reason": "end_turn"}
 
-    return await _answer(request, raw, "anthropic", {"model": payload["model"], "messages": messages}, worded)
+    return {"model": payload["model"], "messages": messages}, worded
 
 
 async def google(request: web.Request) -> web.StreamResponse:
     """POST /v1beta/models/<model>:generateContent."""
     raw = await request.read()
-    payload, model = parsed(raw), request.match_info["model"]
+    return await _answer(request, raw, "google", *google_said(parsed(raw), request.match_info["model"]))
+
+
+def google_said(payload: dict[str, Any], model: str) -> Said:
+    """A request of Gemini's generateContent."""
     roles = {"user": "user", "model": "assistant"}
     messages = [{"role": roles[said["role"]], "content": _parts(said["parts"])} for said in payload["contents"]]
     fields = {"model": model, "messages": messages, "seed": payload["generationConfig"].get("seed")}
@@ -43,7 +55,14 @@ async def google(request: web.Request) -> web.StreamResponse:
         candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP"}
         return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": model}
 
-    return await _answer(request, raw, "google", fields, worded)
+    return fields, worded
+
+
+def completed(request: web.Request, said: Said, digest: str) -> dict[str, Any]:
+    """What a persona answers."""
+    fields, worded = said
+    conversation = parse(fields, digest)
+    return worded(persona_of(conversation.model, request.app[LOOPBACK].settings.personas)(conversation))
 
 
 async def _answer(
@@ -53,11 +72,10 @@ async def _answer(
 
     async def answer(effect: Effect | None) -> web.StreamResponse:
         try:
-            said = parse(fields, digest)
+            body = completed(request, (fields, worded), digest)
         except (MalformedError, NotAnImageError) as problem:
             raise DeniedError(400, openai_error(str(problem), "invalid_request_error")) from None
-        persona = persona_of(said.model, request.app[LOOPBACK].settings.personas)
-        return await wire.send(request, wire.as_json(worded(persona(said))), effect)
+        return await wire.send(request, wire.as_json(body), effect)
 
     return await serve(request, f"{provider}.chat", Kind.CHAT, digest, answer, model=fields["model"], payload=fields)
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
-from tests.loopback import batches, bfl, chat, images, info, native, steering
+from tests.loopback import batches, bfl, chat, images, info, native, native_batches, steering
 from tests.loopback.personas import PERSONAS, Persona
 from tests.loopback.site import LOOPBACK, Loopback, Settings
 from tests.loopback.wire import CLOSING
@@ -30,6 +30,7 @@ def application(server: Loopback) -> web.Application:
     app.router.add_post("/v1/messages", native.anthropic)
     app.router.add_post(r"/v1beta/models/{model}:generateContent", native.google)
     batches.routes(app)
+    native_batches.routes(app)
     app.router.add_post("/v1/images/edits", images.openai_edits)
     app.router.add_post("/api/v1/images", images.openrouter_images)
     app.router.add_get("/api/v1/key", info.key)

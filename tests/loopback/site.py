@@ -16,6 +16,8 @@ from tests.loopback.fault import Kind
 from tests.loopback.faults import FAULTS
 from tests.loopback.personas import PERSONAS, Persona
 
+OWN_HEADERS = ("x-key", "x-goog-api-key", "x-api-key")
+"""What carries the key at BFL, Google and Anthropic."""
 BFL_MODELS = ("flux-kontext-max", "flux-kontext-pro", "flux-2-max", "flux-2-pro", "flux-2-flex")
 
 Answer = Callable[[Effect | None], Awaitable[web.StreamResponse]]
@@ -115,7 +117,7 @@ LOOPBACK = web.AppKey("loopback", Loopback)
 
 def key_of(request: web.Request) -> str:
     """The key a request carries, or nothing."""
-    own = request.headers.get("x-key") or request.headers.get("x-goog-api-key")
+    own = next((request.headers[name] for name in OWN_HEADERS if request.headers.get(name)), None)
     return own or request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 

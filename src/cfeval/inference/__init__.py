@@ -22,7 +22,8 @@ faults        everything that goes wrong, and the one right reaction to each
 sdks          the vendors' own packages, which word and carry requests; each is imported when it is first needed
 http          one exchange, with a deadline and a size limit of our own
 openai_api    what an OpenAI-style answer says, or the fault it hides; other protocols' answers are worded as one
-batches       calls by batches, found again by the next run; `batch_db` has the tables, `openai_batches` OpenAI's
+batches       calls by batches, found again by the next run; `batch_db` has the tables, `batch_account` what the
+              three providers' (`openai_batches`, `anthropic_batches`, `google_batches`) share
 images        images on the wire: shrunk under a declared limit, decoded under a cap
 providers     which parameters and addresses each has; keys from the environment
 rate_limit    concurrency that adapts under a ceiling

@@ -24,8 +24,8 @@ PROMPTS = Prompts("Item {question}: what is it?", "Why?")
 
 def conversations(url: str, first: int, last: int, why: str = PROMPTS.explain, **options: Any) -> list[dict[str, Any]]:
     """Hold the conversations about the items from `first` up to `last`; two turns each."""
-    spec = {"model": "vlm", "base_url": url, "key_env": KEY_ENV, "seed": True, **options}
-    model = registry.build("chat", {"plugin": "openai", **spec})
+    spec = {"plugin": "openai", "model": "vlm", "base_url": url, "key_env": KEY_ENV, "seed": True, **options}
+    model = registry.build("chat", {name: value for name, value in spec.items() if value is not None})
     prompts = Prompts(PROMPTS.answer, why)
     held = [said for _, said in converse(model, range(first, last), _asked, prompts, "baseline")]
     said: list[dict[str, Any]] = json.loads(json.dumps(held))

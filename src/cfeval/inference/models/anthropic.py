@@ -11,6 +11,8 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatRequest
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
+from cfeval.inference.remote.anthropic_batches import AnthropicBatches
+from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
@@ -28,6 +30,14 @@ class Plugin(HostedPlugin):
 
     json_schema: bool = True
     """Whether the server is asked to enforce a schema."""
+
+    @property
+    def batch_share(self) -> float:
+        """What a call by a batch costs of the list price.
+
+        See platform.claude.com/docs/en/build-with-claude/batch-processing.
+        """
+        return 0.5
 
     @property
     def address(self) -> str:
@@ -65,6 +75,9 @@ class Anthropic(HostedChat):
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.anthropic_message(attempts, where, body)
+
+    def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
+        return AnthropicBatches(attempts, where)
 
     def _read(self, body: Any, key_env: str) -> Response | Fault:
         said = body if isinstance(body, dict) else {}

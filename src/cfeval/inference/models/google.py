@@ -11,8 +11,10 @@ from cfeval.core.registry import Diagnostic
 from cfeval.inference.chat import ChatRequest
 from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
 from cfeval.inference.remote import sdks
+from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
+from cfeval.inference.remote.google_batches import GoogleBatches
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of
 from cfeval.inference.remote.providers import joined
@@ -31,6 +33,11 @@ class Plugin(HostedPlugin):
     """Whether the server is asked to enforce a schema."""
     seed: bool = True
     """Whether a seed is sent."""
+
+    @property
+    def batch_share(self) -> float:
+        """What a call by a batch costs of the list price: ai.google.dev/gemini-api/docs/batch-api."""
+        return 0.5
 
     @property
     def address(self) -> str:
@@ -71,6 +78,9 @@ class Google(HostedChat):
 
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.google_content(attempts, where, body)
+
+    def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
+        return GoogleBatches(attempts, where)
 
     def _read(self, body: Any, key_env: str) -> Response | Fault:
         said = body if isinstance(body, dict) else {}

@@ -6,12 +6,15 @@ from typing import IO, Any, Protocol, TypeVar
 
 from cfeval.core.config import Calls
 from cfeval.core.errors import CfevalError
+from cfeval.inference.remote.batch_db import Sought
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.request import Request
 from cfeval.inference.remote.settings import ProgressMeter
 
 T = TypeVar("T")
+REFUSED = "batch_refused"
+"""The kind of the fault that a batch is not taken up for a limit of the account: it is not at the provider."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,14 @@ class BatchApi(Protocol):
     max_requests: int
     max_bytes: int
 
-    def line(self, key: str, body: Mapping[str, Any]) -> bytes:
-        """A request as it stands in the file of a batch."""
+    def line(self, name: str, key: str, body: Mapping[str, Any]) -> bytes:
+        """A request as it stands in the file of a batch of that name; the name has no part in its length."""
 
     async def submit(self, name: str, content: IO[bytes]) -> str | Fault:
         """Submit a batch under a name of ours, and say the provider's."""
 
-    async def find(self, name: str, since: float) -> str | Fault | None:
-        """The provider's name of a batch that may have been submitted since then (Unix time); None where none was."""
+    async def find(self, sought: Sought) -> str | Fault | None:
+        """The provider's name of a batch that may have been submitted; None where it was not."""
 
     async def progress(self, remote: str) -> Progress | Fault:
         """How far a batch is."""

@@ -54,6 +54,16 @@ class Batched:
     outcome: dict[str, Any] | None
 
 
+@dataclass(frozen=True)
+class Sought:
+    """A batch that may be at its provider: our name, since when (Unix time), its calls, batches that are others."""
+
+    name: str
+    since: float
+    calls: int
+    others: frozenset[str]
+
+
 class BatchTables:
     """The tables, made where there are none; only the thread that uses the cache may use them."""
 
@@ -102,6 +112,14 @@ class BatchTables:
             query = "SELECT began_at, state, remote FROM batches WHERE id = ?"
             began_at, state, remote = self._db.execute(query, (name,)).fetchone()
         return Batch(name, began_at, BatchState(state), remote)
+
+    def sought(self, name: str) -> Sought:
+        """What a batch is found by at the provider."""
+        with self._speaking():
+            (since,) = self._db.execute("SELECT began_at FROM batches WHERE id = ?", (name,)).fetchone()
+            (calls,) = self._db.execute("SELECT count(*) FROM batched WHERE batch = ?", (name,)).fetchone()
+            others = self._db.execute("SELECT remote FROM batches WHERE id <> ? AND remote IS NOT NULL", (name,))
+            return Sought(name, since, calls, frozenset(remote for (remote,) in others))
 
     def begin(self, name: str, lane: str, keys: Iterable[str]) -> None:
         """A batch of these calls is about to be sent."""

@@ -2,10 +2,10 @@
 
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Any
 
 from cfeval.inference.remote.batch_api import BatchApi
 
@@ -21,15 +21,16 @@ class Gathered:
     content: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     full: bool = False
 
-    def add(self, key: str, line: bytes) -> bool:
-        """Take a call in; False where it has no room any more."""
+    def add(self, key: str, body: Mapping[str, Any]) -> int:
+        """Take a call in; how many bytes it has, 0 where there is no room any more."""
+        line = self.api.line(self.name, key, body)
         room = len(self.keys) < self.most and self.content.tell() + len(line) <= self.api.max_bytes
         if self.full or not (room or not self.keys):
             self.full = True
-            return False
+            return 0
         self.content.write(line)
         self.keys.append(key)
-        return True
+        return len(line)
 
 
 class Lane:

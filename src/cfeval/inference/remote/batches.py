@@ -20,7 +20,7 @@ from typing import Any
 
 from cfeval.core.errors import CfevalError, PluginError
 from cfeval.inference.batching import make_room
-from cfeval.inference.remote.batch_api import BatchApi, Caller, Outcome
+from cfeval.inference.remote.batch_api import REFUSED, BatchApi, Caller, Outcome
 from cfeval.inference.remote.batch_db import Batched, BatchState
 from cfeval.inference.remote.batch_lanes import Gathered, Lane
 from cfeval.inference.remote.faults import Fault, RetryPolicy
@@ -93,8 +93,7 @@ class Batches:
         """What comes of a call in its batch, or in the one that gathers; None where that is to be looked up again."""
         self._client.go_on()
         if batch is None:
-            line = api.line(key, body())
-            batch, size = self._gather(api, key, line), len(line)
+            batch, size = self._gather(api, key, body())
         else:
             self._start(batch, partial(self._follow, batch, api))
             size = 0
@@ -119,13 +118,15 @@ class Batches:
             self._held -= size
             make_room(-more)
 
-    def _gather(self, api: BatchApi, key: str, line: bytes) -> str:
+    def _gather(self, api: BatchApi, key: str, body: Mapping[str, Any]) -> tuple[str, int]:
+        """Take a call into the batch that gathers, or into a new one; its name, and the bytes of the call."""
         lane = self._lane(api)
-        if lane.gathered is None or not lane.gathered.add(key, line):
+        size = lane.gathered.add(key, body) if lane.gathered else 0
+        if not lane.gathered or not size:
             lane.gathered = gathered = Gathered(api, lane.most)
-            gathered.add(key, line)
+            size = gathered.add(key, body)
             self._start(gathered.name, partial(self._submit, lane, gathered))
-        return lane.gathered.name
+        return lane.gathered.name, size
 
     def _lane(self, api: BatchApi) -> Lane:
         return self._lanes.setdefault(api.lane, Lane(api))
@@ -165,7 +166,7 @@ class Batches:
 
     async def _sent_off(self, name: str, remote: str | Fault, api: BatchApi) -> None:
         if isinstance(remote, Fault):
-            await self._unsent(name, remote)
+            await self._unsent(name, remote, api)
         else:
             await self._client.on_disk(self._tables.submitted, name, remote)
             await self._drive(name, remote, api)
@@ -182,22 +183,25 @@ class Batches:
 
     async def _sent(self, gathered: Gathered) -> str | Fault:
         """Submit a batch; after a fault only where the provider says that it does not have it."""
-        since = time.time()
         result: str | Fault | None = await gathered.api.submit(gathered.name, gathered.content)
         for tried in range(1, self._client.settings.attempts):
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 break
             await self._client.pause(result.wait or min(POLL, 2.0**tried))
-            result = await gathered.api.find(gathered.name, since)
+            result = await gathered.api.find(await self._client.on_disk(self._tables.sought, gathered.name))
             if result is None:
                 self._client.go_on()
                 result = await gathered.api.submit(gathered.name, gathered.content)
         assert result is not None
         return result
 
-    async def _unsent(self, name: str, fault: Fault) -> None:
+    async def _unsent(self, name: str, fault: Fault, api: BatchApi) -> None:
         """A batch could not be submitted; where it is not known whether it was, the next run looks."""
-        if fault.reaction is RetryPolicy.RETRY:
+        if fault.kind == REFUSED:
+            if not await self._halved(name, api):
+                raise PluginError(f"the provider takes up no batch, not even one of a single call: {fault.reason}")
+            await self._resolve(name, lambda _: None)
+        elif fault.reaction is RetryPolicy.RETRY:
             await self._leave(name, fault)
         else:
             await self._client.on_disk(self._tables.not_sent, name)
@@ -220,7 +224,7 @@ class Batches:
             if ours:
                 break
             await self._client.pause(POLL)
-        remote = batch.remote or await self._found(name, batch.began_at, api)
+        remote = batch.remote or await self._found(name, api)
         if remote is None:
             await self._client.on_disk(self._tables.not_sent, name)
             await self._resolve(name, lambda _: None)
@@ -228,13 +232,14 @@ class Batches:
         with self._lane(api).at_work():
             await self._sent_off(name, remote, api)
 
-    async def _found(self, name: str, began_at: float, api: BatchApi) -> str | Fault | None:
-        result = await api.find(name, began_at)
+    async def _found(self, name: str, api: BatchApi) -> str | Fault | None:
+        sought = await self._client.on_disk(self._tables.sought, name)
+        result = await api.find(sought)
         for tried in range(1, self._client.settings.attempts):
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 break
             await self._client.pause(result.wait or min(POLL, 2.0**tried))
-            result = await api.find(name, began_at)
+            result = await api.find(sought)
         return result
 
     async def _drive(self, name: str, remote: str, api: BatchApi) -> None:
@@ -288,6 +293,10 @@ class Batches:
         for key, wait in self._waits.items():
             if wait.batch == name and not wait.outcome.done():
                 wait.outcome.set_result(outcome(key))
+
+    async def pause(self) -> None:
+        """Wait until the next look at a batch."""
+        await self._client.pause(POLL)
 
     async def _renew(self) -> None:
         """Say now and then that this job lives, so that no other takes its calls over."""

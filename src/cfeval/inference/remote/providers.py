@@ -32,7 +32,7 @@ class Provider:
 
     `seed`: takes a seed. `schema`: enforces a JSON schema. `lists`: lists its models. `limit`: the name of its limit on
     tokens. `body`: what every request holds beside. `batch_share`: how much of the list price a call by its batches
-    costs; None where it has none that `remote.openai_batches` knows. An empty `base_url` is for the user to give, such
+    costs; None where it has none here. An empty `base_url` is for the user to give, such
     as `example`; an empty `key_env` means that no key is needed.
     """
 
