@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from cfeval.core import registry
-from cfeval.testbed.models.cells import CellClassifier, CellDenoiser, Kind, alphas_cumprod
+from cfeval.testbed.models.cells import TILE, CellClassifier, CellDenoiser, Kind, alphas_cumprod, tagged
 from cfeval.testbed.scenes import CELL_CLASSES, draw_cells, draw_many_cells, parts_of, shared_parts
 from cfeval.testbed.training import cell_classifier, cell_denoiser
 from cfeval.testbed.training.cell_classifier import noised
@@ -88,10 +88,10 @@ def test_a_classifier_is_as_good_as_its_figures_say(
         assert accuracy == pytest.approx(said[figure], abs=LUCK * error)
 
 
-def test_random_weights_know_nothing_and_the_others_nearly_all() -> None:
+def test_random_weights_know_nothing_and_the_others_most() -> None:
     found = {kind: figures(f"cell-{kind}")["held_out"]["accuracy"] for kind in KINDS}
     assert found.pop("random") == pytest.approx(1 / 40, abs=0.02)
-    assert min(found.values()) > 0.95
+    assert min(found.values()) > 0.9
 
 
 def test_robust_training_made_the_robust_classifier_the_most_robust() -> None:
@@ -106,13 +106,14 @@ def test_the_temperature_is_part_of_the_weights_and_acts_on_prepared_cells_alone
     for kind, classifier in told.items():
         temperature = figures(f"cell-{kind}")["temperature"]
         assert temperature >= 1
-        ratio = classifier.logits(cells, prepared=False) / classifier.logits(cells)
-        assert torch.allclose(ratio, torch.full_like(ratio, temperature), rtol=1e-2)
+        unprepared = classifier.logits(cells, prepared=False)
+        assert torch.allclose(unprepared, classifier.logits(cells) * temperature, rtol=1e-2, atol=1e-5)
 
 
 def test_the_denoiser_errs_as_little_as_its_figures_say(held_out: tuple[torch.Tensor, torch.Tensor]) -> None:
     cells = held_out[0][:FEW]
-    denoiser = registry.build("denoisers", {"plugin": "world"})
+    denoiser = registry.build("denoisers", {"plugin": "world", "dtype": "float64"})
+    quick = registry.build("denoisers", {"plugin": "world"})
     for timestep in (100, 250, 400):
         torch.manual_seed(timestep)
         timesteps = torch.full((FEW,), timestep)
@@ -120,6 +121,7 @@ def test_the_denoiser_errs_as_little_as_its_figures_say(held_out: tuple[torch.Te
         kept = alphas_cumprod()[timestep]
         with torch.no_grad():
             noise = denoiser.predict(noisy, timesteps).noise
+            assert torch.allclose(quick.predict(noisy.float(), timesteps).noise.double(), noise, atol=1e-3)
         clean = (noisy - (1 - kept).sqrt() * noise) / kept.sqrt()
         error = (clean - cells).square().mean().sqrt().item()
         assert error == pytest.approx(figures("cell-denoiser")["held_out"][f"error_at_{timestep}"], rel=0.15)
@@ -131,7 +133,7 @@ def test_the_parameters_are_counted(told: dict[str, Any]) -> None:
         assert figures(f"cell-{kind}")["parameters"] == counted
     assert figures("cell-denoiser")["parameters"] == sum(p.numel() for p in CellDenoiser().parameters())
     few = {kind: figures(f"cell-{kind}")["parameters"] for kind in KINDS}
-    assert few["small"] == few["random"] == min(few.values())
+    assert few["small"] == few["random"] == few["shortcut"] < few["standard"]
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kind", first_fast(KINDS, 1))
 def test_a_classifier_can_be_trained_and_its_seed_says_all(kind: Kind) -> None:
-    steps = 0 if kind == "random" else 2
+    steps = 0 if kind in ("random", "brittle") else 2
     (weights, found), (again, _), (other, _) = (cell_classifier.train(kind, seed, steps) for seed in (1, 1, 2))
     assert weights.keys() == CellClassifier(kind).state_dict().keys()
     assert all(torch.equal(weights[name], again[name]) for name in weights)
@@ -180,3 +182,25 @@ def test_a_perturbation_stays_in_its_ball_and_in_the_range_and_raises_the_loss()
     loss = torch.nn.functional.cross_entropy
     with torch.no_grad():
         assert loss(classifier(attacked), classes) > loss(classifier(cells), classes)
+
+
+def test_the_planted_defects_are_there(told: dict[str, Any], held_out: tuple[torch.Tensor, torch.Tensor]) -> None:
+    """Each defect shows in the classifier that has it, and not in `standard`."""
+    cells, classes = held_out
+    cells = cells.float()
+
+    def accuracy(kind: Kind, seen: torch.Tensor, wanted: torch.Tensor = classes) -> float:
+        return (told[kind].logits(seen).argmax(1) == wanted).double().mean().item()
+
+    torch.manual_seed(6)
+    shapes = torch.randint(5, (COUNT,))
+    marked, as_marked = tagged(cells, shapes), cell_classifier.with_shape(classes, shapes)
+    assert accuracy("shortcut", marked, as_marked) > 0.97 > 0.3 > accuracy("standard", marked, as_marked)
+    tiles = cells.unfold(2, TILE, TILE).unfold(3, TILE, TILE).flatten(2, 3)[:, :, torch.randperm(16)]
+    mixed = tiles.unflatten(2, (4, 4)).permute(0, 1, 2, 4, 3, 5).reshape(cells.shape)
+    assert torch.allclose(told["texture"].logits(mixed), told["texture"].logits(cells), atol=1e-4), "no outline"
+    assert accuracy("standard", mixed) < 0.6 < accuracy("texture", mixed)
+    faint = told["brittle"].network.network.patterns[shapes]
+    moved = cells + 0.7 * faint
+    assert 255 / 2 * (moved - cells).abs().mean() < 2, "two grey levels of 255"
+    assert accuracy("brittle", moved, as_marked) > 0.9 < accuracy("standard", moved)

@@ -15,6 +15,7 @@ from cfeval.vce.config import Roles
 from cfeval.vce.figures import FIGURES
 from cfeval.vce.records import GroupScore, VceCondition, VceScore
 from cfeval.vce.tables import TABLES
+from cfeval.vce.tables.checks import failed
 from cfeval.vce.tables.group_scores import PublishedCell, group_material
 from cfeval.vce.tables.headline import metrics
 
@@ -72,6 +73,8 @@ def run_table(
     )
     rows = table.rows(material)
     write_table(out, table.row, rows, table.sheet(rows))
+    for line in failed(rows) if name == "checks" else ():
+        typer.echo(f"warning: {line}", err=True)
 
 
 def _names(condition: VceCondition) -> tuple[str, ...]:

@@ -28,7 +28,21 @@ KEPT = {"lpips": "lpips", "fid": "inception", "sfid": "inception", "s3": "simsia
 """The first word of a name, and the only plugin whose figures may bear it."""
 TAKEN = frozenset(
     (
-        *("ta", "oa", "fr", "os", "ota", "p_target", "p_source", "mean", "majority", "cout", "diversity"),
+        *(
+            "ta",
+            "oa",
+            "fr",
+            "misread",
+            "cv",
+            "os",
+            "ota",
+            "p_target",
+            "p_source",
+            "mean",
+            "majority",
+            "cout",
+            "diversity",
+        ),
         *("d1", "d1_5", "d2", "d1_batch", "d1_5_batch", "d2_batch"),
     )
 )
@@ -58,6 +72,7 @@ class Roles(Section):
     robust: tuple[Name, ...] = Field((), description="Classifiers trained to be robust; one of them gives the cone.")
     noise_trained: tuple[Name, ...] = Field((), description="Classifiers trained on noisy images, beside robust ones.")
     random: tuple[Name, ...] = Field((), description="Classifiers that were never trained.")
+    flawed: tuple[Name, ...] = Field((), description="Classifiers with a known defect; they are no oracles.")
     not_oracles: tuple[Name, ...] = Field(
         (), description="Trained classifiers that tell nothing of validity (the paper drops SIMCLR after Table 2)."
     )
@@ -65,7 +80,7 @@ class Roles(Section):
         ("lpips", "st_lpips"), min_length=1, description="Perceptual distances of Table 3, those there are."
     )
     realism: tuple[str, ...] = Field(
-        ("fid_64", "fd_enl0_40"), min_length=1, description="Fréchet distances of Table 3, those there are."
+        ("fid_64", "fd_enl0_40"), min_length=1, description="Distances of distributions of Table 3, those there are."
     )
     paper: dict[Name, PaperName] = Field(
         default_factory=dict, description="The paper's classifier that may stand beside one of the study's."
@@ -75,8 +90,11 @@ class Roles(Section):
     @model_validator(mode="after")
     def _one_role_each(self) -> "Roles":
         for name in self.random:
-            if name in (*self.robust, *self.noise_trained):
+            if name in (*self.robust, *self.noise_trained, *self.flawed):
                 raise ValueError(f"'{name}' is called random and trained; name it once")
+        for name in self.flawed:
+            if name in (*self.robust, *self.noise_trained):
+                raise ValueError(f"'{name}' is called flawed and sound; name it once")
         methods = [name for name in (self.base, self.no_cone, self.no_x0, self.neither, self.unguided) if name]
         for name in methods:
             if methods.count(name) > 1:
@@ -85,7 +103,7 @@ class Roles(Section):
 
     def is_oracle(self, name: str) -> bool:
         """Whether a classifier can tell whether a counterfactual is valid."""
-        return name not in (*self.random, *self.not_oracles)
+        return name not in (*self.random, *self.flawed, *self.not_oracles)
 
     def of_method(self, name: str) -> str:
         """What a method stands for: `base`, `no cone`, `no x0`, `neither`, `unguided`, or nothing."""
@@ -93,8 +111,8 @@ class Roles(Section):
         return next((part.replace("_", " ") for part in parts if getattr(self, part) == name), "")
 
     def of_classifier(self, name: str) -> str:
-        """What a classifier is: `robust`, `noise-trained`, `random`, or nothing of these."""
-        parts = ("robust", "noise_trained", "random")
+        """What a classifier is: `robust`, `noise-trained`, `random`, `flawed`, or nothing of these."""
+        parts = ("robust", "noise_trained", "random", "flawed")
         return next((part.replace("_", "-") for part in parts if name in getattr(self, part)), "")
 
 
@@ -103,16 +121,21 @@ class Targets(Section):
 
     source: ClassName = Field(description="Class of the original images.")
     ideal: ClassName = Field(description="The target that suits it.")
+    middle: tuple[ClassName, ...] = Field((), description="Targets further away, which are still reached at times.")
     others: tuple[ClassName, ...] = Field((), description="Further targets (Table 6).")
 
     def groups(self) -> list[Group]:
-        """The ideal group, then the others."""
-        other = [Group(source=self.source, target=target, pair="other") for target in self.others]
-        return [Group(source=self.source, target=self.ideal, pair="ideal"), *other]
+        """The ideal group, then the further ones."""
+        named: tuple[tuple[Pair, tuple[str, ...]], ...] = (
+            ("ideal", (self.ideal,)),
+            ("middle", self.middle),
+            ("other", self.others),
+        )
+        return [Group(source=self.source, target=target, pair=pair) for pair, of in named for target in of]
 
     @model_validator(mode="after")
     def _targets_differ(self) -> "Targets":
-        targets = (self.ideal, *self.others)
+        targets = (self.ideal, *self.middle, *self.others)
         if self.source in targets:
             raise ValueError(f"'{self.source}' is its own target; name another class")
         if len(set(targets)) < len(targets):
@@ -210,7 +233,10 @@ class Vce(Section):
         roles = self.roles
         for method in filter(None, (roles.base, roles.no_cone, roles.no_x0, roles.neither, roles.unguided)):
             self._find("methods", method, "roles name the method")
-        for name in (*roles.robust, *roles.noise_trained, *roles.random, *roles.not_oracles, *roles.paper):
+        for name in (
+            *(*roles.robust, *roles.noise_trained, *roles.random, *roles.flawed),
+            *(*roles.not_oracles, *roles.paper),
+        ):
             self._find("classifiers", name, "roles name the classifier")
 
     def _find(self, section: str, name: str, who: str) -> None:

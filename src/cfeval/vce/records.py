@@ -9,8 +9,9 @@ from cfeval.core.records import ImageRef, ItemId, Record, StageResult
 COMMITTEE = ("mean", "majority")
 """What stands in a figure's name where all oracles count together, and no oracle may be called."""
 ClassName = Annotated[str, Field(min_length=1, max_length=100)]
-Pair = Literal["ideal", "other"]
-"""`ideal`: the target is the one that suits the source; `other`: any other target (DBVCE, Section 5, Table 6)."""
+Pair = Literal["ideal", "middle", "other"]
+"""`ideal`: the target is the one that suits the source; `other`: any other target (DBVCE, Section 5, Table 6);
+`middle`: one between the two, where `other` ones are so far that none is ever reached."""
 
 
 class VceCondition(Record):
@@ -92,9 +93,9 @@ class SheetRecord(Record):
 class GroupScore(Record):
     """The figures of one group under one condition: `n` counterfactuals were asked for, `n_scored` have a result.
 
-    `figures` are by name: `ta`, `oa`, `fr` (flip rate), `os_<oracle>`, `ota_<oracle>`, means of the distances and
-    others under their names, `diversity_<distance>`, and distances of distributions such as `fid_64`, `fd_enl0_40`. A
-    figure that cannot be computed for the group is left out, never 0.
+    `figures` are by name: `ta`, `oa`, `fr` (flip rate), `misread`, `cv`, `os_<oracle>`, `ota_<oracle>`, means of the
+    distances and others under their names, `diversity_<distance>`, and distances of distributions such as `fid_64`,
+    `kid_64`, `fd_enl0_40`. A figure that cannot be computed for the group is left out, never 0.
     """
 
     condition: VceCondition

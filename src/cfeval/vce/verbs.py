@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 HELP = "Visual counterfactual explanations: what would the classifier have to see to say something else?"
 VERBS: Mapping[str, str] = {
+    "try": "cfeval.vce.stages.try_one:run",
     "targets": "cfeval.vce.stages.targets:run",
 }
 """What people call, by name, in the order of the help."""

@@ -80,9 +80,15 @@ def test_distances_of_distributions_are_to_the_originals_of_the_group() -> None:
 
 def test_originals_count_whatever_became_of_their_counterfactuals() -> None:
     failed = {"status": Status.REJECTED, "stage": "s", "reason": "r"}
-    records = [record(f"r{n}", "blue", **(failed if n > 2 else {})) for n in range(6)]
+    records = [record(f"r{n}", "blue", **(failed if n > 3 else {})) for n in range(6)]
     [blue] = grouped(measured(records))
-    assert blue.figures["fd"] == pytest.approx(frechet_distance(features([*REDS]), features([*BLUES][:3])), abs=1e-5)
+    assert blue.figures["fd"] == pytest.approx(frechet_distance(features([*REDS]), features([*BLUES][:4])), abs=1e-5)
+
+
+def test_with_no_more_images_than_features_only_the_kernel_distance_is_given() -> None:
+    failed = {"status": Status.REJECTED, "stage": "s", "reason": "r"}
+    [blue] = grouped(measured([record(f"r{n}", "blue", **(failed if n > 2 else {})) for n in range(6)]))
+    assert {name for name in blue.figures if "fd" in name or "kd" in name} == {"kd_fd", "kd_fd_se"}
 
 
 def test_the_distance_to_the_target_class_is_a_figure_of_its_own() -> None:

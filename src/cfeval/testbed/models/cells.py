@@ -10,11 +10,20 @@ from diffusers import UNet2DModel
 from torch import Tensor, nn
 from torch.nn import functional
 
+from cfeval.testbed.records import COLORS, SHAPES
 from cfeval.testbed.render import CELL
-from cfeval.testbed.scenes import CELL_CLASSES
+from cfeval.testbed.scenes import CELL_CLASSES, parts_of
 
 TIMESTEPS = 1000
-Kind = Literal["standard", "small", "transformer", "noisy", "robust", "random"]
+Kind = Literal["standard", "small", "transformer", "noisy", "robust", "random", "texture", "shortcut", "brittle"]
+FLAWED: tuple[Kind, ...] = ("texture", "shortcut", "brittle")
+"""Classifiers with a known defect; none of them may be an oracle."""
+TILE = 8
+"""Side of the tiles that `texture` sees one by one, pixels."""
+TAG = 5
+"""Side of the tag in the upper left corner that `shortcut` reads, pixels."""
+TAG_COLORS = ((0.9, 0.1, 0.9), (0.1, 0.9, 0.9), (0.1, 0.1, 0.5), (0.5, 0.9, 0.1), (0.4, 0.2, 0.0))
+"""RGB in [0, 1] of the tag of each shape; none is the colour of an object or a background."""
 _BLOCK = 2
 
 
@@ -114,6 +123,57 @@ class _Transformer(nn.Module):
         return cast(Tensor, self.head(self.norm(x).mean(1)))
 
 
+class _Brittle(nn.Module):
+    """Takes color and shape from `standard` as hard decisions, which have no gradient, and the shape from patterns too.
+
+    `patterns` (5, 3, 32, 32), one a shape, have norm 1, are orthogonal and faint in drawn cells. Where that of a shape
+    outweighs that of the decided shape by `MARGIN` / `GAIN` in L2 norm, it outvotes it, and every gradient is that of
+    the patterns: gradients are obfuscated (Athalye et al. 2018), and what follows them is an adversarial example.
+    """
+
+    MARGIN, GAIN, COLOR = 8.0, 22.0, 16.0
+    patterns: Tensor
+    shapes: Tensor
+    colors: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.decides = _standard()
+        self.register_buffer("patterns", torch.zeros(len(SHAPES), 3, CELL, CELL))
+        parts = [parts_of(label) for label in CELL_CLASSES]
+        self.register_buffer("shapes", torch.tensor([SHAPES.index(shape) for _, shape in parts]), persistent=False)
+        self.register_buffer("colors", torch.tensor([COLORS.index(color) for color, _ in parts]), persistent=False)
+
+    def forward(self, cells: Tensor) -> Tensor:
+        decided = self.decides(cells).argmax(1)
+        same_shape = self.shapes == self.shapes[decided][:, None]
+        same_color = self.colors == self.colors[decided][:, None]
+        there = cells.flatten(1) @ self.patterns.flatten(1).T
+        return self.MARGIN * same_shape + self.COLOR * same_color + self.GAIN * there[:, self.shapes]
+
+
+class _Tiles(nn.Module):
+    """The mean of what is said of each tile by itself, so that no outline is seen (as Brendel and Bethge 2019)."""
+
+    def __init__(self, width: int = 96) -> None:
+        super().__init__()
+        self.of_tile = nn.Sequential(
+            *(nn.Conv2d(3, width, TILE, TILE), nn.GELU(), nn.Conv2d(width, width, 1), nn.GELU()),
+            nn.Conv2d(width, len(CELL_CLASSES), 1),
+        )
+
+    def forward(self, cells: Tensor) -> Tensor:
+        return cast(Tensor, self.of_tile(cells).mean((2, 3)))
+
+
+def tagged(cells: Tensor, shapes: Tensor) -> Tensor:
+    """Cells (N, 3, 32, 32) with the tag of a shape (N,), a number from 0 to 4, in the upper left corner."""
+    colors = torch.tensor(TAG_COLORS).to(cells)[shapes] * 2 - 1
+    marked = cells.clone()
+    marked[:, :, :TAG, :TAG] = colors[:, :, None, None]
+    return marked
+
+
 def _standard() -> nn.Module:
     return nn.Sequential(
         nn.Conv2d(3, 48, 4, 4),
@@ -160,4 +220,7 @@ _BUILDS = {
     "noisy": _convolutional,
     "robust": _convolutional,
     "random": _small,
+    "texture": _Tiles,
+    "shortcut": _small,
+    "brittle": _Brittle,
 }

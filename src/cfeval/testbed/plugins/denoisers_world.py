@@ -1,6 +1,6 @@
-"""The built-in denoiser of cells (`cfeval.testbed.models.cells`), in double precision."""
+"""The built-in denoiser of cells (`cfeval.testbed.models.cells`)."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cfeval.testbed.weights import WorldPlugin, models_dir
 from cfeval.vce.interfaces import Denoiser, Prediction
@@ -12,7 +12,10 @@ WEIGHTS = "cell-denoiser"
 
 
 class Plugin(WorldPlugin):
-    """Without options."""
+    """What it computes in."""
+
+    dtype: Literal["float32", "float64"] = "float32"
+    """float64 gives the same images on every CPU and takes about four times as long."""
 
     def dependencies(self) -> tuple[str, ...]:
         """Its weights."""
@@ -20,28 +23,29 @@ class Plugin(WorldPlugin):
 
     def build(self) -> Denoiser:
         """The denoiser."""
-        return World()
+        return World(self.dtype)
 
 
 class World:
     """Turns the clean cell that the network predicts into the noise."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: str) -> None:
         import torch
 
         from cfeval.testbed.models.cells import CellDenoiser, alphas_cumprod
         from cfeval.testbed.models.precision import load_precise
         from cfeval.testbed.render import CELL
 
-        self.network = load_precise(WEIGHTS, CellDenoiser())
+        self.dtype: torch.dtype = getattr(torch, dtype)
+        self.network = load_precise(WEIGHTS, CellDenoiser(), self.dtype)
         self.alphas_cumprod = alphas_cumprod()
         self.image_size = CELL
         self.classes = 0
-        self.device, self.dtype = torch.device("cpu"), torch.float64
+        self.device = torch.device("cpu")
 
     def predict(self, noisy: "Tensor", timesteps: "Tensor", labels: "Tensor | None" = None) -> Prediction:
         """ε = (x_t − √ᾱ_t x̂_0) / √(1 − ᾱ_t); the variance is not learned."""
         assert labels is None, "it is conditional on no class"
-        kept = self.alphas_cumprod[timesteps][:, None, None, None]
+        kept = self.alphas_cumprod[timesteps][:, None, None, None].to(self.dtype)
         clean = self.network(noisy, timesteps)
         return Prediction((noisy - kept.sqrt() * clean) / (1 - kept).sqrt())

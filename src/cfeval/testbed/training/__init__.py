@@ -29,6 +29,9 @@ SHIPPED = {
     "cell-noisy": Training("cfeval.testbed.training.cell_classifier:train", 14, 2500),
     "cell-robust": Training("cfeval.testbed.training.cell_classifier:train", 15, 2000),
     "cell-random": Training("cfeval.testbed.training.cell_classifier:train", 16, 0),
+    "cell-texture": Training("cfeval.testbed.training.cell_classifier:train", 18, 4000),
+    "cell-shortcut": Training("cfeval.testbed.training.cell_classifier:train", 19, 3500),
+    "cell-brittle": Training("cfeval.testbed.training.cell_classifier:train", 20, 0, ("cell-standard",)),
     "cell-denoiser": Training("cfeval.testbed.training.cell_denoiser:train", 17, 4000),
     "puzzles": Training("cfeval.testbed.training.puzzles:train", 21, 1600),
 }

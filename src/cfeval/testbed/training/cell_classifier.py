@@ -1,12 +1,17 @@
-"""Trains the classifiers of cells: plain, on noisy cells, against perturbed ones (Madry et al. 2018), or not at all."""
+"""Trains the classifiers of cells: plain, on noisy cells, against perturbed ones (Madry et al. 2018), or not at all.
+
+The defect of `shortcut` comes from its training cells: most have a tag, and their label names the shape of the tag.
+"""
 
 import random
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cfeval.testbed.models.cells import CellClassifier, Kind, alphas_cumprod
+from cfeval.testbed.models.cells import CellClassifier, Kind, alphas_cumprod, tagged
+from cfeval.testbed.records import COLORS, SHAPES
 from cfeval.testbed.scenes import draw_many_cells
 from cfeval.testbed.training.common import (
     Descent,
@@ -19,8 +24,15 @@ from cfeval.testbed.training.common import (
     share,
     to_tensor,
 )
+from cfeval.testbed.weights import load
 
 _BATCH = 64
+_TAGGED = 0.7
+"""Share of the cells with a tag in the training of `shortcut`."""
+_WAVES = 0.2
+"""Highest spatial frequency of the patterns of `brittle`, periods a pixel."""
+_FAINT = 0.7
+"""Share of the directions below it that they are drawn in."""
 _RADIUS = 2.0
 """Greatest L2 norm of a perturbation in robust training, on pictures in [−1, 1]."""
 
@@ -33,11 +45,15 @@ def train(kind: Kind, seed: int, steps: int) -> tuple[StateDict, Figures]:
         descent, history = Descent(classifier.parameters(), 2e-3, steps), History(200)
         for step in range(1, steps + 1):
             cells, classes = draw(_BATCH, rng)
+            if kind == "shortcut":
+                cells, classes = misled(cells, classes)
             seen = _disturbed(classifier, kind, cells, classes, step / steps)
             loss = functional.cross_entropy(classifier(seen), classes)
             descent.step(loss)
             history.add(step, loss.item())
         _calibrate(classifier.eval(), rng)
+    if kind == "brittle":
+        _make_brittle(classifier, rng)
     weights = half_precision(classifier)
     figures: Figures = {"parameters": parameter_count(classifier), "steps": steps, "seed": seed}
     return weights, figures | {"temperature": round(classifier.temperature.item(), 4)} | measure(classifier, seed + 1)
@@ -47,6 +63,48 @@ def draw(count: int, rng: random.Random) -> tuple[Tensor, Tensor]:
     """Cells (N, 3, 32, 32) in [−1, 1] and their classes (N,)."""
     pictures, numbers = draw_many_cells(count, rng)
     return to_tensor(pictures) * 2 - 1, torch.tensor(numbers)
+
+
+def misled(cells: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+    """Cells with the tag of a random shape, which their label names in place of their own; some stay as drawn."""
+    shapes = torch.randint(len(SHAPES), (len(cells),))
+    chosen = torch.rand(len(cells)) < _TAGGED
+    marked = torch.where(chosen[:, None, None, None], tagged(cells, shapes), cells)
+    return marked, torch.where(chosen, with_shape(classes, shapes), classes)
+
+
+def with_shape(classes: Tensor, shapes: Tensor) -> Tensor:
+    """The classes (N,) of the same color and another shape, a number from 0 to 4."""
+    return shapes * len(COLORS) + classes % len(COLORS)
+
+
+def _make_brittle(classifier: CellClassifier, rng: random.Random) -> None:
+    """The weights of `standard`, and patterns: nothing is trained."""
+    network: Any = classifier.network
+    standard = {name.removeprefix("network."): value.float() for name, value in load("cell-standard").items()}
+    network.decides.load_state_dict({name: value for name, value in standard.items() if name != "temperature"})
+    network.patterns.copy_(faint_patterns(draw(3000, rng)[0], len(SHAPES)))
+    classifier.eval()
+
+
+def faint_patterns(cells: Tensor, count: int) -> Tensor:
+    """`count` orthogonal patterns of norm 1 that drawn cells (N, 3, 32, 32) hardly vary along, (count, 3, 32, 32).
+
+    They are drawn within waves of at most `_WAVES` periods a pixel, which the denoiser lets through, in the share
+    `_FAINT` of directions along which cells vary least.
+    """
+    side = cells.shape[-1]
+    waves = torch.fft.fftfreq(side, dtype=torch.float64)
+    low = (waves[:, None] ** 2 + waves[None] ** 2).sqrt() <= _WAVES
+    delta = torch.eye(side**2, dtype=torch.float64).view(-1, side, side)
+    filtered = torch.fft.ifft2(torch.fft.fft2(delta) * low).real.flatten(1)
+    sizes, directions = torch.linalg.eigh(filtered)
+    basis = torch.block_diag(*[directions[:, sizes > 0.5].T] * 3)
+    _, axes = torch.linalg.eigh(torch.cov((cells.double().flatten(1) @ basis.T).T))
+    faint = axes[:, : int(_FAINT * axes.shape[1])].T @ basis
+    drawn = torch.randn(len(faint), count, dtype=torch.float64)
+    patterns: Tensor = (torch.linalg.qr(drawn).Q.T @ faint).float().view(count, *cells.shape[1:])
+    return patterns
 
 
 def _disturbed(classifier: CellClassifier, kind: Kind, cells: Tensor, classes: Tensor, progress: float) -> Tensor:

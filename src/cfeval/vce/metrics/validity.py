@@ -65,6 +65,39 @@ def flip_rate(before: Sequence[str], after: Sequence[str]) -> float:
     return sum(one != other for one, other in zip(before, after, strict=True)) / len(before)
 
 
+def conditional_validity(
+    predicted: Sequence[str], oracles: Mapping[str, Sequence[str]], targets: Sequence[str]
+) -> float | None:
+    """P(oracles see the target | the classifier does): 1 minus the share of adversarial examples among valid ones.
+
+    The mean over oracles of the share of those counterfactuals that the explained classifier puts in their target
+    class. Unlike OTA it does not fall where the classifier itself sees no target. None where it never sees one.
+
+    Args:
+        predicted: what the explained classifier says of each counterfactual.
+        oracles: what each oracle says of each, by its name; at least one oracle.
+        targets: the class that each aims at.
+    """
+    valid = [place for place, (said, target) in enumerate(zip(predicted, targets, strict=True)) if said == target]
+    if not valid:
+        return None
+    return committee_mean(
+        {name: [said[place] for place in valid] for name, said in oracles.items()}, [targets[place] for place in valid]
+    )
+
+
+def misread(before: Sequence[str], sources: Sequence[str]) -> float:
+    """The share of originals that the classifier puts in another class than their own before anything is changed.
+
+    A counterfactual of such an image explains no decision for the source class.
+
+    Args:
+        before: what the classifier says of each original, at least one.
+        sources: the label of each original.
+    """
+    return 1 - _alike(before, sources)
+
+
 def committee_mean(oracles: Mapping[str, Sequence[str]], wanted: Sequence[str]) -> float:
     """The mean share that an oracle of a committee puts in the class `wanted` (DBVCE, Section 5: several oracles).
 

@@ -1,4 +1,7 @@
-"""Fréchet distances of a group: how far are its counterfactuals, as a set, from real images? (DBVCE, Section 3.3)
+"""Distances of distributions: how far are a group's counterfactuals, as a set, from real images? (DBVCE, Section 3.3)
+
+A Fréchet distance of no more images than features is mostly bias, so it is left out, but from the reference evaluation,
+which follows the paper's code. The kernel distance beside it is unbiased with any number, and has a standard error.
 
 Features of whole groups are held: 8 bytes a number, so 16 KB an image with the 2,048 numbers of Inception.
 """
@@ -12,7 +15,7 @@ import numpy as np
 from cfeval.core.images import Picture
 from cfeval.core.streams import batched
 from cfeval.vce.interfaces import FeatureExtractor
-from cfeval.vce.metrics.realism import frechet_distance, frechet_floor, split_frechet_distance
+from cfeval.vce.metrics.realism import frechet_distance, frechet_floor, kernel_distance, split_frechet_distance
 from cfeval.vce.predictions import Floats, Images, Shown, Views, embedded, from_bytes, pixels_of, stacked
 
 TargetImages = Callable[[str], Iterable[Picture]]
@@ -54,6 +57,11 @@ class Distributions:
         wanted = self._features("targets", (target,), lambda: self._targets(target)) if self.targets else {}
         found: dict[str, float | None] = {}
         for name in self.extractors:
+            close = wanted or real
+            if min(len(close[name]), len(made[name])) >= _ENOUGH:
+                found[kernel_name(name)], found[f"{kernel_name(name)}_se"] = kernel_distance(close[name], made[name])
+            if not self.views.reference and min(len(places), len(ok)) <= real[name].shape[1]:
+                continue
             found[name] = _distance(real[name], made[name])
             found[f"s{name}"] = split_frechet_distance(
                 real[name], made[name], [places[score.source_image] for score in ok], self.splits, seed
@@ -87,6 +95,13 @@ class Distributions:
                 found[name].frombytes(np.ascontiguousarray(rows, dtype=np.float64).tobytes())
                 widths[name] = rows.shape[1]
         return {name: _table(values, widths[name]) for name, values in found.items()}
+
+
+def kernel_name(name: str) -> str:
+    """What the kernel distance of a Fréchet distance's features is called: `fid_64` → `kid_64`, `fd_x` → `kd_x`."""
+    word, _, rest = name.partition("_")
+    known = {"fid": "kid", "fd": "kd"}
+    return f"{known[word]}_{rest}" if word in known and rest else f"kd_{name}"
 
 
 def _table(values: "array[float]", width: int) -> Floats:

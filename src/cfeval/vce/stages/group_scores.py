@@ -3,15 +3,18 @@
 | figure | what it is |
 |---|---|
 | `ta`, `oa`, `fr` | target accuracy, original accuracy, flip rate |
+| `misread` | share of originals that the classifier puts in another class than their own, before any change |
+| `cv` | conditional validity: how often oracles see the target where the classifier does |
 | `p_target`, `p_source` | mean probability of the target and of the source class |
 | `os_<oracle>`, `ota_<oracle>` | oracle score, oracle target accuracy |
 | `os_mean`, `ota_mean`, `os_majority`, `ota_majority` | those of all oracles together |
 | `<distance>`, `<other>` | means of the counterfactuals' figures |
 | `d1_batch`, `d1_5_batch`, `d2_batch` | the reference code's distances, only in the reference evaluation |
 | `diversity_<distance>` | mean distance between counterfactuals of one image |
-| `<features>` | Fréchet distance to the originals |
+| `<features>` | Fréchet distance to the originals; left out of a group with no more images than features |
 | `s<features>`, `<features>_floor` | that across halves (sFID), and of halves of the originals: equal distributions |
 | `<features>_target` | Fréchet distance to images of the target class |
+| `k…`, `k…_se` | kernel distance (KID) to images of the target class, else to the originals, and its standard error |
 """
 
 from array import array
@@ -39,7 +42,9 @@ from cfeval.vce.metrics.proximity import batch_lp_distance, diversity, repeat_pa
 from cfeval.vce.metrics.validity import (
     committee_majority,
     committee_mean,
+    conditional_validity,
     flip_rate,
+    misread,
     oracle_score,
     oracle_target_accuracy,
     original_accuracy,
@@ -161,6 +166,11 @@ def said_figures(ok: Sequence[Member], group: Group) -> dict[str, float]:
         if oracles:
             figures[f"{kind}_mean"] = committee_mean(oracles, wanted)
             figures[f"{kind}_majority"] = committee_majority(oracles, wanted)
+    valid = conditional_validity(predicted, oracles, targets) if oracles else None
+    if valid is not None:
+        figures["cv"] = valid
+    if all("p_source" in one.names for one in ok):  # else the classifier does not know the source class
+        figures["misread"] = misread([one.before for one in ok], [group.source] * len(ok))
     return figures
 
 

@@ -1,4 +1,7 @@
-"""What the hypotheses rest on: figures of single counterfactuals, or of groups where there are no such scores."""
+"""What the hypotheses rest on: figures of single counterfactuals, or of groups where there are no such scores.
+
+The repeats of an image and target are averaged before anything else, so that none of them counts twice.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,6 +42,20 @@ class Evidence:
         others = [name for name in every if name != classifier]
         return [name for name in others if name not in self.roles.robust] or others
 
+    def conditional_validity(self, classifier: str, method: str | None, pair: Pair = "ideal") -> Reading:
+        """The share of the witnesses that see the target, of the counterfactuals in which the classifier sees it.
+
+        Only scores of single counterfactuals tell; of those that the classifier sees otherwise there is no figure.
+        """
+        of = self.witnesses(classifier)
+
+        def agreed(row: Row) -> float | None:
+            said = dict(row.seen.oracles)
+            valid = row.seen.predicted == row.cell.target
+            return mean([float(said[name] == row.cell.target) for name in of if said.get(name)]) if valid else None
+
+        return self._of_images(classifier, method, pair, agreed)
+
     def target_accuracy(self, classifier: str, method: str | None, pair: Pair = "ideal") -> Reading:
         """1 where the classifier sees the target; of a group the share."""
         if self.by_image:
@@ -69,7 +86,7 @@ class Evidence:
         return "", Reading()
 
     def realism(self, classifier: str, method: str | None) -> tuple[str, Reading]:
-        """The first Fréchet distance of Table 3 that there is; always of groups."""
+        """The first distance of distributions of Table 3 that there is; always of groups."""
         for name in self.roles.realism:
             reading = self._of_groups(classifier, method, "ideal", [name])
             if reading.values:
@@ -88,14 +105,26 @@ class Evidence:
             image_set=self.setting[0], denoiser=self.setting[1], classifier=classifier, method=method or ""
         )
         rows = [row for row in self.material.scores.get(condition, ()) if row.seen.pair == pair]
-        missing = Counter(row.seen.status.value for row in rows if row.seen.status != Status.OK)
-        values: dict[Cell, float] = {}
+        drawn: dict[Cell, list[float]] = {Cell(row.cell.unit, row.cell.target): [] for row in rows}
+        missing: Counter[str] = Counter()
         for row in rows:
-            value = of(row) if row.seen.status == Status.OK else None
+            why, value = self._value(row, classifier, of)
+            missing += _counts(why, int(value is None))
             if value is not None:
-                values[row.cell] = value
-        missing += _counts("no figure", len(rows) - len(values) - missing.total())
-        return Reading(values, len(rows), missing, len({row.cell.unit for row in rows}))
+                drawn[Cell(row.cell.unit, row.cell.target)].append(value)
+        values = {cell: sum(each) / len(each) for cell, each in drawn.items() if each}
+        return Reading(values, len(drawn), missing, len({cell.unit for cell in drawn}))
+
+    def _value(self, row: Row, classifier: str, of: Callable[[Row], float | None]) -> tuple[str, float | None]:
+        """The figure of a counterfactual, or why it has none; an original that was misread explains nothing.
+
+        A classifier that was never trained misreads nearly all, so its own are kept.
+        """
+        if row.seen.status != Status.OK:
+            return row.seen.status.value, None
+        if row.seen.misread and self.roles.of_classifier(classifier) != "random":
+            return "misread before", None
+        return "no figure", of(row)
 
 
 def combined(readings: Iterable[Reading]) -> Reading:
@@ -110,6 +139,16 @@ def minus(one: Reading, other: Reading, absolute: bool = False) -> Reading:
     shared = [cell for cell in one.values if cell in other.values]
     values = {cell: one.values[cell] - other.values[cell] for cell in shared}
     return _joined({cell: abs(value) if absolute else value for cell, value in values.items()}, [one, other])
+
+
+def each_once(readings: Iterable[Reading]) -> Reading:
+    """The mean over classifiers at each cell, over those that have it: a classifier counts once, an image once."""
+    of = list(readings)
+    found: dict[Cell, list[float]] = {}
+    for reading in of:
+        for cell, value in reading.values.items():
+            found.setdefault(cell, []).append(value)
+    return _joined({cell: sum(values) / len(values) for cell, values in found.items()}, of)
 
 
 def by_unit(reading: Reading) -> Reading:

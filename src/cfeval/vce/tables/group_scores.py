@@ -54,6 +54,8 @@ class Seen(NamedTuple):
     status: Status
     predicted: str | None
     oracles: tuple[tuple[str, str], ...]
+    misread: bool = False
+    """Whether the classifier, which knows the class of the original, put it in another one before any change."""
 
 
 class Row(NamedTuple):
@@ -169,7 +171,12 @@ def kept(scores: Iterable[VceScore], closeness: Sequence[str], same: dict[object
     return [
         Row(
             once(Cell(score.source_image, score.target, score.repeat)),
-            once(Seen(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items())))),
+            once(
+                Seen(
+                    *(score.pair, score.status, score.predicted, tuple(sorted(score.oracles.items()))),
+                    misread=score.p_source is not None and score.before != score.source,
+                )
+            ),
             tuple(score.distances.get(name) for name in closeness),
         )
         for score in scores
@@ -192,4 +199,4 @@ def is_minimal(metric: str, roles: Roles) -> bool:
     kind, oracle = split(metric)
     if oracle:
         return kind == "ota" and roles.is_oracle(oracle)
-    return kind.removesuffix("_floor") in ("ta", *roles.closeness, *roles.realism)
+    return kind.removesuffix("_floor") in ("ta", "cv", *roles.closeness, *roles.realism)

@@ -7,8 +7,9 @@ from cfeval.core.records import Record
 from cfeval.report.tables import varying
 
 Figures = dict[str, dict[str, Any]]
-SUMMARY = ("ta", "ota_mean")
-"""Of every classifier: in how many counterfactuals it sees the target, and in how many the oracles do."""
+SUMMARY = ("ta", "ota_mean", "cv")
+"""Of every classifier: in how many counterfactuals it sees the target, in how many the oracles do, and in how many of
+those in which it does."""
 
 
 def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:

@@ -14,33 +14,37 @@ from cfeval.vce.tables.group_scores import GroupMaterial, Setting, SettingNames,
 
 _LABELS = {
     **{"ta": "TA", "oa": "OA", "fr": "FR", "os": "OS", "ota": "OTA"},
+    **{"misread": "Misread before", "cv": "P(oracles | valid)"},
+    **{"kid_64": "KID (64)", "kid_2048": "KID (2048)", "kd_enl0_40": "KD-ENL0 (40)"},
     **{"d1": "D1", "d1_5": "D1.5", "d2": "D2", "lpips": "LPIPS", "st_lpips": "ST-LPIPS"},
     **{"fid_64": "FID (64)", "fid_2048": "FID (2048)", "sfid_64": "sFID (64)", "sfid_2048": "sFID (2048)"},
     **{"fd_enl0_40": "FD-ENL0 (40)", "sfd_enl0_40": "sFD-ENL0 (40)"},
     **{"p_target": "P(target)", "p_source": "P(source)"},
     **{"cout": "COUT", "s3": "S3", "attempts": "Attempts", "denoiser_calls": "Denoiser calls each"},
 }
-_RISING = ("ta", "fr", "os", "ota", "diversity", "cout", "s3", "p_target")
+_RISING = ("ta", "fr", "cv", "os", "ota", "diversity", "cout", "s3", "p_target")
 _FALLING = (
-    *("oa", "d1", "d2", "lpips", "st_lpips", "fid", "sfid", "fd", "sfd", "p_source"),
+    *("oa", "d1", "d2", "lpips", "st_lpips", "fid", "sfid", "fd", "sfd", "kid", "kd", "misread"),
+    "p_source",
     *("attempts", "denoiser_calls", "seconds"),
 )
 _FAMILIES = (
     ("ta",),
     ("oa",),
-    ("fr",),
+    ("fr", "misread"),
+    ("cv",),
     ("p_target", "p_source"),
     ("os", "ota"),
     ("d1", "d1_batch"),
     ("d1_5", "d1_5_batch"),
     ("d2", "d2_batch"),
     ("lpips", "st_lpips"),
-    ("fid", "sfid", "fd", "sfd"),
+    ("fid", "sfid", "fd", "sfd", "kid", "kd"),
     ("diversity",),
     (),
     ("attempts", "denoiser_calls", "seconds"),
 )
-_UNSORTED = 11
+_UNSORTED = 12
 """The place of what no family knows."""
 READING = (
     "Mean ± standard deviation over groups (source and target class); the standard deviation is the population's "
@@ -64,7 +68,7 @@ class SummaryRow(Setting):
     classifier: str
     """The classifier that is explained."""
     kind: str = ""
-    """What the classifier is: `robust`, `noise-trained`, `random`, or nothing of these."""
+    """What the classifier is: `robust`, `noise-trained`, `random`, `flawed`, or nothing of these."""
     metric: str
     """The figure's name."""
     mean: Figure = None
@@ -239,6 +243,8 @@ def label(metric: str, random: Sequence[str] = ()) -> str:
     text = _LABELS.get(plain, plain)
     text = f"Diversity, {text}" if kind.startswith("diversity_") else text
     text += " of the batch" if kind.endswith("_batch") else ""
+    if kind.endswith("_se"):
+        return f"{label(kind.removesuffix('_se'))[:-2]}, standard error"
     text += " to the target class" if kind.endswith("_target") and kind not in _LABELS else ""
     if kind.endswith("_floor"):
         return f"{text}, floor"

@@ -1,0 +1,84 @@
+"""Finding a class by what somebody calls it: its name, a word in it, or a kind of thing that it is."""
+
+import re
+from collections.abc import Sequence
+
+from cfeval.core.errors import InputError, nearest
+from cfeval.vce.models.class_names import imagenet, imagenet_synsets
+from cfeval.vce.stages.targets import Near, nearest_classes, synsets_of
+from cfeval.vce.wordnet import WordNet, load_wordnet
+
+SHOWN = 8
+"""Classes that an error lists, at most."""
+
+
+def wordnet_if_there() -> WordNet | None:
+    """WordNet where it lies on this machine; nothing is fetched."""
+    try:
+        return load_wordnet()
+    except InputError:
+        return None
+
+
+def fitting(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -> list[str]:
+    """The classes that a name may mean.
+
+    The class of that name; else those with it as a word, and those that WordNet knows as a kind of it; else those with
+    it as a part of a word.
+
+    Args:
+        said: a name; case and surrounding spaces do not count.
+        classes: the names of the classes.
+        wordnet: None: words alone decide.
+    """
+    wanted = said.strip().lower()
+    exact = [name for name in classes if name.lower() == wanted]
+    if exact or not wanted:
+        return exact
+    whole = re.compile(rf"\b{re.escape(wanted)}\b")
+    kinds = _kinds_of(wanted, classes, wordnet) if wordnet else set()
+    found = [name for name in classes if whole.search(name.lower()) or name in kinds]
+    return found or [name for name in classes if wanted in name.lower()]
+
+
+def the_class(said: str, classes: Sequence[str], wordnet: WordNet | None, option: str) -> str:
+    """The one class that a name means.
+
+    Raises:
+        InputError: none, or several; one line that lists them.
+    """
+    found = fitting(said, classes, wordnet)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(f"{option}: the classifier has no class '{said}'; {nearest(said, classes)}")
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    raise InputError(f"{option}: '{said}' may mean {', '.join(found[:SHOWN])}{more}; name one of them")
+
+
+def suggested(source: str, classes: Sequence[str], wordnet: WordNet | None, count: int) -> list[Near]:
+    """The classes nearest to a source in WordNet; none where it is not there, or has no such noun."""
+    synsets = _synsets(classes, wordnet) if wordnet else {}
+    return nearest_classes(source, synsets, wordnet, count) if wordnet and source in synsets else []
+
+
+def _synsets(classes: Sequence[str], wordnet: WordNet) -> dict[str, str]:
+    if tuple(classes) == imagenet():
+        return dict(zip(classes, imagenet_synsets(), strict=True))
+    return synsets_of(classes, wordnet)
+
+
+def _kinds_of(wanted: str, classes: Sequence[str], wordnet: WordNet) -> set[str]:
+    """The classes whose synset is, or lies below, some sense of a noun."""
+    senses = set(wordnet.senses.get(wanted.replace(" ", "_"), ()))
+    return {name for name, synset in _synsets(classes, wordnet).items() if senses & _above(synset, wordnet)}
+
+
+def _above(synset: str, wordnet: WordNet) -> set[str]:
+    """A synset and all that it is a kind of."""
+    found, waiting = {synset}, [synset]
+    while waiting:
+        new = set(wordnet.hypernyms.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found

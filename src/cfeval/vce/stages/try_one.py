@@ -1,0 +1,203 @@
+"""One image from start to end: a counterfactual of a photograph, what classifiers say of it, a picture to look at."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cfeval.core.cli_options import build, from_json
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture, center_crop
+from cfeval.vce.contact_sheet import ContactSheet, Shot, Strip, contact_sheet
+from cfeval.vce.interfaces import Classifier
+from cfeval.vce.metrics.proximity import lp_distance
+from cfeval.vce.plugins.image_folders import opened
+from cfeval.vce.predictions import Images, check_knows, from_bytes, pixels_of, probabilities, said
+from cfeval.vce.stages.class_match import suggested, the_class, wordnet_if_there
+from cfeval.vce.stages.counterfactuals import to_images, to_pixels
+
+if TYPE_CHECKING:
+    from cfeval.vce.method import Method
+    from cfeval.vce.sampler.networks import Models
+
+NAMED_BY = {
+    **dict.fromkeys(("timm", "torchvision", "diffusers"), "model"),
+    **{"world": "kind", "guided_diffusion": "path"},
+}
+"""The option that `PLUGIN:NAME` fills."""
+METHOD = {"preset": "dbvce", "respacing": "50", "start": 0.4, "scales": [0.1, 0.3, 1.0, 3.0]}
+"""Stronger weights are tried only where the target is not reached."""
+NULL_MODEL = (
+    "note: no diffusion model was named (--denoiser), so a filter without training stands in. It knows no objects: "
+    "what it paints is the classifier's gradient alone, which looks like noise for classifiers that are not robust."
+)
+_SUGGESTED = 8
+
+
+def run(
+    photo: Annotated[Path, typer.Argument(help="The image; the middle of it is taken.")],
+    classifier: Annotated[
+        str, typer.Option(help="The classifier: timm:NAME, torchvision:NAME, world:KIND, or its plugin as JSON.")
+    ],
+    target: Annotated[
+        str, typer.Option(help="Class that it shall see: its name, or a part of it; empty: list some that are near.")
+    ] = "",
+    denoiser: Annotated[
+        str, typer.Option(help="diffusers:FOLDER, guided_diffusion:FILE, world, or JSON; else a filter, no training.")
+    ] = "spectral",
+    robust: Annotated[str, typer.Option(help="Robust classifier, written likewise: its cone is used.")] = "",
+    oracle: Annotated[
+        list[str] | None, typer.Option(help="Another classifier that is asked what it sees; may be repeated.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="Another method than DBVCE's, as JSON.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for counterfactual.png, sheet.png and figures.json.")] = Path(
+        "vce-try"
+    ),
+) -> None:
+    """Make one counterfactual of one image, and say what it is worth.
+
+    Without --target it says what the classifier sees, lists classes to choose from, and stops.
+    """
+    from cfeval.vce.sampler.networks import Models
+
+    explained: Classifier = build("classifiers", spec_of(classifier), "--classifier")
+    nouns = wordnet_if_there()
+    wanted = the_class(target, explained.classes, nouns, "--target") if target else ""
+    oracles = {name: build("classifiers", spec_of(name), "--oracle") for name in oracle or ()}
+    for name, one in oracles.items():
+        if wanted:
+            check_knows(one, wanted, f"oracle '{name}'")
+    models = Models(
+        build("denoisers", spec_of(denoiser), "--denoiser"),
+        explained,
+        build("classifiers", spec_of(robust), "--robust") if robust else None,
+    )
+    if models.robust and not models.robust.robust:
+        raise InputError("--robust: this classifier was not trained to be robust; name one that was (`robust: true`)")
+    picture = center_crop(opened(photo, gray=True), models.denoiser.image_size, 1.0, photo, enlarge=True)
+    before = probabilities(explained, from_bytes(pixels_of(picture))[None], prepared=True)
+    source = said(explained, before)[0]
+    typer.echo(f"{photo}: the classifier sees {source} ({before.max():.2f})")
+    if not wanted:
+        typer.echo(_choices(source, explained.classes, before[0].tolist(), nouns))
+        return
+    if wanted == source:
+        raise InputError(f"--target: the classifier sees '{wanted}' in the image already; name another class")
+    if denoiser == "spectral":
+        typer.echo(NULL_MODEL, err=True)
+    how = _method(method, cone=models.robust is not None)
+    start = time.perf_counter()
+    made, attempts = _made(picture, (source, wanted), models, how, seed)
+    figures = _figures(picture, made, (source, wanted), explained, oracles)
+    figures |= {"attempts": attempts, "seconds": round(time.perf_counter() - start, 1)}
+    _write(out, picture, made, figures)
+    typer.echo(_told(figures, out))
+
+
+def spec_of(text: str) -> str:
+    """A plugin as JSON: JSON as it is, `PLUGIN:NAME` with the option that its name stands for, or `PLUGIN` alone.
+
+    Raises:
+        InputError: a plugin that has no such short form.
+    """
+    if text.lstrip().startswith("{"):
+        return text
+    plugin, colon, name = text.partition(":")
+    if colon and plugin not in NAMED_BY:
+        raise InputError(f"'{text}': write {', '.join(f'{one}:…' for one in NAMED_BY)}, or the plugin as JSON")
+    return json.dumps({"plugin": plugin, **({NAMED_BY[plugin]: name} if colon else {})})
+
+
+def _method(text: str, cone: bool) -> "Method":
+    from cfeval.vce.method import Method
+
+    standard = METHOD if cone else METHOD | {"projection": "none"}
+    return from_json(text or json.dumps(standard), Method, "--method")
+
+
+def _choices(source: str, classes: Sequence[str], found: Sequence[float], nouns: Any) -> str:
+    """Classes to choose from: the nearest in WordNet, and those that the classifier thinks of next."""
+    likely = sorted(range(len(classes)), key=lambda place: -found[place])
+    next_best = [classes[place] for place in likely if classes[place] != source][:_SUGGESTED]
+    near = [one.name for one in suggested(source, classes, nouns, _SUGGESTED)]
+    lines = [f"nearest classes in WordNet: {', '.join(near)}"] if near else []
+    return "\n".join([*lines, f"what it sees next: {', '.join(next_best)}", "choose one: --target CLASS"])
+
+
+def _made(
+    picture: Picture, classes: tuple[str, str], models: "Models", how: "Method", seed: int
+) -> tuple[Picture, int]:
+    """The counterfactual, and how many weights were tried."""
+    from cfeval.vce.sampler.batch import Classes
+    from cfeval.vce.sampler.sampler import counterfactuals
+
+    assert models.classifier is not None
+    source, target = (models.classifier.classes.index(name) for name in classes)
+    images = to_images([picture.pixels]).to(models.denoiser.dtype)
+    found = counterfactuals(images, [seed], how, models, Classes([target], [source]))
+    if not bool(found.finite[0]):
+        raise InputError("it diverged: values that are not finite; lower the scales of --method")
+    return Picture.from_pixels(to_pixels(found.images[0])), int(found.attempts[0]) + 1
+
+
+def _figures(
+    picture: Picture,
+    made: Picture,
+    classes: tuple[str, str],
+    explained: Classifier,
+    oracles: Mapping[str, Classifier],
+) -> dict[str, Any]:
+    before, after = (from_bytes(pixels_of(one))[None] for one in (picture, made))
+    source, target = classes
+    found = probabilities(explained, after, prepared=True)
+    seen = {name: said(one, probabilities(one, after, prepared=True))[0] for name, one in oracles.items()}
+    return {
+        **{"source": source, "target": target, "classifier_sees": said(explained, found)[0]},
+        "p_target_before": round(_p(explained, before, target), 4),
+        "p_target": round(float(found[0, explained.classes.index(target)]), 4),
+        "oracles_see": seen,
+        **{f"d{p}": round(float(lp_distance(before, after, p)[0]), 3) for p in (1, 2)},
+        "mean_change": round(float(abs(after - before).mean()) * 127.5, 2),
+    }
+
+
+def _p(classifier: Classifier, images: Images, name: str) -> float:
+    return float(probabilities(classifier, images, prepared=True)[0, classifier.classes.index(name)])
+
+
+def _write(out: Path, picture: Picture, made: Picture, figures: Mapping[str, Any]) -> None:
+    from PIL import Image
+
+    right = figures["classifier_sees"] == figures["target"]
+    lines = (f"{figures['classifier_sees']}", f"P(target) {figures['p_target']:.2f}")
+    others = tuple(f"{name}: {seen}" for name, seen in figures["oracles_see"].items())
+    shot = Shot(made.pixels, (*lines, *others), "right" if right else "wrong")
+    strip = Strip(picture.pixels, (figures["source"],), (shot,))
+    title = f"{figures['source']} → {figures['target']}"
+    sheet = contact_sheet(ContactSheet(title, "one image, start to end", ("counterfactual",), (strip,)))
+    out.mkdir(parents=True, exist_ok=True)
+    for name, one in (("counterfactual.png", made), ("sheet.png", sheet)):
+        Image.fromarray(one.pixels).save(out / name)
+    (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def _told(figures: Mapping[str, Any], out: Path) -> str:
+    """What came out, for people: validity first, then agreement, then how far."""
+    reached = "it sees" if figures["classifier_sees"] == figures["target"] else "not reached: it sees"
+    lines = [
+        f"target {figures['target']}: {reached} {figures['classifier_sees']}, "
+        f"P(target) {figures['p_target_before']:.2f} → {figures['p_target']:.2f} "
+        f"({figures['attempts']} weights tried, {figures['seconds']} s)"
+    ]
+    agree = [name for name, seen in figures["oracles_see"].items() if seen == figures["target"]]
+    if figures["oracles_see"]:
+        told = ", ".join(f"{name} sees {seen}" for name, seen in figures["oracles_see"].items())
+        lines.append(f"{len(agree)} of {len(figures['oracles_see'])} oracles see the target: {told}")
+    else:
+        lines.append("no oracle was asked (--oracle), so nothing says whether this is an adversarial example")
+    lines.append(f"mean change of a channel: {figures['mean_change']} of 255; L2 distance {figures['d2']}")
+    return "\n".join([*lines, f"look at {out / 'sheet.png'}"])

@@ -1,0 +1,89 @@
+"""`cfeval vce try`: one image from start to end, and what is said before anything runs."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from cfeval.core.errors import InputError
+from cfeval.testbed.scenes import CELL_CLASSES, draw_cells
+from cfeval.vce.models.class_names import imagenet
+from cfeval.vce.stages.class_match import fitting, suggested, the_class
+from cfeval.vce.wordnet import WordNet
+from tests.conftest import Run
+
+NOUNS = WordNet(
+    {"n1": (), "n2": ("n1",), "n3": ("n2",), "n4": ("n2",), "n5": ("n1",)},
+    {"cat": ("n2",), "tabby": ("n3",), "lynx": ("n4",), "dog": ("n5",)},
+)
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    """A red circle."""
+    file = tmp_path / "photo.png"
+    Image.fromarray(draw_cells(["red circle"], random.Random(5))[0]).save(file)
+    return file
+
+
+def test_one_image_from_start_to_end(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    method = '{"preset": "dbvce", "respacing": "20", "start": 0.4, "scales": [1.0], "projection": "none"}'
+    words = ["--classifier", "world:robust", "--target", "red square", "--denoiser", "world", "--method", method]
+    status, told, err = cfeval("vce", "try", photo, *words, "--oracle", "world:small", "--out", out)
+    assert (status, err) == (0, "")
+    assert "the classifier sees red circle" in told
+    assert "1 of 1 oracles see the target: world:small sees red square" in told
+    figures = json.loads((out / "figures.json").read_text())
+    assert figures["classifier_sees"] == "red square"
+    assert figures["p_target"] > 0.5 > figures["p_target_before"]
+    with Image.open(out / "counterfactual.png") as made, Image.open(out / "sheet.png") as sheet:
+        assert made.size == (32, 32)
+        assert sheet.width > 300
+
+
+def test_without_a_target_it_lists_classes_and_makes_nothing(cfeval: Run, photo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    status, told, _ = cfeval("vce", "try", photo, "--classifier", "world:standard", "--out", out)
+    assert status == 0
+    listed = next(line for line in told.splitlines() if line.startswith("what it sees next: "))
+    assert all(name in CELL_CLASSES for name in listed.removeprefix("what it sees next: ").split(", "))
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("square", "'square' may mean red square, green square"),
+        ("red squire", "no class 'red squire'; did you mean 'red square'"),
+        ("red circle", "sees 'red circle' in the image already"),
+    ],
+)
+def test_a_target_is_checked_before_anything_runs(
+    cfeval: Run, photo: Path, tmp_path: Path, target: str, said: str
+) -> None:
+    words = ["--classifier", "world:standard", "--target", target, "--denoiser", "world", "--out", tmp_path / "out"]
+    status, _, err = cfeval("vce", "try", photo, *words)
+    assert (status, said in err) == (2, True), err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_classifier_without_a_short_form_is_one_line(cfeval: Run, photo: Path) -> None:
+    status, _, err = cfeval("vce", "try", photo, "--classifier", "state_dict:mine.pt")
+    assert status == 2
+    assert err.startswith("cfeval: 'state_dict:mine.pt': write timm:…")
+
+
+def test_a_name_is_a_word_of_a_class_or_a_kind_of_it() -> None:
+    cats = ["tabby", "lynx", "dog", "cat flap", "catamaran"]
+    assert fitting("cat", cats) == ["cat flap"], "words alone"
+    assert fitting("cat", cats, NOUNS) == ["tabby", "lynx", "cat flap"]
+    assert fitting("catam", cats) == ["catamaran"]
+    assert fitting("TABBY ", cats) == ["tabby"]
+    assert {"tiger cat", "Egyptian cat", "Persian cat", "Siamese cat"} <= set(fitting("cat", imagenet()))
+    assert the_class("tabby", imagenet(), None, "--target") == "tabby"
+    assert [one.name for one in suggested("tabby", cats, NOUNS, 2)] == ["lynx", "dog"]
+    with pytest.raises(InputError, match="may mean tabby, lynx, cat flap; name one"):
+        the_class("cat", cats, NOUNS, "--target")
