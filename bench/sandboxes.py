@@ -1,6 +1,6 @@
 """Which interpreter runs the programs of `cvqa`: ours beside `pydantic-monty`, on idioms, programs and hostile texts.
 
-    uv pip install pydantic-monty; python -m bench.sandboxes
+uv pip install pydantic-monty; python -m bench.sandboxes
 """
 
 import time

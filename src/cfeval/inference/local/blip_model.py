@@ -22,12 +22,29 @@ _ALONE = "this model answers one question about one image; a conversation, and a
 class Search(Protocol):
     """How a model is loaded and its reply searched; see `cfeval.inference.models.blip.Plugin`."""
 
-    device: str
-    dtype: devices.Dtype
-    batch: int
-    beams: int
-    max_tokens: int
-    length_penalty: float
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+
+    @property
+    def dtype(self) -> devices.Dtype:
+        """What it computes in."""
+
+    @property
+    def batch(self) -> int:
+        """Questions answered at once."""
+
+    @property
+    def beams(self) -> int:
+        """Replies that are followed at a time."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest reply, in tokens."""
+
+    @property
+    def length_penalty(self) -> float:
+        """Over 0 favours long replies."""
 
 
 def load(options: Search, checkpoint: Checkpoint, kinds: Mapping[str, str]) -> "Blip":
@@ -142,12 +159,13 @@ class Blip:
     def _ends(self) -> set[int]:
         """Tokens that end a reply: of BLIP-VQA the separator, of the others what their language model says."""
         config, generation = self._text_config(), getattr(self._model, "generation_config", None)
+        language = getattr(self._model, "language_model", None)
         found: set[int] = set()
         for one in (
             getattr(config, "eos_token_id", None),
             getattr(config, "sep_token_id", None),
             getattr(generation, "eos_token_id", None),
-            getattr(getattr(self._model, "language_model", None), "generation_config", generation).eos_token_id,
+            getattr(getattr(language, "generation_config", generation), "eos_token_id", None),
             self._processor.tokenizer.eos_token_id,
             self._processor.tokenizer.sep_token_id,
         ):

@@ -99,7 +99,7 @@ def faint_patterns(cells: Tensor, count: int) -> Tensor:
     delta = torch.eye(side**2, dtype=torch.float64).view(-1, side, side)
     filtered = torch.fft.ifft2(torch.fft.fft2(delta) * low).real.flatten(1)
     sizes, directions = torch.linalg.eigh(filtered)
-    basis = torch.block_diag(*[directions[:, sizes > 0.5].T] * 3)
+    basis = torch.kron(torch.eye(3, dtype=torch.float64), directions[:, sizes > 0.5].T.contiguous())
     _, axes = torch.linalg.eigh(torch.cov((cells.double().flatten(1) @ basis.T).T))
     faint = axes[:, : int(_FAINT * axes.shape[1])].T @ basis
     drawn = torch.randn(len(faint), count, dtype=torch.float64)
