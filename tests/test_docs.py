@@ -143,11 +143,15 @@ def test_the_example_of_a_package_is_the_one_that_is_there() -> None:
 YAML = [(name, block) for name, text in PAGES.items() for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
 
 
+OF_SETS = {"fresh_of"}
+"""Options of a set of cvqa beside its plugin's."""
+
+
 def specifications(content: Any) -> Iterator[dict[str, Any]]:
     """Every plugin that stands somewhere in parameters."""
     if isinstance(content, dict):
         if "plugin" in content:
-            yield content
+            yield {name: value for name, value in content.items() if name not in OF_SETS}
         for value in content.values():
             yield from specifications(value)
     elif isinstance(content, list):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cfeval.cvqa.csv_format import Choices
+from cfeval.cvqa.extraction.chinese import HAN
 from cfeval.cvqa.extraction.robust import read
 from cfeval.cvqa.extraction.text import WORDS
 from cfeval.cvqa.records import Form
@@ -270,7 +271,9 @@ _TELLING = {
     *("were", "does", "do", "did", "can", "has", "have", "should"),
 }
 """Words that an answer may be made of."""
-_WORD = st.text(st.characters(categories=["L"]), min_size=2, max_size=9).filter(lambda w: w.lower() not in _TELLING)
+_WORD = st.text(st.characters(categories=["L"]), min_size=2, max_size=9).filter(
+    lambda word: word.lower() not in _TELLING and not HAN.search(word)  # a single Chinese sign may be a number or a no
+)
 _TEXT = st.lists(_WORD, max_size=12).flatmap(
     lambda words: st.lists(
         st.sampled_from([" ", ", ", ". ", ": ", "; ", "! ", "\n", " - "]), min_size=len(words) + 1

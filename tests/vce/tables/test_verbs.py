@@ -114,7 +114,10 @@ def test_without_scores_every_table_and_all_that_follows_is_empty(cfeval: Run, t
         (["table", "table3", "--roles", '{"bse": "m"}'], "--roles: bse: Extra inputs are not permitted"),
         (["table", "table3", "--conditions", conditions_json([condition()])], "set/ddpm/cnn/base.jsonl: no such file"),
         (["table", "methods", "--cost", '{"m": {"calls": "many"}}'], "--cost: m.calls: Input should be a valid number"),
-        (["metrics", "edct_table1.csv"], "edct_table1.csv: not the name of a table; allowed: vce_table2.csv, "),
+        (
+            ["metrics", "edct_table1.csv"],
+            "edct_table1.csv: not the name of a table; allowed: vce_checks.csv, ",
+        ),
     ],
 )
 def test_what_cannot_be_made_is_one_line(cfeval: Run, tmp_path: Path, arguments: list[str], said: str) -> None:
