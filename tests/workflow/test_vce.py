@@ -33,7 +33,7 @@ VCE: dict[str, Any] = {
     "roles": {"base": "base", "no_cone": "no-cone", "robust": ["robust"], "random": ["random"]},
 }
 WEIGHTS = ("cell-denoiser", *(f"cell-{kind}" for kind in VCE["classifiers"]))
-TABLES = {"table": 8, "figure": 1, "metrics": 1, "report": 1}
+TABLES = {"table": 9, "figure": 1, "metrics": 1, "report": 1}
 EVERYTHING = {"images": 1, "counterfactuals": 4, "scores": 4, "group-scores": 4, "contact-sheet": 2} | TABLES
 NO_CONE = [f"results/vce/{{}}/world/world/{kind}/no-cone.jsonl" for kind in ("standard", "random")]
 
@@ -64,7 +64,7 @@ def changed(study: Study, **changes: Any) -> Study:
 def test_the_study_runs_and_is_what_would_be_made(finished: Study) -> None:
     assert json.loads((finished.home.parent / "jobs.json").read_text()) == EVERYTHING
     assert finished.stale("vce") == {}
-    assert "vce: sealed, 26 jobs" in finished.run("cfeval", "seal", "vce")
+    assert "vce: sealed, 27 jobs" in finished.run("cfeval", "seal", "vce")
     assert "standard" in finished.table("vce_table3.csv")
     assert len([name for name in finished.results("results/vce/sheets") if name.endswith(".png")]) == 4
 
