@@ -55,4 +55,4 @@ def run(
             raise InputError(f"--calls: no file {calls}")
         cvqa.verify(results, calls, cache, limit)
         return
-    edct.run(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit)
+    edct.verify(results, conditions, calls, cache, table, interval, failed_edits, exams, kept, out, limit)

@@ -6,9 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable
@@ -75,42 +72,23 @@ class Tally:
             print("FAIL … and more; see --limit")
 
 
-def run(
-    results: Annotated[Path, typer.Option(help="Folder of the study's results, such as results/edct.")],
-    conditions: Annotated[
-        str, typer.Option(help="The conditions to check: a JSON list of objects of names; empty: all.")
-    ] = "",
-    calls: Annotated[
-        Path | None, typer.Option(help="Archive of the calls; empty: calls/calls.zip of the results.")
-    ] = None,
-    cache: Annotated[Path | None, typer.Option(help="A response cache to look for calls in, besides.")] = None,
-    table: Annotated[
-        list[Path] | None,
-        typer.Option(help="Tables (CSV) of one condition a row whose figures must fit; may be repeated."),
-    ] = None,
-    interval: Annotated[
-        str,
-        typer.Option(help="How the tables' intervals were computed, as JSON; empty: intervals are not compared."),
-    ] = "",
-    failed_edits: Annotated[
-        float, typer.Option(min=0, max=0.9, help="As the trust card was told: share of edits that failed unseen.")
-    ] = 0.0,
-    exams: Annotated[
-        str,
-        typer.Option(help='As the tables were told: exams by judge, as JSON: {"panel": "exam.csv"}.'),
-    ] = "{}",
-    kept: Annotated[Path | None, typer.Option(help="A chain written before, with which all must agree.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where to write the chain (JSONL): a line of hashes for each score.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many faults to print.")] = 20,
+def verify(
+    results: Path,
+    conditions: str,
+    calls: Path | None,
+    cache: Path | None,
+    table: Iterable[Path] | None,
+    interval: str,
+    failed_edits: float,
+    exams: str,
+    kept: Path | None,
+    out: Path | None,
+    limit: int,
 ) -> None:
-    """Check that the results of a study belong together, offline: from image to score, item by item.
+    """Check results of edct from image to score; the arguments are the options of `cfeval verify`.
 
-    Pictures are those that their records name; items, edits and statuses agree from stage to stage; scores, accuracy
-    and the figures of tables follow from what they rest on; calls are the ones asked. Ends with status 2 where
-    something does not fit;
-    then no chain is written.
+    Raises:
+        CfevalError: something does not fit, or cannot be read; then no chain is written.
     """
     if out:
         ensure_writable(out)
