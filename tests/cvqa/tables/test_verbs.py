@@ -66,7 +66,7 @@ def sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", first_fast(LISTED["cvqa"]))
+@pytest.mark.parametrize("name", first_fast(sorted(LISTED["cvqa"].keys() - {"contamination"})))  # it has no fresh set
 def test_a_table_is_the_same_whatever_the_sharding(cfeval: Run, sharded: Path, tmp_path: Path, name: str) -> None:
     genders = tmp_path / "genders.csv"
     genders.write_text("id,bb_gender\n" + "".join(f"{i},{('Female', 'Male')[i % 2]}\n" for i in range(20)))
