@@ -28,7 +28,9 @@ from pathlib import Path
 
 
 def pause(what):
-    """Wait, and say so."""
+    """Wait, and say so; what looks at the parameters before there are jobs is not held."""
+    if "SLURM_JOB_ID" not in os.environ:
+        return
     if os.path.exists(f"../hold-{what}"):
         Path(f"../seen-{what}-{os.getpid()}").touch()
     while os.path.exists(f"../hold-{what}"):
