@@ -13,7 +13,7 @@ TABLES_OF_CONDITIONS = ("table1", "table2", "bench", "controls", "calibration")
 RUN: dict[str, dict[str, str]] = {
     "the caption of Table 1": {"edct.table": "edct_table1", "edct.report": "index"},
     "a color of the forest plot": {"edct.figure": "edct_forest"},
-    "the report's page": {"edct.report": "index"},
+    "the report's page": {f"{study}.report": "index" for study in ("edct", "vce", "cvqa")},
     "CCS": {"edct.scores": ""},
     "the lexical judge": {"edct.verdicts": "/lexical"},
     "how edits are checked": {"edct.counterfactuals": "", "edct.checks": ""},
