@@ -13,6 +13,7 @@ EXTRAS = {
     "vqa": ("nltk",),
     "dvc": ("dvc", "dvc_data"),
     "frames": ("pandas",),
+    "pairs": ("pyarrow",),
     "cluster": ("snakemake_executor_plugin_slurm",),
 }
 """By extra: packages by which it is told, as they are imported. Some are in several; a plugin's module decides then."""
@@ -26,6 +27,7 @@ NEEDS = {
     "testbed.plugins.judges_reader": ("world", "torch"),
     "testbed.plugins.vision_tools_": ("world", "torch"),
     "testbed.plugins.datasets_easy_vqa": ("world", "easy_vqa"),
+    "testbed.plugins.pair_sets_easy_vqa": ("world", "easy_vqa"),
     "vce.plugins.": ("vce", "torch"),
     "cvqa.plugins.vision_tools.transformers": ("cvqa", "transformers"),
     "inference.models.blip": ("local", "transformers"),

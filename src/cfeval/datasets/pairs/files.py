@@ -1,0 +1,92 @@
+"""Own pairs: a CSV or JSONL table, or a folder with images named `ID.before.png` and `ID.after.png`.
+
+Columns: `before` and `after` (paths of the two images, relative to the table), `question`, `changed` (what was changed,
+as the first image shows it), `became` (the same in the second; empty: it is gone). Optional: `id` (else the row's
+number), `reference_before`, `reference_after` (right answers), `kind` (object, attribute, count, relation, background
+or other), `biased` (the answer of who does not look), `verified` (who checked it), `mask` (white where it belongs).
+
+In a folder each pair has a text file `ID.json` beside its images, with the other columns as keys.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from cfeval.core.errors import InputError, nearest
+from cfeval.core.jsonl import read_lines
+from cfeval.datasets.pair import ChangeKind, PairSet, RawPair
+from cfeval.datasets.pairs.rows import Opener, Place, Row, TablePlugin, TableSet, add, image, mask, safe, text
+
+COLUMNS = (
+    "id",
+    "before",
+    "after",
+    "question",
+    "changed",
+    "became",
+    "reference_before",
+    "reference_after",
+    "kind",
+    "biased",
+    "verified",
+    "mask",
+)
+KINDS = get_args(ChangeKind)
+
+
+class Plugin(TablePlugin):
+    """Where the pairs are; `path` is a .csv or .jsonl file or a folder."""
+
+    def build(self) -> PairSet:
+        """The set."""
+        if Path(self.path).is_dir():
+            return TableSet(self, lambda _: _openers(_folder(Path(self.path))))
+        return TableSet(self, _openers)
+
+
+def _openers(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
+    found: dict[str, Opener] = {}
+    for number, (place, row) in enumerate(rows, start=1):
+        odd = next((name for name in row if name not in COLUMNS), None)
+        if odd is not None:
+            raise InputError(f"{place.text}: unknown column '{odd}'; {nearest(str(odd), COLUMNS)}")
+        item = safe(row.get("id") or f"{number:06d}")
+        add(found, place, item, partial(_pair, place, row))
+    return found
+
+
+def _folder(source: Path) -> Iterator[tuple[Place, Row]]:
+    files = sorted(source.glob("*.json"))
+    if not files:
+        raise InputError(f"{source}: no pairs in this folder; each has ID.json, ID.before.png and ID.after.png")
+    for file in files:
+        try:
+            row = json.loads("\n".join(read_lines(file)))
+        except json.JSONDecodeError as error:
+            raise InputError(f"{file}: not JSON ({error.msg} at character {error.pos})") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{file}: an object with the keys {', '.join(COLUMNS[3:])} is needed")
+        images = {side: f"{file.stem}.{side}.png" for side in ("before", "after")}
+        yield Place(str(file), (source,)), {"id": file.stem} | images | row
+
+
+def _pair(place: Place, row: Row, item: str) -> RawPair:
+    pictures = image(place, row, "before"), image(place, row, "after")
+    kind = str(row.get("kind") or "")
+    if kind not in KINDS:
+        raise InputError(f"{place.text}: kind must be one of {', '.join(KINDS[1:])}, but got {kind!r:.40}")
+    told = {name: str(row.get(name) or "").strip() for name in COLUMNS}
+    return RawPair(
+        id=item,
+        pictures=pictures,
+        question=text(place, row, "question"),
+        before=told["changed"],
+        after=told["became"],
+        references=(told["reference_before"], told["reference_after"]),
+        kind=next(one for one in KINDS if one == kind),
+        biased=told["biased"],
+        verified=told["verified"],
+        region=mask(place, row, "mask", pictures[0].pixels.shape[:2]) if told["mask"] else None,
+    )

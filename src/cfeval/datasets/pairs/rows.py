@@ -1,0 +1,274 @@
+"""What the readers of given pairs share: rows of a published table, images in its cells, and how two captions differ.
+
+Tables: CSV, JSONL, JSON (a list of objects), Parquet, and Arrow as `save_to_disk` of the package datasets writes it; a
+folder stands for all Parquet or Arrow files below it. An image cell is a path relative to the table, a path in a folder
+that is given, or the struct `{bytes, path}` of the package datasets.
+"""
+
+import csv
+import difflib
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from cfeval.core import plugin
+from cfeval.core.errors import InputError
+from cfeval.core.extras import require
+from cfeval.core.images import Mask, Picture, import_encoded, import_image
+from cfeval.core.jsonl import read_lines
+from cfeval.core.sampling import chosen
+from cfeval.datasets.pair import PairSet, RawPair
+
+Row = Mapping[str, Any]
+_BINARY = (".parquet", ".arrow")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+LONGEST = 90
+"""Characters of a pair's id at most, so that the ids of its items are not too long."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a row stands, for errors, and the folders in which its images are looked for."""
+
+    text: str
+    folders: tuple[Path, ...]
+
+
+class TablePlugin(plugin.Plugin):
+    """Where the published table is."""
+
+    path: str
+    """The table as published, or the folder of its Parquet or Arrow files."""
+    images: str | None = plugin.folder(None)
+    """The folder of images, where the table has only their paths."""
+    ids: str | None = plugin.file(None)
+    """A list of pair ids: exactly those, in that order. Without it the seed draws."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The table or its folder, the folder of images, the list of ids."""
+        path = f"{self.path.rstrip('/')}/" if Path(self.path).is_dir() else self.path
+        return (path, *super().dependencies())
+
+    def folders(self) -> tuple[Path, ...]:
+        """Where images are looked for whose cells hold a path."""
+        source = Path(self.path)
+        beside = source if source.is_dir() else source.parent
+        return (Path(self.images), beside) if self.images else (beside,)
+
+
+class TableSet:
+    """Reads the rows once; opens the images of the pairs that are taken.
+
+    Args:
+        options: where the table is.
+        pairs: makes the openers of the pairs of the table by id: each opens its images when it is called.
+    """
+
+    def __init__(
+        self, options: TablePlugin, pairs: Callable[[Iterator[tuple[Place, Row]]], dict[str, "Opener"]]
+    ) -> None:
+        self.options = options
+        self._pairs = pairs
+
+    def pairs(self, items: int, seed: int) -> Iterator[RawPair]:
+        """At most `items` pairs: the listed ones in their order, else a draw by seed.
+
+        Raises:
+            InputError: one line: the table cannot be read or lacks a column, or an image is missing.
+        """
+        source, ids = Path(self.options.path), self.options.ids
+        known = self._pairs(rows_of(source, self.options.folders()))
+        if not known:
+            raise InputError(f"{source}: holds no pair")
+        for item in chosen(known, items, seed, Path(ids) if ids else None, source):
+            yield known[item](item)
+
+
+Opener = Callable[[str], RawPair]
+
+
+def simple(options: TablePlugin, make: Callable[[Place, Row, str], RawPair], name: Callable[[Row], str]) -> PairSet:
+    """A set in which a row is a pair.
+
+    Args:
+        make: the pair of a row; the last argument is its id.
+        name: what tells a row from others; it becomes the id.
+    """
+
+    def pairs(rows: Iterator[tuple[Place, Row]]) -> dict[str, Opener]:
+        found: dict[str, Opener] = {}
+        for place, row in rows:
+            add(found, place, safe(name(row)), partial(make, place, row))
+        return found
+
+    return TableSet(options, pairs)
+
+
+def add(found: dict[str, Opener], place: Place, item: str, opener: Opener) -> None:
+    """Add a pair; InputError where its id is there already."""
+    if item in found:
+        raise InputError(f"{place.text}: pair '{item}' stands there twice; take the file as it was published")
+    found[item] = opener
+
+
+def safe(text: object) -> str:
+    """An id that can be a file name, made of what a set calls a pair."""
+    return (_UNSAFE.sub("-", str(text)).strip("-_") or "pair")[:LONGEST]
+
+
+def rows_of(source: Path, folders: tuple[Path, ...]) -> Iterator[tuple[Place, Row]]:
+    """The rows of a table, each with its place.
+
+    Raises:
+        InputError: one line: there is no such table, or it cannot be read.
+    """
+    if source.is_dir():
+        files = sorted(path for path in source.rglob("*") if path.suffix in _BINARY)
+        if not files:
+            raise InputError(f"{source}: no .parquet or .arrow file in this folder; name the table, or its folder")
+        for file in files:
+            yield from rows_of(file, folders)
+        return
+    readers = {".csv": _csv, ".jsonl": _jsonl, ".json": _json, ".parquet": _arrow, ".arrow": _arrow}
+    if not source.is_file():
+        raise InputError(f"{source}: no such file or folder")
+    if source.suffix.lower() not in readers:
+        raise InputError(f"{source}: give a table ({', '.join(readers)}) or a folder of Parquet or Arrow files")
+    for number, row in enumerate(readers[source.suffix.lower()](source), start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"{source}, row {number}: an object is needed, but got {row!r:.40}")
+        yield Place(f"{source}, row {number}", folders), row
+
+
+def _csv(source: Path) -> Iterator[Row]:
+    yield from csv.DictReader(read_lines(source))
+
+
+def _jsonl(source: Path) -> Iterator[Row]:
+    for number, line in enumerate(read_lines(source), start=1):
+        if line.strip():
+            yield _parsed(f"{source}, line {number}", line)
+
+
+def _json(source: Path) -> Iterator[Row]:
+    content = _parsed(str(source), "\n".join(read_lines(source)))
+    if not isinstance(content, list):
+        raise InputError(f"{source}: a list of objects is needed; give the file as it was published")
+    yield from content
+
+
+def _parsed(place: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{place}: not JSON ({error.msg} at character {error.pos})") from None
+
+
+def _arrow(source: Path) -> Iterator[Row]:
+    require("pyarrow")
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    try:
+        if source.suffix == ".parquet":
+            yield from (row for batch in parquet.ParquetFile(source).iter_batches(64) for row in batch.to_pylist())
+            return
+        with arrow.memory_map(str(source)) as stream, arrow.ipc.open_stream(stream) as table:
+            yield from (row for batch in table for row in batch.to_pylist())
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise InputError(f"{source}: not a table of this kind ({str(error).splitlines()[0]:.80})") from None
+
+
+def text(place: Place, row: Row, column: str, allowed: Collection[str] = ()) -> str:
+    """A cell's text.
+
+    Raises:
+        InputError: there is no such column, or the cell is empty or not one of `allowed`.
+    """
+    if column not in row:
+        raise InputError(f"{place.text}: no column '{column}'; take the table as it was published")
+    value = str(row[column] if row[column] is not None else "").strip()
+    if not value or (allowed and value not in allowed):
+        wanted = f"one of {', '.join(allowed)}" if allowed else "a text"
+        raise InputError(f"{place.text}: {column} must be {wanted}, but got {value!r:.40}")
+    return value
+
+
+def image(place: Place, row: Row, column: str) -> Picture:
+    """The image of a cell.
+
+    Raises:
+        InputError: there is none, or it is no image.
+    """
+    value = row.get(column)
+    if isinstance(value, Mapping) and value.get("bytes"):
+        return import_encoded(value["bytes"], f"{place.text}, {column}")
+    if isinstance(value, Mapping):
+        value = value.get("path")
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{place.text}: {column} holds no image and no path of one")
+    return import_image(found_file(place, value))
+
+
+def found_file(place: Place, name: str) -> Path:
+    """An image file by the path that a table gives it, in the first of the place's folders that has it.
+
+    Raises:
+        InputError: none has it, or the path leads out of them.
+    """
+    relative = Path(name)
+    if relative.is_absolute() or ".." in relative.parts:
+        raise InputError(f"{place.text}: the path {name!r:.60} leads out of the set's folder")
+    for folder in place.folders:
+        if (folder / relative).is_file():
+            return folder / relative
+    raise InputError(f"{place.text}: no image {name!r:.60} in {' or '.join(map(str, place.folders))}; set 'images'")
+
+
+def mask(place: Place, row: Row, column: str, size: tuple[int, int]) -> Mask:
+    """The white or transparent region of a mask image, (H, W), brought to a size; InputError where it is no image."""
+    import io
+
+    value = row.get(column)
+    held = value.get("bytes") if isinstance(value, Mapping) else None
+    where = io.BytesIO(held) if held else found_file(place, text(place, row, column))
+    try:
+        with Image.open(where) as opened:
+            clear = opened.convert("RGBA").resize((size[1], size[0]), Image.Resampling.NEAREST)
+    except (OSError, UnidentifiedImageError) as error:
+        raise InputError(f"{place.text}: {column} is no image ({error})") from None
+    pixels = np.asarray(clear)
+    found: Mask = (pixels[..., 3] < 128) | (pixels[..., :3].min(axis=-1) > 250)
+    return found
+
+
+def changed_words(first: str, second: str) -> tuple[str, str]:
+    """The words in which two captions differ, each with a neighbour that both share, so that a number has its noun.
+
+    Where nothing but a word order differs the captions are returned whole.
+    """
+    one, other = first.split(), second.split()
+    plain = [[word.strip(".,;:!?").lower() for word in words] for words in (one, other)]
+    blocks = difflib.SequenceMatcher(None, plain[0], plain[1], autojunk=False).get_opcodes()
+    changed = [block for block in blocks if block[0] != "equal"]
+    if not changed:
+        return first, second
+    start, end = changed[0][1], changed[-1][2]
+    begin, stop = changed[0][3], changed[-1][4]
+    if end < len(one):
+        end, stop = end + 1, stop + 1
+    elif start:
+        start, begin = start - 1, begin - 1
+    return tuple(" ".join(words).strip(" .,;:") for words in (one[start:end], other[begin:stop]))  # type: ignore[return-value]
+
+
+def described(caption: str) -> str:
+    """The question whether a caption describes an image: right answers are yes and no."""
+    return f'Does this sentence describe the image: "{caption.strip()}" Answer yes or no, and nothing else.'
