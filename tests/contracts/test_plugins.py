@@ -64,6 +64,29 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "google": {"model": "vlm", "key_env": "GEMINI_API_KEY"},
         "litellm": {"model": "openai/vlm", "key_env": "OPENAI_API_KEY"},
     },
+    "pair_sets": {  # what each makes of its published layout: tests/datasets/pairs
+        "world": {},
+        "easy_vqa": {},
+        "visual_counterfact": {"path": "table", "split": "color"},
+        **{
+            name: {"path": "table"}
+            for name in (
+                "coco_counterfactuals",
+                "files",
+                "hallusionbench",
+                "magicbrush",
+                "naturalbench",
+                "vismin",
+                "vlms_are_biased",
+            )
+        },
+    },
+    "pair_judges": {  # how they rule: tests/edct/pairs
+        "grammar": {},
+        "lexical": {},
+        "chat": {"model": SCRIPTED},
+        "panel": {"judges": [{"plugin": "grammar"}, {"plugin": "lexical"}]},
+    },
     "instruction_writers": {"mock": {}, "grammar": {}, "chat": {"model": SCRIPTED}},
     "editors": {
         "mock": {},

@@ -27,7 +27,7 @@ NEEDS = ("gpu", "gpu_model", "api_slots")
 
 def pattern(rule: str) -> str:
     """The pattern of a rule's first output, whose jobs it runs."""
-    first = re.search(r"\b((?:edct|vce|cvqa)\.[A-Z]+)\b", RULES[rule].partition("    output:")[2])
+    first = re.search(r"\b((?:edct|vce|cvqa)\.[A-Z_]+)\b", RULES[rule].partition("    output:")[2])
     assert first is not None
     return first[1]
 

@@ -1,11 +1,11 @@
 """EDCT: from samples to the report, one job a data set or condition (and shard) (EDCT 2025, Section 3; EDCT-Bench 2026).
 
 Inputs: what params.yaml names: plugins, their weights and prompts, own data; the papers' published figures.
-Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores}/…, a file a condition and
-shard, pictures in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
+Outputs: results/edct/{items,baselines,instructions,counterfactuals,checks,requeries,verdicts,scores,pair_items,
+pair_baselines,pair_verdicts}/…, a file a condition and shard, pictures in the folder of the record file's name; results/edct/{calls,tables,figures,report}/.
 Steps: 1. items. 2. baselines: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
-checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. 7. the calls to models outside.
-8. tables, figures, headline figures. 9. the report.
+checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. Given pairs need only pair_items,
+pair_baselines and pair_verdicts. 7. the calls to models outside. 8. tables, figures, headline figures. 9. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/edct/jobs.py. A record names its images
 by SHA-256, so that an input with images is its record file alone, unless its pictures lie in an archive.
 """
@@ -18,9 +18,12 @@ wildcard_constraints:
     protocol=one_of(condition.protocol for condition in (PARAMS.edct.conditions() if PARAMS.edct else ())),
     editor=one_of(PARAMS.edct.editors if PARAMS.edct else ()),
     judge=one_of(PARAMS.edct.judges if PARAMS.edct else ()),
+    pair_set=one_of(PARAMS.edct.pair_sets if PARAMS.edct else ()),
+    pair_judge=one_of(PARAMS.edct.pair_judges if PARAMS.edct else ()),
 
 
 localrules:
+    edct_pairs_all,
     edct_items_all,
     edct_baselines_all,
     edct_instructions_all,
@@ -66,10 +69,16 @@ rule edct_verdicts_all:
         phase("edct.verdicts", "edct.scores"),
 
 
+rule edct_pairs_all:
+    """Phase: given pairs, from their images to the verdicts."""
+    input:
+        phase("edct.pair_items", "edct.pair_verdicts"),
+
+
 rule edct_tables_all:
     """Phase: the papers' tables, figures and metrics."""
     input:
-        phase("edct.table", "edct.figure", "edct.metrics"),
+        phase("edct.table", "edct.pair_table", "edct.figure", "edct.metrics"),
 
 
 use rule stage as edct_items with:
@@ -205,6 +214,51 @@ use rule stage as edct_scores with:
         **needs(mem_mb=1000, runtime="30m"),
     message:
         "scores of {wildcards.vlm} after {wildcards.editor} by {wildcards.judge} ({wildcards.protocol}) on {wildcards.dataset}{wildcards.shard}"
+
+
+use rule stage as edct_pair_items with:
+    """File both images of given pairs as items, and of some the first once more."""
+    input:
+        stale=stale(edct.PAIR_ITEMS),
+    output:
+        **makes(records=pictured(whole(edct.PAIR_ITEMS))),
+    log:
+        log_of(edct.PAIR_ITEMS, shard=""),
+    resources:
+        **needs(mem_mb=2000, runtime="1h"),
+    message:
+        "given pairs of {wildcards.pair_set}"
+
+
+use rule stage as edct_pair_baselines with:
+    """Ask a target model about both images of given pairs, each in a conversation of its own."""
+    input:
+        samples=pictured(at(edct.PAIR_ITEMS)),
+        stale=stale(edct.PAIR_BASELINES),
+    output:
+        **makes(records=at(edct.PAIR_BASELINES)),
+    log:
+        log_of(edct.PAIR_BASELINES),
+    resources:
+        **needs(mem_mb=4000, runtime="4h"),
+    message:
+        "answers of {wildcards.vlm} about the pairs of {wildcards.pair_set}{wildcards.shard}"
+
+
+use rule stage as edct_pair_verdicts with:
+    """Say of every given pair whether the answer moved, and whether the explanations name what was changed."""
+    input:
+        samples=at(edct.PAIR_ITEMS),
+        baseline=at(edct.PAIR_BASELINES),
+        stale=stale(edct.PAIR_VERDICTS),
+    output:
+        **makes(records=at(edct.PAIR_VERDICTS)),
+    log:
+        log_of(edct.PAIR_VERDICTS),
+    resources:
+        **needs(mem_mb=2000, runtime="4h"),
+    message:
+        "verdicts of {wildcards.pair_judge} on {wildcards.vlm} and the pairs of {wildcards.pair_set}{wildcards.shard}"
 
 
 use rule stage as edct_calls with:

@@ -185,10 +185,15 @@ class StudyJobs(Generic[S]):
         """A plugin of the study by its section and name."""
         return PluginUse(self.families[section], getattr(self.study, section)[name], protocols)
 
-    def per_file(self, pattern: str, stage: Callable[[Condition], Job]) -> Iterator[Job]:
-        """A job for every file of a pattern, which a function makes for a condition of the file with its shard."""
+    def per_file(
+        self, pattern: str, stage: Callable[[Condition], Job], among: Iterable[Condition] | None = None
+    ) -> Iterator[Job]:
+        """A job for every file of a pattern, which a function makes for a condition of the file with its shard.
+
+        `among` are the conditions; None: all of the study.
+        """
         found: dict[str, Condition] = {}
-        for condition, shard in product(self.conditions, self.shards):
+        for condition, shard in product(self.conditions if among is None else among, self.shards):
             one = {**condition, "shard": shard}
             found.setdefault(self.at(pattern, one), one)
         yield from map(stage, found.values())

@@ -11,8 +11,10 @@ from cfeval.core.jsonl import read_csv
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Conditions, How, Results, Shards, conditions_of, exam_errors, interval_of
+from cfeval.edct.pairs.files import pair_files
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
-from cfeval.edct.tables import TABLES
+from cfeval.edct.tables import OF_CONDITIONS, TABLES
 from cfeval.edct.tables.headline import metrics
 from cfeval.edct.tables.scores import Published, material
 from cfeval.inference.cli import Archive, CacheFile, calls_named, opened
@@ -22,7 +24,7 @@ from cfeval.report.tables import write_table
 
 
 def run_table(
-    name: Annotated[str, which("table", TABLES)],
+    name: Annotated[str, which("table", OF_CONDITIONS)],
     conditions: Conditions,
     out: TableOut,
     results: Results = Path("results/edct"),
@@ -56,8 +58,8 @@ def run_table(
 
     It is made of scores; `gate` of counterfactuals. Without a condition it is an empty table.
     """
-    if name not in TABLES:
-        raise InputError(f"unknown table '{name}'; {nearest(name, TABLES)}")
+    if name not in OF_CONDITIONS:
+        raise InputError(f"unknown table '{name}'; {nearest(name, OF_CONDITIONS)}")
     table = TABLES[name].load()
     shown = conditions_of(conditions, may_be_none=True)
     of_edits = TABLES[name].made_of == "counterfactuals"
@@ -98,7 +100,12 @@ _NAME_CALLS = [stage for stage in STAGES if stage not in ("items", "scores")]
 
 
 def run_calls(
-    results: Results, conditions: Conditions, out: Archive, shards: Shards = 1, cache: CacheFile = None
+    results: Results,
+    conditions: Conditions,
+    out: Archive,
+    shards: Shards = 1,
+    cache: CacheFile = None,
+    pairs: Annotated[str, typer.Option(help="Conditions of given pairs: a JSON list of objects of names.")] = "[]",
 ) -> None:
     """Write the calls that the records of some conditions name into one archive, which replays them on another machine.
 
@@ -106,8 +113,9 @@ def run_calls(
     """
     named = [
         stage_files(results, stage, condition, shards)
-        for condition in conditions_of(conditions)
+        for condition in conditions_of(conditions, may_be_none=pairs != "[]")
         for stage in _NAME_CALLS
     ]
+    named += [pair_files(results, condition, shards) for condition in from_json(pairs, list[PairCondition], "--pairs")]
     files = dict.fromkeys(file for some in named for file in some)
     print(f"{export(opened(cache, new=True), calls_named(files), out)} calls in {out}")

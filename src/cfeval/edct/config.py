@@ -12,6 +12,8 @@ from pydantic import Field, model_validator
 from cfeval.core.config import Name, Section, Share, Spec
 from cfeval.core.errors import nearest
 from cfeval.core.registry import Used
+from cfeval.edct.pairs.records import PairCondition
+from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.protocols.rules import CONTROLS, EDCT_2025
 from cfeval.edct.records import Condition, ProtocolName
 from cfeval.stats.intervals import Interval
@@ -23,6 +25,8 @@ FAMILIES = {
     "editors": "editors",
     "judges": "judges",
     "verifiers": "verifiers",
+    "pair_sets": "pair_sets",
+    "pair_judges": "pair_judges",
 }
 """Which plugin family each section of a study's plugins draws on."""
 
@@ -103,6 +107,22 @@ class Tables(Section):
         return list(dict.fromkeys(condition for block in getattr(self, table) for condition in block.conditions()))
 
 
+class PairBlock(Section):
+    """A cross product of names, for given pairs."""
+
+    pair_set: tuple[Name, ...] = Field(min_length=1, description="Names from `pair_sets`.")
+    vlm: tuple[Name, ...] = Field(min_length=1, description="Names from `vlms`.")
+    pair_judge: tuple[Name, ...] = Field(min_length=1, description="Names from `pair_judges`.")
+
+    def conditions(self) -> list[PairCondition]:
+        """The conditions of this block, in the order of the lists."""
+        lists = (self.pair_set, self.vlm, self.pair_judge)
+        return [PairCondition(**dict(zip(PairCondition.model_fields, names, strict=True))) for names in product(*lists)]
+
+
+PAIR_SECTIONS = {"pair_set": "pair_sets", "vlm": "vlms", "pair_judge": "pair_judges"}
+"""Where each plugin that a condition of given pairs names is defined."""
+
 SECTIONS = {
     "dataset": "datasets",
     "vlm": "vlms",
@@ -135,6 +155,7 @@ class Expected(Section):
     ccs: Share | None = Field(None, description="What CCS should be; empty where nothing is derived.")
     strict_ccs: Share | None = Field(None, description="The same of strict CCS.")
     fit: Share | None = Field(None, description="The same of FIT.")
+    phi: float | None = Field(None, ge=-1, le=1, description="What phi over given pairs should be.")
 
 
 class Edct(Section):
@@ -152,12 +173,22 @@ class Edct(Section):
         description="Share of edits that failed though a verifier took them, where a label sheet told.",
     )
     prompts: str | None = Field(None, description="Folder with own prompt templates; empty: the package's.")
-    datasets: dict[Name, Spec] = Field(min_length=1, description="Where samples come from.")
+    datasets: dict[Name, Spec] = Field(default_factory=dict, description="Where samples come from.")
     vlms: dict[Name, Spec] = Field(min_length=1, description="Target models.")
-    instruction_writers: dict[Name, Spec] = Field(min_length=1, description="Explanation → concept and instruction.")
-    editors: dict[Name, Spec] = Field(min_length=1, description="Image and instruction → counterfactual image.")
-    judges: dict[Name, Spec] = Field(min_length=1, description="Texts before and after → PCS and NCC.")
+    instruction_writers: dict[Name, Spec] = Field(
+        default_factory=dict, description="Explanation → concept and instruction."
+    )
+    editors: dict[Name, Spec] = Field(default_factory=dict, description="Image and instruction → counterfactual image.")
+    judges: dict[Name, Spec] = Field(default_factory=dict, description="Texts before and after → PCS and NCC.")
     verifiers: dict[Name, Spec] = Field(default_factory=dict, description="For each data set, who checks the edits.")
+    pair_sets: dict[Name, Spec] = Field(default_factory=dict, description="Where given pairs of images come from.")
+    pair_judges: dict[Name, Spec] = Field(
+        default_factory=dict, description="Explanation and changed thing → is it named; two answers → did it move."
+    )
+    pairs: tuple[PairBlock, ...] = Field(
+        (), description="Conditions of `pairs-2026`: given pairs, without writer and editor. They need no `tables`."
+    )
+    again: int = Field(2, ge=1, description="Of one given pair in so many the first image is asked about again.")
     tables: Tables = Field(
         Tables(table1=()), description="Conditions; left out: every target on every data set, with all controls."
     )
@@ -185,14 +216,18 @@ class Edct(Section):
 
     @model_validator(mode="after")
     def _names_are_defined(self) -> "Edct":
-        for condition in self.conditions():
-            for field in SECTIONS:
-                section = getattr(self, SECTIONS[field])
-                name = getattr(condition, field)
+        for section in () if self.pairs else SECTIONS.values():
+            if not getattr(self, section):
+                raise ValueError(f"{section} must define at least one; only a study of `pairs` alone needs none")
+        for told, conditions, places in (
+            ("tables name", self.conditions(), SECTIONS),
+            ("pairs name", self.pair_conditions(), PAIR_SECTIONS),
+        ):
+            for condition, (field, place) in product(conditions, places.items()):
+                name, section = getattr(condition, field), getattr(self, place)
                 if name not in section:
                     raise ValueError(
-                        f"tables name the {field} '{name}', which edct.{SECTIONS[field]} does not define; "
-                        + nearest(name, section)
+                        f"{told} the {field} '{name}', which edct.{place} does not define; {nearest(name, section)}"
                     )
         for section, keys, among in (
             ("verifiers", self.verifiers, self.datasets),
@@ -232,6 +267,10 @@ class Edct(Section):
             dict.fromkeys(condition for table in Tables.model_fields for condition in self.tables.conditions(table))
         )
 
+    def pair_conditions(self) -> list[PairCondition]:
+        """Every condition of given pairs, each once, in the order of the blocks."""
+        return list(dict.fromkeys(condition for block in self.pairs for condition in block.conditions()))
+
 
 def used_by_edct(study: Edct) -> list[Used]:
     """The plugins that edct uses, in the order of params.yaml."""
@@ -239,6 +278,9 @@ def used_by_edct(study: Edct) -> list[Used]:
     for condition in study.conditions():
         for named in _named(condition):
             wanted.setdefault(named, {})[condition.protocol] = None
+    for given in study.pair_conditions():
+        for field, section in PAIR_SECTIONS.items():
+            wanted.setdefault((section, getattr(given, field)), {})[PAIRS_2026] = None
     return [
         Used("edct", section, name, family, spec.plugin_options(), tuple(wanted[section, name]))
         for section, family in FAMILIES.items()

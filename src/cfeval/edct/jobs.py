@@ -1,4 +1,4 @@
-"""The jobs of edct (EDCT 2025, Section 3; EDCT-Bench 2026): one for each stage, condition and shard.
+"""The jobs of edct (EDCT 2025, Section 3; EDCT-Bench 2026; given pairs): one for each stage, condition and shard.
 
 1. items. 2. baselines: question, then reason. 3. instructions: cited concept and edit. 4. counterfactuals and their
 checks. 5. requeries: the same two turns about the edited image. 6. verdicts, then scores. 7. the calls to models
@@ -23,6 +23,7 @@ from cfeval.core.provenance.jobs import Job
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.config import FAMILIES, Edct
 from cfeval.edct.figures import FIGURES
+from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES, edits_of
 from cfeval.edct.tables import TABLES
 from cfeval.edct.verbs import STAGES
@@ -36,6 +37,9 @@ CHECKS = "edct/checks/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 REQUERIES = "edct/requeries/{dataset}/{vlm}/{writer}/{protocol}/{editor}{shard}.jsonl"
 VERDICTS = "edct/verdicts/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.jsonl"
 SCORES = "edct/scores/{dataset}/{vlm}/{writer}/{protocol}/{editor}/{judge}{shard}.csv"
+PAIR_ITEMS = "edct/pair_items/{pair_set}{shard}.jsonl"
+PAIR_BASELINES = "edct/pair_baselines/{pair_set}/{vlm}{shard}.jsonl"
+PAIR_VERDICTS = "edct/pair_verdicts/{pair_set}/{vlm}/{pair_judge}{shard}.jsonl"
 CALLS = "edct/calls/calls.zip"
 TABLE = "edct/tables/edct_{table}.csv"
 FIGURE = "edct/figures/edct_{figure}.png"
@@ -56,6 +60,8 @@ OF_EDITS = ("instruction_writers", "editors", "verifiers")
 """The sections whose plugins have nothing to do where a protocol edits nothing."""
 BY_PROTOCOL = ("instruction_writers", "judges")
 """The sections whose jobs are of one protocol each; what others ask may serve every protocol."""
+PAIRS = "pairs"
+"""The table of given pairs."""
 FLAWED = "flawed"
 """The editor whose faults are known."""
 TEST_MODELS = ("world", "easy_vqa", "mock")
@@ -76,6 +82,7 @@ class _Edct(StudyJobs[Edct]):
 
     def __init__(self, study: Edct, how: Filing) -> None:
         super().__init__(study, how, study.conditions())
+        self.pairs = [condition.model_dump() for condition in study.pair_conditions()]
         self.controlled = [condition.model_dump() for condition in study.tables.conditions("controls")]
         self.tables = [table for table in TABLES if conditions_of_table(study, table)]
         self.figures = [figure for figure, shown in FIGURES.items() if shown.table in self.tables]
@@ -95,11 +102,19 @@ class _Edct(StudyJobs[Edct]):
         )
         for pattern, stage in stages:
             yield from self.per_file(pattern, stage)
+        yield from self._pairs()
         yield self._calls()
         yield from map(self._table, self.tables)
         yield from map(self.figure_job, self.figures)
         yield self.metrics_job(table for table in IN_METRICS if table in self.tables)
         yield self._report()
+
+    def _pairs(self) -> Iterator[Job]:
+        """Given pairs: the images of all, what every target says about them, and the verdicts."""
+        for name in dict.fromkeys(condition["pair_set"] for condition in self.pairs):
+            yield self._pair_items(name)
+        yield from self.per_file(PAIR_BASELINES, self._pair_baselines, self.pairs)
+        yield from self.per_file(PAIR_VERDICTS, self._pair_verdicts, self.pairs)
 
     def asked(self, section: str, condition: Condition, field: str, more: tuple[str, ...] = ()) -> list[PluginUse]:
         """The plugin that a condition names; none where its protocol asks it nothing or the data set has none.
@@ -126,12 +141,14 @@ class _Edct(StudyJobs[Edct]):
         edited = self.at(COUNTERFACTUALS, condition)
         return self._conversation("requeries", condition, ["--counterfactuals", edited], REQUERIES)
 
-    def _conversation(self, stage: str, condition: Condition, words: list[str], pattern: str) -> Job:
-        model = self.asked("vlms", condition, "vlm")
+    def _conversation(
+        self, stage: str, condition: Condition, words: list[str], pattern: str, items: str = ITEMS
+    ) -> Job:
+        model = [self.plugin("vlms", condition["vlm"], tuple(RULES))]
         repeat = model[0].spec.repeat
         seed = self.study.seed if repeat == 1 else derive_seed(self.study.seed, "repeat", repeat)
         folder = self.study.prompts or ""
-        words = ["--samples", self.at(ITEMS, condition), *words, "--vlm", model[0].options]
+        words = ["--samples", self.at(items, condition), *words, "--vlm", model[0].options]
         words += ["--seed", str(seed), f"--prompts={folder}", "--out", self.at(pattern, condition)]
         inputs = [words[1]] if stage == "baselines" else [words[1], words[3]]
         prompts = [
@@ -140,6 +157,30 @@ class _Edct(StudyJobs[Edct]):
         ]
         inputs += self.pictures.beside(*inputs)
         return self.job(stage, words, inputs, (self.at(pattern, condition),), model, files=prompts)
+
+    def _pair_items(self, name: str) -> Job:
+        using, condition = self.plugin("pair_sets", name), {"pair_set": name}
+        words = ["--pair-set", using.options, "--items", str(self.study.items), "--every", str(self.study.again)]
+        words += [
+            "--seed",
+            self.seed,
+            "--shards",
+            self.cut,
+            *self.pictures.words,
+            "--out",
+            self.at(PAIR_ITEMS, condition),
+        ]
+        return self.job("pair_items", words, [], self.pictures.made(self.all(PAIR_ITEMS, [condition])), [using])
+
+    def _pair_baselines(self, condition: Condition) -> Job:
+        return self._conversation("baselines", condition, [], PAIR_BASELINES, PAIR_ITEMS)
+
+    def _pair_verdicts(self, condition: Condition) -> Job:
+        judge = self.plugin("pair_judges", condition["pair_judge"], (PAIRS_2026,))
+        inputs = [self.at(PAIR_ITEMS, condition), self.at(PAIR_BASELINES, condition)]
+        words = ["--samples", inputs[0], "--baselines", inputs[1], "--pair-judge", judge.options, "--seed", self.seed]
+        out = self.at(PAIR_VERDICTS, condition)
+        return self.job("pair_verdicts", [*words, "--out", out], inputs, (out,), [judge])
 
     def _instructions(self, condition: Condition) -> Job:
         writer = self.asked("instruction_writers", condition, "writer")
@@ -199,6 +240,7 @@ class _Edct(StudyJobs[Edct]):
 
     def _calls(self) -> Job:
         inputs = [file for pattern in RECORDS for file in self.all(pattern, self.conditions)]
+        inputs += [file for pattern in (PAIR_BASELINES, PAIR_VERDICTS) for file in self.all(pattern, self.pairs)]
         out = self.at(CALLS, {})
         words = [
             "--results",
@@ -207,12 +249,25 @@ class _Edct(StudyJobs[Edct]):
             as_json(self.conditions),
             "--shards",
             self.cut,
+            *(["--pairs", as_json(self.pairs)] if self.pairs else []),
             "--out",
             out,
         ]
         return self.job("calls", words, inputs, (out,), [])
 
+    def _pair_table(self) -> Job:
+        tested = {one["vlm"] for one in self.pairs if self.study.vlms[one["vlm"]].plugin in TEST_MODELS}
+        known = {name: told.phi for name, told in self.study.expected.items() if told.phi is not None}
+        words = ["--results", f"{self.root}/edct", "--shards", self.cut, "--conditions", as_json(self.pairs)]
+        words += ["--interval", as_json(self.study.interval.model_dump()), "--test-targets", as_json(sorted(tested))]
+        out = self.at(TABLE, {"table": PAIRS}).removesuffix(".csv")
+        words += ["--expected", as_json(known), "--out", out]
+        outputs = tuple(f"{out}.{ending}" for ending in ("csv", "md", "tex"))
+        return self.job("pair_table", words, self.all(PAIR_VERDICTS, self.pairs), outputs)
+
     def _table(self, table: str) -> Job:
+        if table == PAIRS:
+            return self._pair_table()
         conditions, beside = conditions_of_table(self.study, table), conditions_beside_table(self.study, table)
         known, repeats = table in OF_KNOWN, self.study.repeats() if table in OF_REPEATS else {}
         tested = {
@@ -223,7 +278,9 @@ class _Edct(StudyJobs[Edct]):
         words += ["--beside", as_json(beside), "--interval", as_json(self.study.interval.model_dump())]
         words += [*each("--reference", reference), "--known", as_json(self.study.known if known else {})]
         words += ["--judge-error", as_json(self.study.judge_error if known else ())]
-        expected = {name: told.model_dump(exclude_none=True) for name, told in self.study.expected.items()}
+        expected = {
+            name: told.model_dump(exclude_none=True, exclude={"phi"}) for name, told in self.study.expected.items()
+        }
         words += ["--expected", as_json(expected)] if table == "test_models" else []
         judges = {condition["judge"] for condition in conditions}
         exams = {name: path for name, path in self.study.exams.items() if name in judges} if table in OF_EXAMS else {}
@@ -243,6 +300,8 @@ class _Edct(StudyJobs[Edct]):
 
 def conditions_of_table(study: Edct, table: str) -> list[Condition]:
     """The conditions that a table shows, those of tables that follow from others among them."""
+    if table == PAIRS:
+        return [condition.model_dump() for condition in study.pair_conditions()]
     if table == "agreement":
         conditions = study.conditions()
     elif table == "repeats":

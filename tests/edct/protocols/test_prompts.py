@@ -10,6 +10,7 @@ import pytest
 from cfeval.edct.plugins.chat_judge import Forms
 from cfeval.edct.plugins.instruction_writers.chat import FORMS as WRITTEN
 from cfeval.edct.plugins.judges import blind, chat
+from cfeval.edct.plugins.pair_judges.chat import NAMES
 from cfeval.edct.plugins.verifiers.semantic import FORM as VERIFY
 from cfeval.edct.protocols.rules import EDCT_2025, RULES
 from cfeval.edct.stages.curation import FORM as FILTER
@@ -85,7 +86,7 @@ def test_the_worked_examples_of_a_writer_are_in_the_form_that_is_read(protocol: 
 
 
 def test_no_template_lies_there_unused() -> None:
-    forms = [*FORMS.values(), FILTER, VERIFY]
+    forms = [*FORMS.values(), FILTER, VERIFY, NAMES]
     used = {(form.folder, name) for form in forms for name in form.templates}
     there = {(path.parent.name, path.stem) for path in FOLDER.glob("*/*.md") if path.parent.name != "conversation"}
     assert used == there

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from cfeval import cli
+from cfeval.edct.tables import OF_CONDITIONS
 from cfeval.edct.tables import test_models as known_models
 from tests.edct.report.study import CONDITIONS, conditions_json, write_study
 from tests.listed import FIGURES as DRAWN
-from tests.listed import TABLES as LISTED
 
 SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
 SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
@@ -40,7 +40,7 @@ def make_report(folder: Path, shards: int = 1) -> Path:
 
 
 def _make_tables(results: list[object], tables: Path) -> None:
-    for name in LISTED["edct"]:
+    for name in OF_CONDITIONS:
         conditions = [
             "--conditions",
             conditions_json(SHOWN.get(name, [one for one in CONDITIONS if one.protocol == "edct-2025"])),

@@ -10,11 +10,11 @@ import pytest
 
 from cfeval.edct.files import stage_files
 from cfeval.edct.records import Condition
+from cfeval.edct.tables import OF_CONDITIONS
 from tests.conftest import Run
 from tests.edct.tables.study import GROUNDED, condition, scores, write_scores
 from tests.edct.tables.whole import CONDITIONS, CONDITIONS_OF, KNOWN, OF_SCORES, SCORES
 from tests.listed import FIGURES as DRAWN
-from tests.listed import TABLES as LISTED
 from tests.slow import first_fast
 
 PRIOR = condition(vlm="prior")
@@ -143,8 +143,8 @@ def test_a_file_that_is_named_like_no_table_is_one_line(cfeval: Run, results: Pa
 def test_tables_that_params_yaml_names_no_condition_for_are_empty_and_everything_after_them_is_made(
     cfeval: Run, tmp_path: Path
 ) -> None:
-    made = [tmp_path / f"edct_{name}.csv" for name in LISTED["edct"]]
-    for name in LISTED["edct"]:
+    made = [tmp_path / f"edct_{name}.csv" for name in OF_CONDITIONS]
+    for name in OF_CONDITIONS:
         assert cfeval("stage", "edct", "table", name, "--conditions", "[]", "--out", tmp_path / f"edct_{name}") == (
             0,
             "",

@@ -15,8 +15,11 @@ TABLES: Mapping[str, Listed] = {
     "test_models": Listed("cfeval.edct.tables.test_models:TABLE", "cfeval.edct.tables.test_models:TestModelRow"),
     "instrument": Listed("cfeval.edct.tables.instrument:TABLE", "cfeval.edct.tables.instrument:InstrumentRow"),
     "gate": Listed("cfeval.edct.tables.gate:TABLE", "cfeval.edct.tables.gate:GateRow", "counterfactuals"),
+    "pairs": Listed("cfeval.edct.pairs.table:TABLE", "cfeval.edct.pairs.table:PairRow", "pair_verdicts"),
     "agreement": Listed("cfeval.edct.tables.agreement:TABLE", "cfeval.edct.tables.agreement:AgreementRow"),
     "comparisons": Listed("cfeval.edct.tables.comparisons:TABLE", "cfeval.edct.tables.comparisons:ComparisonRow"),
     "variance": Listed("cfeval.edct.tables.variance:VARIANCE", "cfeval.edct.tables.variance:VarianceRow"),
     "repeats": Listed("cfeval.edct.tables.variance:REPEATS", "cfeval.edct.tables.variance:RepeatRow"),
 }
+OF_CONDITIONS = tuple(name for name, listed in TABLES.items() if listed.made_of != "pair_verdicts")
+"""Those of `cfeval stage edct table`; that of given pairs has other conditions, and a verb of its own (`pair_table`)."""

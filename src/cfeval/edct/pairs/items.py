@@ -1,0 +1,21 @@
+"""The items of a set of given pairs: both images of each, and every so often the first once more."""
+
+from typing import Annotated
+
+import typer
+
+from cfeval.core.cli_options import Archive, Out, Seed, Shards, build
+from cfeval.datasets.pair import file_pairs
+
+
+def run(
+    pair_set: Annotated[str, typer.Option(help="The set of pairs, as JSON: its plugin and options.")],
+    items: Annotated[int, typer.Option(min=1, help="How many pairs.")],
+    seed: Seed,
+    out: Out,
+    every: Annotated[int, typer.Option(min=1, help="Of one pair in so many the first image is asked about again.")] = 2,
+    shards: Shards = 1,
+    archive: Archive = False,
+) -> None:
+    """File the images of given pairs as items, cut into shards by a hash of the pair's id."""
+    file_pairs(out, build("pair_sets", pair_set, "--pair-set").pairs(items, seed), seed, every, shards, archive)

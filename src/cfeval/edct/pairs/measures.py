@@ -1,0 +1,104 @@
+"""What the table of `pairs-2026` estimates, from the verdicts of pairs.
+
+The correlational counterfactual test is the phi coefficient of (the answer moved, an explanation names the changed
+thing) over pairs (Siegel et al. 2024). Atanasova et al. 2023 ask for the share named among those whose answer moved.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from cfeval.edct.pairs.records import PairVerdict
+from cfeval.stats.bootstrap import resampled
+from cfeval.stats.estimates import Estimate, Floats, described
+from cfeval.stats.intervals import Interval
+from cfeval.stats.proportions import share, wilson, wilson_limits
+from cfeval.stats.roc import auc_interval
+
+Bit = Callable[[PairVerdict], float | None]
+
+
+def rate(of: Sequence[PairVerdict], bit: Bit, level: float = 0.95) -> Estimate:
+    """The share of pairs of which `bit` is 1, among those of which it is known; clustered Wilson interval."""
+    told = [(value, one.cluster) for one in of if (value := bit(one)) is not None]
+    if not told:
+        return Estimate(None, note="nothing was observed")
+    return wilson(share([value for value, _ in told], [cluster for _, cluster in told]), level)
+
+
+def phi(of: Sequence[PairVerdict], how: Interval, named: Bit = lambda one: one.named) -> Estimate:
+    """The phi coefficient of (answer moved, changed thing named), in [−1, 1].
+
+    Percentile bootstrap over images. Where every resample has the same value, as where both bits agree in all pairs,
+    the limit is 2 w − 1 or its negative, w being Wilson's lower limit of the share on which they agree or differ.
+
+    Returns:
+        No figure where one of the two bits never varies.
+    """
+    told = [(one, value) for one in of if one.moved is not None and (value := named(one)) is not None]
+    rows = [
+        (one.cluster, (1.0, float(one.moved or 0), value, float(bool(one.moved) and bool(value))))
+        for one, value in told
+    ]
+    totals = _by_cluster(rows)
+    if totals is None or np.isnan(figure := float(_phi(totals.sum(axis=0)))):
+        return Estimate(None, n=len(rows), note="the answer, or what is named, never varies")
+    if len(totals) == 1:
+        return Estimate(figure, -1.0, 1.0, described("one image", how.level, True), len(rows))
+    clustered = len(totals) < len(rows)
+    drawn = resampled(totals, _phi, how.level, how.resamples, how.seed).bootstrap_distribution
+    drawn = drawn[~np.isnan(drawn)]
+    if len(drawn) == 0 or np.ptp(drawn) < 1e-12:
+        low = 2 * wilson_limits(1.0, len(totals), how.level)[0] - 1
+        limits = (low, 1.0) if figure > 0 else (-1.0, -low)
+        return Estimate(figure, *limits, described("Wilson bound", how.level, clustered), len(rows))
+    tail = (1 - how.level) / 2
+    low, high = (float(limit) for limit in np.quantile(drawn, [tail, 1 - tail]))
+    method = described("percentile bootstrap", how.level, clustered)
+    return Estimate(figure, min(low, figure), max(high, figure), method, len(rows))
+
+
+def f_auroc(of: Sequence[PairVerdict], level: float) -> Estimate:
+    """(1 + P(named | moved) − P(named | not moved)) / 2: F-AUROC at one level of detail (Siegel et al. 2025)."""
+    told = [
+        (float(one.named), float(one.moved), one.cluster)
+        for one in of
+        if one.named is not None and one.moved is not None
+    ]
+    scores, kinds, clusters = ([row[place] for row in told] for place in range(3))
+    return auc_interval(scores, kinds, level, [str(cluster) for cluster in clusters])  # type: ignore[arg-type]
+
+
+def counts(of: Sequence[PairVerdict]) -> dict[str, int]:
+    """The 2 × 2 table: answer moved × changed thing named."""
+    cells = {"moved_named": (1, 1), "moved_unnamed": (1, 0), "unmoved_named": (0, 1), "unmoved_unnamed": (0, 0)}
+    return {name: sum((one.moved, one.named) == cell for one in of) for name, cell in cells.items()}
+
+
+def both_right(one: PairVerdict) -> float | None:
+    """1 where the answers to both images are right."""
+    if one.correct_before is None or one.correct_after is None:
+        return None
+    return float(one.correct_before and one.correct_after)
+
+
+def where(bit: Bit, moved: int) -> Bit:
+    """The bit of those pairs alone whose answer moved (1) or stayed (0)."""
+    return lambda one: bit(one) if one.moved == moved else None
+
+
+def _phi(sums: Floats) -> Floats:
+    """Of sums over (1, moved, named, both), shape (..., 4); not a number where one of the two never varies."""
+    n, first, second, both = (sums[..., place] for place in range(4))
+    room = first * (n - first) * second * (n - second)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(room > 0, (n * both - first * second) / np.sqrt(np.where(room > 0, room, 1.0)), np.nan)
+    return found
+
+
+def _by_cluster(rows: Sequence[tuple[str, tuple[float, ...]]]) -> Floats | None:
+    """(K, 4): the sums of each cluster, in an order that depends on the data alone."""
+    sums: dict[str, Floats] = {}
+    for cluster, row in rows:
+        sums[cluster] = sums.get(cluster, np.zeros(4)) + np.asarray(row)
+    return np.asarray(sorted(sums.values(), key=tuple)) if sums else None

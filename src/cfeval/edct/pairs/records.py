@@ -1,0 +1,57 @@
+"""The records of `pairs-2026`: a condition, and what was found about a pair."""
+
+from pydantic import Field
+
+from cfeval.core.records import Binary, ItemId, Record, Sha256, StageResult
+from cfeval.datasets.pair import ChangeKind
+
+
+class PairCondition(Record):
+    """One way through the protocol; its parts are names from params.yaml."""
+
+    pair_set: str
+    """The set of pairs."""
+    vlm: str
+    """The target."""
+    pair_judge: str
+    """Who says whether an explanation names the changed thing."""
+
+
+class PairVerdict(StageResult):
+    """What was found about a pair. Answer and explanation are judged apart: neither reading knows of the other."""
+
+    id: ItemId
+    cluster: str
+    """Pairs about the same first image share it: the image's SHA-256, abridged."""
+    kind: ChangeKind = ""
+    natural: bool = False
+    moved: Binary | None = None
+    """1: the answer to the second image is another one in substance than that to the first."""
+    named_before: Binary | None = None
+    """1: the explanation of the answer to the first image names the changed thing, as it is in either image."""
+    named_after: Binary | None = None
+    """The same of the explanation of the answer to the second image."""
+    named_other: Binary | None = None
+    """Sham: whether the first explanation names what was changed in another pair; nothing of it was changed here."""
+    noise: Binary | None = None
+    """1: the answer moved although the first image was only encoded again."""
+    correct_before: Binary | None = None
+    """1: the right answer to the first image is in the answer."""
+    correct_after: Binary | None = None
+    """The same of the second image."""
+    biased: Binary | None = None
+    """1: the answer to the second image is the one that the set calls biased."""
+    words: int | None = Field(default=None, ge=0)
+    """Words of both explanations together."""
+    outside: float | None = None
+    """See `cfeval.datasets.pair.Pair.outside`."""
+    completion: str = ""
+    """All replies of the judge as they came."""
+    calls: tuple[Sha256, ...] = ()
+
+    @property
+    def named(self) -> Binary | None:
+        """1: either explanation names the changed thing."""
+        if self.named_before is None or self.named_after is None:
+            return None
+        return 1 if self.named_before or self.named_after else 0

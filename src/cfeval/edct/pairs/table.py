@@ -1,0 +1,256 @@
+"""The table of `pairs-2026`: does the explanation name what moved the answer? It has no CCS, and no other table has it.
+
+A row for each condition over all pairs, and one for each kind of change. Of natural pairs, two photographs that differ
+in more than one thing, only the answers are told: that one thing moved the answer cannot follow from them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Annotated, Any
+
+import typer
+
+from cfeval.core.cli_options import TableOut, from_json
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.records import Binary
+from cfeval.edct.options import How, Results, Shards, interval_of
+from cfeval.edct.pairs.files import verdict_files
+from cfeval.edct.pairs.measures import both_right, counts, f_auroc, phi, rate, where
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
+from cfeval.report.tables import (
+    Figure,
+    Figures,
+    RenderedTable,
+    Table,
+    cell,
+    figures_of,
+    intervals,
+    scored_cell,
+    varying,
+    world_note,
+    write_table,
+)
+from cfeval.stats.estimates import Estimate
+from cfeval.stats.intervals import Interval, rounded
+
+NAMES = tuple(PairCondition.model_fields)
+HEADINGS = {"pair_set": "Pairs", "vlm": "Target", "pair_judge": "Judge"}
+TOLERANCE = 0.15
+"""How far phi of some 100 pairs may lie from what is expected of a test model; with 400 pairs it is half of that."""
+_TITLE = "Given pairs: does the explanation name what moved the answer?"
+_READING = (
+    "The change was given and not chosen by what the explanation cites: another estimand than CCS. φ: correlation of "
+    "(answer moved, either explanation names the changed thing); empty where one of the two never varies, as for an "
+    "answer that never moves. Sham: the share of explanations said to name what was changed in another pair. Noise: "
+    "the share of answers that moved though the image was only encoded again. Public pairs may be in training data."
+)
+_NATURAL = "Natural pairs: two photographs. Only answers are told; that one thing moved them does not follow."
+
+
+def phi_cell(row: Any) -> str:
+    """`0.9700 [0.9000, 1.0000] (1.0000)`: phi and, in brackets, what is expected of a test model."""
+    if row.phi is None:
+        return "" if row.expected_phi is None else f"({cell(row.expected_phi)})"
+    wanted = "" if row.expected_phi is None else f" ({cell(row.expected_phi)})"
+    return f"{cell(row.phi)} [{cell(row.phi_lo)}, {cell(row.phi_hi)}]{wanted}"
+
+
+class PairRow(PairCondition, TableRow):
+    """A condition, over all its pairs or those of one kind of change."""
+
+    kind: Annotated[str, Heading("Change", lambda row: row.kind or "all")] = ""
+    """The kind of change; empty: all."""
+    n: int
+    """Pairs."""
+    n_scored: Annotated[int, Heading("Scored", scored_cell)]
+    """Pairs of which it is known whether the answer moved and whether the changed thing is named."""
+    missing: str = ""
+    """How the others ended, and how many did."""
+    moved: Annotated[Bounded, Heading("Moved")] = None
+    """Share of pairs whose answer moved."""
+    named: Annotated[Bounded, Heading("Named")] = None
+    """Share of pairs of which either explanation names the changed thing."""
+    moved_named: int = 0
+    """Pairs whose answer moved and whose changed thing is named."""
+    moved_unnamed: int = 0
+    """Pairs whose answer moved and whose changed thing is not named."""
+    unmoved_named: int = 0
+    """Pairs whose answer stayed and whose changed thing is named."""
+    unmoved_unnamed: int = 0
+    """Pairs whose answer stayed and whose changed thing is not named."""
+    named_if_moved: Annotated[Estimated, Heading("Named, answer moved")] = None
+    """Share named of the pairs whose answer moved: the counterfactual test (Atanasova et al. 2023)."""
+    named_if_unmoved: Annotated[Estimated, Heading("Named, answer stayed")] = None
+    """The same of those whose answer stayed."""
+    phi: Annotated[Estimated, Heading("φ (expected)", phi_cell)] = None
+    """Correlational counterfactual test: phi of (answer moved, changed thing named)."""
+    expected_phi: Figure = None
+    """What it should be, of a test model; empty: nothing is known, or phi should have no figure."""
+    within: Annotated[
+        Binary | None, Heading("Within .15", lambda row: {None: "", 0: "no", 1: "yes"}[row.within], "", True)
+    ] = None
+    """1 where phi lies within .15 of what is expected."""
+    phi_before: Figure = None
+    """The same phi, of the explanation of the first answer alone."""
+    phi_after: Figure = None
+    """The same phi, of the explanation of the second answer alone (Siegel et al. 2024)."""
+    f_auroc: Annotated[Estimated, Heading("F-AUROC")] = None
+    """(1 + named_if_moved − named_if_unmoved) / 2 (Siegel et al. 2025)."""
+    words: Annotated[Figure, Heading("Words")] = None
+    """Mean words of both explanations: F-AUROC is to be compared at equal length."""
+    accuracy_before: Estimated = None
+    """Share of right answers to the first images."""
+    accuracy_after: Estimated = None
+    """Share of right answers to the second images."""
+    pair_accuracy: Annotated[Estimated, Heading("Both right", None, "", True)] = None
+    """Share of pairs with right answers to both images."""
+    bias: Annotated[Estimated, Heading("Biased", None, "", True)] = None
+    """Share of answers to the second image that are those which the set calls biased."""
+    noise: Annotated[Estimated, Heading("Noise")] = None
+    """Share of answers that moved though the first image was only encoded again."""
+    sham: Annotated[Estimated, Heading("Sham")] = None
+    """Share of explanations said to name what was changed in another pair: the judge's false positives."""
+    outside: Figure = None
+    """Mean share of changed pixels that lie outside the region that the set gives."""
+    natural: Binary = 0
+    """1: natural pairs, of which only the answers are told."""
+    ci: str = ""
+    """How the intervals were computed, and their nominal coverage."""
+    test_world: Binary = 0
+    """1: the target is a built-in test model, which stands for no real one."""
+
+
+@dataclass(frozen=True)
+class PairData:
+    """The verdicts of conditions, and the settings; see `cfeval.edct.tables.scores.TableData`."""
+
+    verdicts: Mapping[PairCondition, Sequence[PairVerdict]]
+    how: Interval = field(default_factory=Interval)
+    test_targets: Collection[str] = ()
+    expected: Mapping[str, float] = field(default_factory=dict)
+
+
+def rows(conditions: Sequence[PairCondition], data: PairData) -> list[PairRow]:
+    """A row for each condition over all pairs and, where there are several kinds of change, one for each."""
+    found: list[PairRow] = []
+    for condition in conditions:
+        of = data.verdicts[condition]
+        found.append(_row(condition, "", of, data))
+        kinds = sorted({one.kind for one in of} - {""})
+        found += [_row(condition, kind, [o for o in of if o.kind == kind], data) for kind in kinds if len(kinds) > 1]
+    return found
+
+
+def _row(condition: PairCondition, kind: str, of: Sequence[PairVerdict], data: PairData) -> PairRow:
+    how, natural = data.how, any(one.natural for one in of)
+    scored = [one for one in of if one.moved is not None and one.named is not None]
+    estimates: dict[str, Estimate] = {
+        "moved": rate(of, lambda one: one.moved, how.level),
+        "accuracy_before": rate(of, lambda one: one.correct_before, how.level),
+        "accuracy_after": rate(of, lambda one: one.correct_after, how.level),
+        "pair_accuracy": rate(of, both_right, how.level),
+        "bias": rate(of, lambda one: one.biased, how.level),
+        "noise": rate(of, lambda one: one.noise, how.level),
+    }
+    more: Figures = {}
+    if not natural:
+        estimates |= _of_explanations(of, how)
+        more = _beside(condition, kind, of, estimates["phi"], data)
+    ends = Counter(one.status.value for one in of if one not in scored)
+    figures: Figures = condition.model_dump() | figures_of(estimates) | more
+    figures |= {"kind": kind, "n": len(of), "n_scored": len(scored), "natural": int(natural)}
+    figures |= {"missing": "; ".join(f"{end}: {many}" for end, many in sorted(ends.items()))}
+    figures |= _bounds("moved", [one.moved for one in of])
+    figures |= {} if natural else _bounds("named", [one.named for one in of])
+    words = [one.words for one in of if one.words is not None]
+    outside = [one.outside for one in of if one.outside is not None]
+    figures |= {
+        "words": rounded(mean(words)) if words else None,
+        "outside": rounded(mean(outside)) if outside else None,
+    }
+    return PairRow.model_validate(figures | {"test_world": int(condition.vlm in data.test_targets)})
+
+
+def _of_explanations(of: Sequence[PairVerdict], how: Interval) -> dict[str, Estimate]:
+    return {
+        "named": rate(of, lambda one: one.named, how.level),
+        "named_if_moved": rate(of, where(lambda one: one.named, 1), how.level),
+        "named_if_unmoved": rate(of, where(lambda one: one.named, 0), how.level),
+        "phi": phi(of, how),
+        "f_auroc": f_auroc(of, how.level),
+        "sham": rate(of, lambda one: one.named_other, how.level),
+    }
+
+
+def _beside(condition: PairCondition, kind: str, of: Sequence[PairVerdict], found: Estimate, data: PairData) -> Figures:
+    """The 2 × 2 table, phi of one explanation alone, and what is expected of a test model over all pairs."""
+    sides = {
+        "phi_before": phi(of, data.how, lambda one: one.named_before).value,
+        "phi_after": phi(of, data.how, lambda one: one.named_after).value,
+    }
+    figures: Figures = counts(of) | {name: rounded(value) for name, value in sides.items()}
+    wanted = data.expected.get(condition.vlm) if not kind else None
+    if wanted is None:
+        return figures
+    near = found.value is not None and abs(found.value - wanted) <= TOLERANCE
+    return figures | {"expected_phi": wanted, "within": int(near)}
+
+
+def _bounds(name: str, bits: Sequence[float | None]) -> Figures:
+    """The least and the greatest share if every missing pair were a 0 or a 1."""
+    if not bits:
+        return {}
+    ones, unknown = sum(bit or 0 for bit in bits), sum(bit is None for bit in bits)
+    return {f"{name}_min": rounded(ones / len(bits)), f"{name}_max": rounded((ones + unknown) / len(bits))}
+
+
+def sheet(of: Sequence[PairRow]) -> RenderedTable:
+    """The table for readers."""
+    names = varying(of, NAMES)
+    columns = [(HEADINGS[name], partial(_name, name)) for name in names]
+    body = laid_out(PairRow, of, {"": columns})
+    if not of:
+        return RenderedTable(
+            "edct_pairs", _TITLE, *body, ("Empty: params.yaml names no condition for it (edct.pairs).",)
+        )
+    rest = [name for name in NAMES if name not in names]
+    shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
+    said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "", *world_note(of))
+    return RenderedTable("edct_pairs", _TITLE, *body, tuple(note for note in said if note))
+
+
+def _name(name: str, row: PairRow) -> str:
+    return f"{getattr(row, name)}{' †' if name == 'vlm' and row.test_world else ''}"
+
+
+TABLE = Table(row=PairRow, rows=rows, sheet=sheet)
+
+
+def run(
+    conditions: Annotated[str, typer.Option(help="The conditions to show, in order: a JSON list of objects of names.")],
+    out: TableOut,
+    results: Results = Path("results/edct"),
+    shards: Shards = 1,
+    interval: How = "{}",
+    test_targets: Annotated[str, typer.Option(help="Targets that are built-in test models: a JSON list.")] = "[]",
+    expected: Annotated[str, typer.Option(help='What phi of test models should be, as JSON: {"grounded": 1}.')] = "{}",
+) -> None:
+    """Make the table of given pairs: CSV with every column, Markdown and LaTeX for readers."""
+    shown = from_json(conditions, list[PairCondition], "--conditions")
+    verdicts = {
+        one: [record for file in verdict_files(results, one, shards) for record in read_jsonl(file, PairVerdict)]
+        for one in shown
+    }
+    data = PairData(
+        verdicts,
+        interval_of(interval),
+        from_json(test_targets, list[str], "--test-targets"),
+        from_json(expected, dict[str, float], "--expected"),
+    )
+    made = rows(shown, data)
+    write_table(out, PairRow, made, sheet(made))

@@ -1,0 +1,49 @@
+"""Several judges of pairs as one, by strict majority over all of them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pydantic import field_validator
+
+from cfeval.core import plugin, registry
+from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
+from cfeval.edct.pairs.rulings import majority_of
+
+
+class Plugin(plugin.Plugin):
+    """Who judges."""
+
+    judges: tuple[dict[str, Any], ...] = plugin.component("pair_judges", min_length=1)
+    """The judges: the plugin and options of each; none twice, since one answer would count twice."""
+
+    @field_validator("judges")
+    @classmethod
+    def _distinct(cls, judges: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        if any(judge in judges[:number] for number, judge in enumerate(judges)):
+            raise ValueError("the same judge stands there twice; for several votes of one judge set its 'votes'")
+        return judges
+
+    def build(self) -> PairJudge:
+        """The panel."""
+        numbered = enumerate(self.judges, start=1)
+        return Panel({f"judge {n} ({spec.get('plugin')})": registry.build("pair_judges", spec) for n, spec in numbered})
+
+
+class Panel:
+    """Each ruling is what more than half of the judges say."""
+
+    def __init__(self, judges: Mapping[str, PairJudge]) -> None:
+        self.judges = judges
+
+    async def names(self, request: NamingRequest) -> Ruling:
+        """Have every judge rule."""
+        return await self._all(lambda judge: judge.names(request))
+
+    async def moved(self, request: AnswersRequest) -> Ruling:
+        """Have every judge rule."""
+        return await self._all(lambda judge: judge.moved(request))
+
+    async def _all(self, ask: Callable[[PairJudge], Awaitable[Ruling]]) -> Ruling:
+        rulings = await asyncio.gather(*(ask(judge) for judge in self.judges.values()))
+        return majority_of(dict(zip(self.judges, rulings, strict=True)))

@@ -1,0 +1,239 @@
+"""Protocol pairs-2026: items, judges, verdicts and table, with figures worked out by hand."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from cfeval.core import registry
+from cfeval.core.errors import InputError
+from cfeval.core.images import Picture
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.records import Status
+from cfeval.datasets.pair import RawPair, file_pairs, items_of, pair_of
+from cfeval.datasets.sample import Sample
+from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
+from cfeval.edct.pairs.measures import phi
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.edct.pairs.rulings import majority_of
+from cfeval.edct.pairs.table import PairData, rows, sheet
+from cfeval.edct.pairs.verdicts import verdicts
+from cfeval.edct.protocols.pairs_2026 import read_naming
+from cfeval.edct.records import Baseline
+from cfeval.stats.intervals import Interval
+
+CONDITION = PairCondition(pair_set="set", vlm="target", pair_judge="lexical")
+
+
+def picture(value: int) -> Picture:
+    return Picture.from_pixels(np.full((8, 8, 3), value, np.uint8))
+
+
+def pair(name: str = "p", **more: Any) -> RawPair:
+    fields: dict[str, Any] = {"before": "red wall", "after": "blue wall", "references": ("red", "blue")}
+    return RawPair(id=name, pictures=(picture(10), picture(200)), question="Which color?", **(fields | more))
+
+
+def said(sample: str, answer: str, explanation: str) -> Baseline:
+    return Baseline(id=sample, question="Which color?", answer=answer, explanation=explanation)
+
+
+def judged(raws: Sequence[RawPair], talks: dict[str, tuple[str, str]], judge: Any = None) -> list[PairVerdict]:
+    samples = [sample for raw in raws for sample, _ in items_of(raw, again=f"{raw.id}.again" in talks)]
+    told = {name: said(name, *talk) for name, talk in talks.items()}
+    judge = judge or registry.build("pair_judges", {"plugin": "lexical"})
+    return list(verdicts(samples, told, judge, 1))
+
+
+def verdict(name: str, moved: int | None, named: int | None, **more: Any) -> PairVerdict:
+    fields: dict[str, Any] = {"cluster": name, "moved": moved, "named_before": named, "named_after": named}
+    return PairVerdict(id=name, **(fields | more))
+
+
+def test_a_pair_becomes_two_items_and_now_and_then_a_third_all_in_one_shard(tmp_path: Path) -> None:
+    file_pairs(tmp_path / "p.jsonl", [pair(f"p{n}") for n in range(40)], seed=3, every=2, shards=3)
+    where: dict[str, set[str]] = {}
+    sides: list[str] = []
+    for file in sorted((tmp_path / "p").glob("*.jsonl")):
+        for sample in read_jsonl(file, Sample):
+            where.setdefault(pair_of(sample).pair, set()).add(file.name)
+            sides.append(pair_of(sample).side)
+    assert len(where) == 40
+    assert all(len(files) == 1 for files in where.values())
+    assert (sides.count("before"), sides.count("after")) == (40, 40)
+    assert 10 < sides.count("again") < 30
+
+
+def test_a_pair_without_a_change_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="pair 'p': nothing says what was changed"):
+        file_pairs(tmp_path / "p.jsonl", [pair(before="", after=" ")], seed=0, every=1)
+
+
+def test_the_share_that_changed_outside_a_region_is_told() -> None:
+    region = np.zeros((8, 8), np.bool_)
+    region[:2] = True
+    (first, _), *_ = items_of(pair(region=region), again=False)
+    assert pair_of(first).outside == 0.75
+
+
+def test_answers_and_explanations_are_judged_apart() -> None:
+    talks = {
+        "p.before": ("red", "The wall is red."),
+        "p.after": ("blue", "I just know."),
+        "p.again": ("red", "Because."),
+        "q.before": ("two", "There are two lamps."),
+        "q.after": ("Two.", "Two lamps are lit."),
+    }
+    other = pair("q", before="green door", after="", references=("2", "3"), biased="two")
+    one, two = judged([pair(), other], talks)
+    assert (one.moved, one.named_before, one.named_after, one.named, one.noise) == (1, 1, 0, 1, 0)
+    assert (one.correct_before, one.correct_after, one.biased, one.named_other) == (1, 1, None, None)
+    assert (two.moved, two.named, two.biased, two.noise) == (0, 0, 1, None)
+    assert two.named_other == 0
+
+
+def test_a_failed_conversation_is_no_score() -> None:
+    samples = [sample for sample, _ in items_of(pair(), again=False)]
+    told = {
+        "p.before": said("p.before", "red", "The wall."),
+        "p.after": Baseline(id="p.after", question="?", status=Status.REFUSED, stage="baselines", reason="no"),
+    }
+    [found] = verdicts(samples, told, registry.build("pair_judges", {"plugin": "lexical"}), 0)
+    assert (found.status, found.moved, found.named) == (Status.REFUSED, None, None)
+
+
+class Watching:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[NamingRequest] = []
+
+    async def names(self, request: NamingRequest) -> Ruling:
+        self.told.append(request)
+        return Ruling(status=Status.TRUNCATED, reason="cut")
+
+    async def moved(self, request: AnswersRequest) -> Ruling:
+        raise AssertionError("the texts decide")
+
+
+def test_the_judge_is_told_neither_the_answer_nor_which_image_it_is_about() -> None:
+    watching = Watching()
+    [found] = judged([pair()], {"p.before": ("seven", "Reason."), "p.after": ("eight", "Reason.")}, watching)
+    assert found.status == Status.TRUNCATED
+    assert found.moved == 1
+    first, second = watching.told
+    assert (first.explanation, first.before, first.after) == (second.explanation, second.before, second.after)
+    assert "seven" not in str(watching.told)
+    assert "eight" not in str(watching.told)
+
+
+def test_phi_is_pearsons_correlation_and_has_no_width_of_zero() -> None:
+    rng = np.random.default_rng(0)
+    moved = rng.integers(0, 2, 80)
+    named = np.where(rng.random(80) < 0.8, moved, 1 - moved)
+    found = phi(
+        [verdict(str(n), int(a), int(b)) for n, (a, b) in enumerate(zip(moved, named, strict=True))], Interval()
+    )
+    assert found.value == pytest.approx(pearsonr(moved, named).statistic)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+    perfect = phi([verdict(str(n), n % 2, n % 2) for n in range(40)], Interval())
+    assert (perfect.value, perfect.high) == (1.0, 1.0)
+    assert perfect.low is not None
+    assert 0.7 < perfect.low < 0.95
+    opposite = phi([verdict(str(n), n % 2, 1 - n % 2) for n in range(40)], Interval())
+    assert (opposite.value, opposite.low) == (-1.0, -1.0)
+    assert phi([verdict(str(n), 0, n % 2) for n in range(40)], Interval()).value is None
+
+
+def test_phi_takes_images_not_pairs_as_independent() -> None:
+    of = [verdict(f"{n}", n % 3 % 2, int(n % 3 != 0)) for n in range(30)]
+    copied = [one.model_copy(update={"id": f"{one.id}-{copy}"}) for one in of for copy in range(6)]
+    single, clustered = phi(of, Interval()), phi(copied, Interval())
+    assert clustered.value == pytest.approx(single.value)
+    assert clustered.low == pytest.approx(single.low, abs=0.05)
+    assert "clustered" in clustered.method
+
+
+def test_the_table_counts_bounds_and_names_what_is_missing() -> None:
+    of = [verdict(f"a{n}", 1, 1, kind="object", correct_before=1, correct_after=1) for n in range(6)]
+    of += [verdict(f"b{n}", 1, 0, kind="object", correct_before=1, correct_after=0) for n in range(2)]
+    of += [verdict(f"c{n}", 0, 1, kind="count") for n in range(1)] + [
+        verdict(f"d{n}", 0, 0, kind="count") for n in range(9)
+    ]
+    of += [
+        verdict("e", None, None, kind="count", status=Status.REFUSED),
+        verdict("f", 1, None, kind="object", status=Status.UNPARSABLE),
+    ]
+    whole, *by_kind = rows([CONDITION], PairData({CONDITION: of}, expected={"target": 0.7}))
+    assert (whole.n, whole.n_scored, whole.missing) == (20, 18, "refused: 1; unparsable: 1")
+    assert (whole.moved_named, whole.moved_unnamed, whole.unmoved_named, whole.unmoved_unnamed) == (6, 2, 1, 9)
+    assert whole.named_if_moved == 0.75
+    assert whole.named_if_unmoved == 0.1
+    assert whole.f_auroc == pytest.approx((1 + 0.75 - 0.1) / 2, abs=1e-4)
+    assert whole.phi == pytest.approx((6 * 9 - 2 * 1) / (8 * 10 * 7 * 11) ** 0.5, abs=1e-4)
+    assert (whole.moved_min, whole.moved_max, whole.named_min, whole.named_max) == (0.45, 0.5, 0.35, 0.45)
+    assert (whole.pair_accuracy, whole.accuracy_before, whole.within) == (0.75, 1.0, 1)
+    assert [row.kind for row in by_kind] == ["count", "object"]
+    text = sheet([whole, *by_kind])
+    assert "another estimand than CCS" in " ".join(text.notes)
+
+
+def test_of_natural_pairs_nothing_causal_is_told() -> None:
+    of = [verdict(str(n), n % 2, n % 2, natural=True, correct_before=1, correct_after=n % 2) for n in range(10)]
+    [row] = rows([CONDITION], PairData({CONDITION: of}))
+    assert (row.natural, row.moved, row.pair_accuracy) == (1, 0.5, 0.5)
+    assert (row.named, row.phi, row.f_auroc, row.named_if_moved, row.moved_named) == (None, None, None, None, 0)
+    assert any("does not follow" in note for note in sheet([row]).notes)
+
+
+def test_a_panel_needs_more_than_half() -> None:
+    lost = Ruling(status=Status.TRUNCATED)
+    assert majority_of({"a": Ruling(1), "b": Ruling(1), "c": Ruling(0)}).value == 1
+    assert majority_of({"a": Ruling(1), "b": lost, "c": lost}).status == Status.UNPARSABLE
+    assert majority_of({"a": lost, "b": lost, "c": lost}).status == Status.TRUNCATED
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("The lamp is the reason.\nNAMED: 1", 1),
+        ('{"analysis": "no", "named": 0}', 0),
+        ("NAMED: 1\nNAMED: 0", None),
+        ("yes", None),
+    ],
+)
+def test_a_ruling_is_read_or_asked_for_again(text: str, value: int | None) -> None:
+    found = read_naming(text)
+    assert (None if found is None else found.named) == value
+
+
+def test_the_lexical_judge_sees_the_thing_in_either_image() -> None:
+    judge = registry.build("pair_judges", {"plugin": "lexical"})
+
+    def named(explanation: str, before: str, after: str) -> int | None:
+        ruling: Ruling = asyncio.run(judge.names(NamingRequest("p", explanation, before, after, 0)))
+        return ruling.value
+
+    assert named("A blue wall stands there.", "red wall", "blue wall") == 1
+    assert named("The lamp is lit.", "red wall", "blue wall") == 0
+    assert named("The lamp is lit.", "", "lamp") == 1
+
+
+def test_the_prompt_shows_neither_answer_nor_image(tmp_path: Path) -> None:
+    judge = registry.build("pair_judges", {"plugin": "chat", "model": {"plugin": "mock"}, "votes": 3})
+    shown = judge.options.prompt(judge.options.forms()[0]).opening
+    assert {part for part in ("{before}", "{after}", "{explanation}") if part in shown} == {
+        "{before}",
+        "{after}",
+        "{explanation}",
+    }
+    assert "{answer}" not in shown
+    assert not judge.options.forms()[0].seen
+    assert json.dumps(judge.options.forms()[0].schema["required"]) == '["analysis", "named"]'
