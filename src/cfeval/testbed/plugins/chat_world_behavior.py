@@ -103,11 +103,15 @@ class Originals:
         self._known: dict[str, tuple[str, Picture]] = {}
 
     def __call__(self, request: ChatRequest) -> Picture | None:
-        """The original picture of a request's item; None where no item has this id and question."""
-        while request.item not in self._known:
+        """The original picture of a request's item; None where no item has this id and question.
+
+        The items of a given pair have the id of the original and an ending (`cfeval.datasets.pair`).
+        """
+        item = request.item.partition(".")[0]
+        while item not in self._known:
             sample = next(self._left, None)
             if sample is None:
                 return None
             self._known[sample.id] = (sample.question, sample.picture)
-        question, picture = self._known[request.item]
+        question, picture = self._known[item]
         return picture if question == request.turns[0].text else None

@@ -1,0 +1,62 @@
+"""Given pairs of easy-VQA pictures: the shape in another color, or the ground in another tint.
+
+Half of the changes, drawn by the id, are of the shape's color, the others of the ground, which no question is about.
+"""
+
+import random
+from collections.abc import Iterator
+
+from cfeval.core import plugin, registry
+from cfeval.core.images import Picture
+from cfeval.core.sampling import derive_seed
+from cfeval.datasets.pair import PairSet, RawPair
+from cfeval.testbed.agents.repaint import RepaintError, find, repaint
+from cfeval.testbed.language.questions import parse_question
+from cfeval.testbed.records import BACKGROUNDS, EASY_VQA_COLORS, EditIntent
+
+
+class Plugin(plugin.Plugin):
+    """Without options."""
+
+    def build(self) -> PairSet:
+        """The set."""
+        return EasyVqaPairs()
+
+
+class EasyVqaPairs:
+    """Takes one question about each of some pictures, as the data set `easy_vqa` does."""
+
+    def pairs(self, items: int, seed: int) -> Iterator[RawPair]:
+        """At most `items` pairs; a picture whose shape is not found is left out."""
+        for sample in registry.build("datasets", {"plugin": "easy_vqa"}).samples(items, seed):
+            rng = random.Random(derive_seed(seed, sample.id, "pair"))
+            pair = _pair(sample.id, sample.picture, sample.question, sample.reference, rng)
+            if pair is not None:
+                yield pair
+
+
+def _pair(item: str, picture: Picture, question: str, right: str, rng: random.Random) -> RawPair | None:
+    try:
+        seen = find(picture.pixels)
+        of_color = rng.random() < 0.5
+        values = EASY_VQA_COLORS if of_color else BACKGROUNDS
+        old = seen.color if of_color else seen.background
+        new = rng.choice([value for value in values if value != old])
+        intent = EditIntent(kind="color" if of_color else "background", old=old, new=new)
+        edited = Picture.from_pixels(repaint(picture.pixels, intent))
+    except RepaintError:
+        return None
+    asked = parse_question(question)
+    stays = not of_color or asked is None or asked.kind == "shape"
+    after = new if asked is not None and asked.kind == "color" else ""
+    told = [f"the {value} object" if of_color else f"the {value} background" for value in (old, new)]
+    return RawPair(
+        id=item,
+        pictures=(picture, edited),
+        question=question,
+        before=told[0],
+        after=told[1],
+        references=(right, right if stays else after),
+        kind="attribute" if of_color else "background",
+        verified="drawn so",
+    )
