@@ -22,4 +22,4 @@ TABLES: Mapping[str, Listed] = {
     "repeats": Listed("cfeval.edct.tables.variance:REPEATS", "cfeval.edct.tables.variance:RepeatRow"),
 }
 OF_CONDITIONS = tuple(name for name, listed in TABLES.items() if listed.made_of != "pair_verdicts")
-"""Those of `cfeval stage edct table`; that of given pairs has other conditions, and a verb of its own (`pair_table`)."""
+"""Those of `cfeval stage edct table`; that of given pairs has other conditions and a verb of its own (`pair_table`)."""
