@@ -54,7 +54,8 @@ if workflow.is_main_process:
     ALL = checked(lambda: list(jobs(PARAMS, RESULTS)))
     if STORED:  # times there are those of storing, which follows the jobs
         STORED.fetch_sidecars(ALL)
-        STALE = State(ALL, PLANNER, stored.PLACE, STORED.path).stale()
+        STATE = State(ALL, PLANNER, stored.PLACE, STORED.path)
+        STALE = STATE.stale()
     else:
         STATE = State(ALL, PLANNER)
         STALE = STATE.stale()
@@ -62,7 +63,7 @@ if workflow.is_main_process:
     Path(STALE_FILE).write_text(json.dumps([time.time_ns(), STALE]), encoding="utf-8")
     TOLD = frozen.freeze(
         {"params": PARAMS.model_dump(mode="json"), "root": RESULTS},
-        (frozen.Planned(job, plan_hash(PLANNER.plan(job))) for job in ALL),
+        (frozen.Planned(job, plan_hash(STATE.plan(job))) for job in ALL),
     )
     if STORED:
         STORED.tell(TOLD, Path(STALE_FILE))

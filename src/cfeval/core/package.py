@@ -26,7 +26,9 @@ def carried(name: str) -> Path:
 
 def name_of(path: Path) -> str | None:
     """The path in a checkout of a file that cfeval brings, wherever it is installed; None for any other file."""
+    looked_for = f"{path.as_posix()}/"
     for place in CARRIED:
-        if path.is_relative_to(carried(place)):
-            return (Path(place) / path.relative_to(carried(place))).as_posix()
+        there = f"{carried(place).as_posix()}/"
+        if looked_for.startswith(there):
+            return f"{place}/{looked_for.removeprefix(there)}".rstrip("/")
     return None

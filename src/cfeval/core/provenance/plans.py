@@ -65,8 +65,8 @@ def named(file: str) -> str:
     path = Path(file).absolute()
     if brought := carried_name(path):
         return brought
-    package = ROOT / PACKAGE
-    return f"{PACKAGE}:{path.relative_to(package).as_posix()}" if path.is_relative_to(package) else file
+    package = f"{(ROOT / PACKAGE).as_posix()}/"
+    return f"{PACKAGE}:{path.as_posix().removeprefix(package)}" if path.as_posix().startswith(package) else file
 
 
 @cache

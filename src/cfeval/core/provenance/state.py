@@ -9,7 +9,7 @@ from typing import Any
 
 from cfeval.core.provenance.hashes import read_json
 from cfeval.core.provenance.jobs import ENDING, Job
-from cfeval.core.provenance.plans import Planner, plan_hash
+from cfeval.core.provenance.plans import Plan, Planner, plan_hash
 
 HashOf = Callable[[str], str | None]
 _LEAST_NS = 10**18
@@ -44,6 +44,13 @@ class State:
         self.place = place
         self.hashes = planner.hashes
         self.hash_of = hash_of or (lambda path: self.hashes.path(f"{place}{path}"))
+        self._plans: dict[str, Plan] = {}
+
+    def plan(self, job: Job) -> Plan:
+        """What a job would be made from, as it was when this was asked first."""
+        if job.name not in self._plans:
+            self._plans[job.name] = self.planner.plan(job)
+        return self._plans[job.name]
 
     def reason(self, job: Job) -> str | None:
         """Why the outputs are not what the job would make now; None where they are."""
@@ -54,7 +61,7 @@ class State:
         made = read_json(Path(f"{self.place}{job.sidecar}"))
         if not made:
             return f"no {os.path.basename(job.sidecar)} beside it"
-        plan = self.planner.plan(job)
+        plan = self.plan(job)
         if differing := _differing(made.get("plan") or {}, plan):
             return f"changed: {', '.join(differing)}"
         if differing := _unlike(made.get("outputs") or {}, outputs):
