@@ -11,8 +11,8 @@ from cfeval.core.jsonl import read_csv
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.files import STAGES, ConditionFiles, stage_files
 from cfeval.edct.options import Conditions, How, Results, Shards, conditions_of, exam_errors, interval_of
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import pair_files
-from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.records import Condition
 from cfeval.edct.tables import OF_CONDITIONS, TABLES
 from cfeval.edct.tables.headline import metrics

@@ -17,9 +17,10 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Status
 from cfeval.datasets.pair import RawPair, file_pairs, items_of, pair_of
 from cfeval.datasets.sample import Sample
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, Ruling
 from cfeval.edct.pairs.measures import phi
-from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.pairs.rulings import majority_of
 from cfeval.edct.pairs.table import PairData, rows, sheet
 from cfeval.edct.pairs.verdicts import verdicts

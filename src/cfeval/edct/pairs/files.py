@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cfeval.core.shards import shard_files
-from cfeval.edct.pairs.records import PairCondition
+from cfeval.edct.pairs.condition import PairCondition
 
 
 def verdict_files(results: Path, condition: PairCondition, shards: int) -> list[Path]:

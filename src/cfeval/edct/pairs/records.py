@@ -1,20 +1,9 @@
-"""The records of `pairs-2026`: a condition, and what was found about a pair."""
+"""The record of `pairs-2026`: what was found about a pair."""
 
 from pydantic import Field
 
-from cfeval.core.records import Binary, ItemId, Record, Sha256, StageResult
+from cfeval.core.records import Binary, ItemId, Sha256, StageResult
 from cfeval.datasets.pair import ChangeKind
-
-
-class PairCondition(Record):
-    """One way through the protocol; its parts are names from params.yaml."""
-
-    pair_set: str
-    """The set of pairs."""
-    vlm: str
-    """The target."""
-    pair_judge: str
-    """Who says whether an explanation names the changed thing."""
 
 
 class PairVerdict(StageResult):

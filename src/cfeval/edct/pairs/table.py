@@ -18,9 +18,10 @@ from cfeval.core.cli_options import TableOut, from_json
 from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import Binary
 from cfeval.edct.options import How, Results, Shards, interval_of
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import verdict_files
 from cfeval.edct.pairs.measures import both_right, counts, f_auroc, phi, rate, where
-from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.edct.pairs.records import PairVerdict
 from cfeval.report.columns import Bounded, Estimated, Heading, TableRow, laid_out
 from cfeval.report.tables import (
     Figure,
