@@ -19,7 +19,7 @@ def target(base_url: str, **more: Any) -> dict[str, Any]:
 def params(tmp_path: Path, base_url: str, vlm: dict[str, Any] | None = None, **calls: Any) -> dict[str, Any]:
     """Parameters of a study with that target; all else is scripted. The cache lies in `tmp_path`."""
     return {
-        "calls": {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1, **calls},
+        "calls": {"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0, **calls},
         "edct": {
             "items": 3,
             "seed": 1,

@@ -52,7 +52,7 @@ class Desk:
 
     def settings(self, **calls: Any) -> None:
         """How calls travel."""
-        settings = {"cache": str(self.folder / "calls.sqlite"), "attempts": 1, "max_connections": 1, **calls}
+        settings = {"cache": str(self.folder / "calls.sqlite"), "max_retries": 0, "max_connections": 1, **calls}
         self.patch.setenv(VARIABLE, json.dumps(settings))
 
     def baseline(self, vlm: dict[str, Any] | None = None, *more: str) -> str:

@@ -25,7 +25,7 @@ ASKED = 2 * PAIRS
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cache lies in `tmp_path`; calls go one after the other."""
-    settings = {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1, "max_connections": 1}
+    settings = {"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0, "max_connections": 1}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(settings))
 
 

@@ -24,7 +24,7 @@ CODE = """def execute_command(image):
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results with questions alone; the cache is beside them."""
-    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}))
+    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0}))
     pairs = [pair(number) for number in range(1, PAIRS + 1)]
     path = tmp_path / "cvqa" / "questions" / "s.jsonl"
     path.parent.mkdir(parents=True)

@@ -19,7 +19,7 @@ VERBS = ("baselines", "instructions", "counterfactuals", "requeries", "verdicts"
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cache lies in `tmp_path`."""
-    settings = {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}
+    settings = {"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(settings))
 
 

@@ -40,7 +40,7 @@ def same_first_edit(conversation: Conversation) -> str:
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopback]:
     monkeypatch.setenv(KEY_ENV, CANARY)
-    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}))
+    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0}))
     with loopback(key=CANARY, personas=PERSONAS | {"writer": same_first_edit}) as running:
         yield running
 

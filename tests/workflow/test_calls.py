@@ -35,7 +35,7 @@ def params(server: Loopback) -> dict[str, Any]:
     content = deepcopy(PARAMS)
     names = {"dataset": ["mine"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
     content["shards"] = 1
-    content["calls"] = {"timeout": 5, "deadline": 60, "attempts": 10}
+    content["calls"] = {"timeout": 5, "deadline": 60, "max_retries": 9}
     content["edct"] |= {
         "vlms": {"v": model("vlm")},
         "instruction_writers": {"w": {"plugin": "chat", "model": model("writer")}},

@@ -66,7 +66,7 @@ class Calls(Section):
     max_connections: int = Field(
         16, ge=1, le=512, description="Calls of a job at once, at most; slower when throttled."
     )
-    attempts: int = Field(6, ge=1, le=100, description="Attempts at one call, at most.")
+    max_retries: int = Field(5, ge=0, le=99, description="Attempts at one call after the first, at most.")
     timeout: float = Field(180, gt=0, description="Seconds for one attempt.")
     deadline: float = Field(900, gt=0, description="Seconds for one call, all attempts and waiting included.")
     grace: float = Field(

@@ -66,7 +66,7 @@ def params(server: Loopback) -> dict[str, Any]:
     condition = {"dataset": ["world"], "vlm": ["v"], "writer": ["w"], "editor": ["e"], "judge": ["j"]}
     return {
         "shards": 1,
-        "calls": {"timeout": 5, "deadline": 60, "attempts": 10},
+        "calls": {"timeout": 5, "deadline": 60, "max_retries": 9},
         "edct": {
             "items": 3,
             "seed": 7,

@@ -23,7 +23,7 @@ AT_ONCE = 16
 
 
 def _run(base_url: str, tmp_path: Path, name: str, pairs: int, monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
-    calls = {"cache": str(tmp_path / f"{name}.sqlite"), "attempts": 1, "max_connections": AT_ONCE}
+    calls = {"cache": str(tmp_path / f"{name}.sqlite"), "max_retries": 0, "max_connections": AT_ONCE}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(calls))
     writer = {"plugin": "mock", "programs": {"vipergpt": TWO_CALLS}}
     solver: dict[str, Any] = {"plugin": "program", "program_generator": writer}

@@ -173,7 +173,7 @@ def test_own_prompts_are_asked_with(desk: Desk) -> None:
 def test_a_decision_is_paid_for_once_and_made_again_offline_without_a_key(
     desk: Desk, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(desk.folder / "calls.sqlite"), "attempts": 1}))
+    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(desk.folder / "calls.sqlite"), "max_retries": 0}))
     desk.filter(target(server.openai, json_schema=True))
     sent = server.sent().total()
     decided = list(read_jsonl(desk.folder / "decisions.jsonl", Decision))

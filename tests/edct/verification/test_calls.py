@@ -30,7 +30,7 @@ def server() -> Iterator[Loopback]:
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     """Results to come, and a cache for their calls."""
     monkeypatch.setenv(KEY_ENV, CANARY)
-    settings = {"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}
+    settings = {"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0}
     monkeypatch.setenv("CFEVAL_CALLS", json.dumps(settings))
     return Results(tmp_path / "results")
 

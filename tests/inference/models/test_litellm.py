@@ -28,7 +28,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted
     monkeypatch.setenv("A_KEY", KEY)
     monkeypatch.setenv("CFEVAL_CALLS", "")
     monkeypatch.setattr(retries, "_BACK_OFF", 0.005)
-    use(Calls(cache=str(tmp_path / "calls.sqlite"), attempts=2))
+    use(Calls(cache=str(tmp_path / "calls.sqlite"), max_retries=1))
     with scripted() as server:
         yield server
 

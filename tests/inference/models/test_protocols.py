@@ -37,7 +37,7 @@ def server(running: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
         monkeypatch.setenv(name, KEY)
     monkeypatch.setenv("CFEVAL_CALLS", "")
-    use(Calls(cache=str(tmp_path / "calls.sqlite"), attempts=3))
+    use(Calls(cache=str(tmp_path / "calls.sqlite"), max_retries=2))
     monkeypatch.setattr(retries, "_BACK_OFF", 0.005)
     asked = faults.retry_after
     monkeypatch.setattr(faults, "retry_after", lambda headers: (wait := asked(headers)) and wait / 100)

@@ -31,9 +31,9 @@ def study(server: Loopback) -> tuple[list[dict[str, Any]], list[Outcome]]:
 @pytest.fixture
 def exported(server: Loopback, configure: Configure, tmp_path: Path, cfeval: Run) -> tuple[Path, Any]:
     """An export of a study with failures that stand and failures that do not, and what the study said."""
-    path = configure(attempts=2)
+    path = configure(max_retries=1)
     server.script(["wrong_model", "refusal_field", None, "http_500", "http_500"], at=Kind.CHAT)
-    configure(attempts=2, max_connections=1)
+    configure(max_retries=1, max_connections=1)
     said = study(server)
     assert {item["status"] for item in said[0]} == {"ok", "wrong_model", "refused", "transport_error"}
     archive = tmp_path / "calls.zip"

@@ -48,7 +48,7 @@ def sends(path: Path) -> list[tuple[str, int]]:
 
 
 def test_answers_arrive_while_another_process_holds_the_lock(server: Loopback, configure: Configure) -> None:
-    path = configure(max_connections=8, timeout=HELD / 2, attempts=2)
+    path = configure(max_connections=8, timeout=HELD / 2, max_retries=1)
     chat(server, [request(seed=0)])  # makes the file
     server.reset()
     server.latency = 0.2

@@ -82,7 +82,7 @@ def test_how_calls_travel_is_no_part_of_what_is_asked(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat(server)
-    configure(max_connections=1, attempts=2, timeout=7, deadline=8, max_calls=90, max_cost_usd=None)
+    configure(max_connections=1, max_retries=1, timeout=7, deadline=8, max_calls=90, max_cost_usd=None)
     monkeypatch.setenv("OTHER_KEY", "sk-canary-9f3c1b7a5e2d48")
     chat(server, key_env="OTHER_KEY", accept_models=("x",))
     assert len(server.log) == 1
@@ -141,7 +141,7 @@ def test_an_editor_behind_openrouter_stays_with_one_host(server: Loopback, confi
 
 
 def test_a_failure_is_tried_again_online_and_replayed_offline(server: Loopback, configure: Configure) -> None:
-    configure(attempts=1)
+    configure(max_retries=0)
     server.script(["http_500"])
     (failed,) = chat(server)
     assert failed.status == Status.TRANSPORT_ERROR
@@ -324,7 +324,7 @@ def test_what_a_broken_connection_may_have_cost_counts_and_what_was_refused_does
 def test_the_ledger_sets_aside_what_nobody_told(
     server: Loopback, configure: Configure, tmp_path: Path, fault: str, least: float, most: float
 ) -> None:
-    path = configure(attempts=1, prices=prices(tmp_path))
+    path = configure(max_retries=0, prices=prices(tmp_path))
     server.script([fault])
     (reply,) = chat(server)
     cache = ResponseCache(path)

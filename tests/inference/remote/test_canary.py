@@ -105,7 +105,7 @@ def run_study(cfeval: Run, samples: Path, server: Loopback, editor: dict[str, An
 def test_a_study_whose_servers_repeat_the_key_leaves_it_nowhere(
     server: Loopback, configure: Configure, samples: Path, cfeval: Run, editor: dict[str, Any]
 ) -> None:
-    cache = configure(attempts=2)
+    cache = configure(max_retries=1)
     addresses = {"bfl": server.bfl, "openrouter_image": server.openrouter, "openai_image": server.openai}
     if editor["plugin"] in addresses:
         editor = {**editor, "base_url": addresses[editor["plugin"]], "key_env": KEY_ENV}
@@ -129,7 +129,7 @@ def test_a_study_whose_servers_repeat_the_key_leaves_it_nowhere(
 def test_a_run_that_ends_with_an_error_does_not_tell_the_key(
     server: Loopback, configure: Configure, samples: Path, cfeval: Run, fault: str
 ) -> None:
-    configure(attempts=2)
+    configure(max_retries=1)
     server.random(1.0, [fault])
     vlm = json.dumps({"plugin": "openai", "model": "vlm", "base_url": server.openrouter, "key_env": KEY_ENV})
     arguments = ("--samples", samples, "--vlm", vlm, "--seed", 1, "--out", samples.parent / "b.jsonl")

@@ -21,10 +21,10 @@ ATTEMPTS = 4
 GIVEN_UP_SOON = {"content_null", "content_empty", "content_blank", "content_number", "image_missing"}
 GIVEN_UP_SOON |= {"image_refusal_text"}
 """Each try was paid for, so that there are three."""
-ROOMY = {"attempts": ATTEMPTS, "timeout": 10, "deadline": 5}
-TIGHT = {"attempts": ATTEMPTS, "timeout": 0.3, "deadline": 5}
+ROOMY = {"max_retries": ATTEMPTS - 1, "timeout": 10, "deadline": 5}
+TIGHT = {"max_retries": ATTEMPTS - 1, "timeout": 0.3, "deadline": 5}
 """Where the server stalls once."""
-TIGHTER = {"attempts": ATTEMPTS, "timeout": 0.15, "deadline": 0.4}
+TIGHTER = {"max_retries": ATTEMPTS - 1, "timeout": 0.15, "deadline": 0.4}
 """Where it always does."""
 
 pytestmark = pytest.mark.usefixtures("hurry")

@@ -81,7 +81,7 @@ def test_what_every_call_would_meet_ends_the_run(llmock: LLMock, status: int) ->
 
 
 def test_an_outage_is_given_up_after_a_few_attempts(llmock: LLMock, configure: Configure) -> None:
-    configure(attempts=4)
+    configure(max_retries=3)
     llmock.outage(status=500)
     (reply,) = ask(llmock)
     assert reply.status == Status.TRANSPORT_ERROR
@@ -103,7 +103,7 @@ def test_a_slow_answer_is_cut_off_by_our_own_deadline(llmock: LLMock, configure:
 def test_under_chaos_every_answer_that_counts_is_one_and_the_client_behaves(
     llmock: LLMock, configure: Configure
 ) -> None:
-    configure(attempts=50)  # a third of the attempts fails, so that some call of thirty would use up a few
+    configure(max_retries=49)  # a third of the attempts fails, so that some call of thirty would use up a few
     llmock._server.state.chaos = llmock._server.app.state.chaos_settings = ChaosSettings(
         error_rates={429: 0.15, 500: 0.1, 503: 0.1, 400: 0.05}, latency_ms=10
     )

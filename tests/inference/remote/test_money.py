@@ -60,7 +60,7 @@ def test_paid_is_what_the_server_charged_and_what_may_have_been_paid_is_apart(
 def test_progress_prints_both(
     server: Loopback, configure: Configure, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = configure(attempts=1, prices=prices(tmp_path))
+    path = configure(max_retries=0, prices=prices(tmp_path))
     server.script(["close_mid_body"])
     chat(server, [request(seed=1)])
     chat(server, [request(seed=2)])

@@ -176,8 +176,8 @@ def test_whatever_happens_turns_come_in_order_as_far_apart_as_the_rate_says(even
 class Caller:
     """What a `RetryLoop` needs of its client."""
 
-    def __init__(self, attempts: int) -> None:
-        self.settings = Calls(attempts=attempts)
+    def __init__(self, max_retries: int) -> None:
+        self.settings = Calls(max_retries=max_retries)
         self.meter, self.random, self.of = ProgressMeter(), random.Random(1), Pace()
 
     def pace(self, _: Request) -> Pace:
@@ -189,7 +189,7 @@ def test_a_call_that_waits_while_others_are_served_uses_up_no_attempts(
     monkeypatch: pytest.MonkeyPatch, others_go_well: bool, asked: int
 ) -> None:
     monkeypatch.setattr(retries, "_BACK_OFF", 0.0)
-    caller = Caller(attempts=3)
+    caller = Caller(max_retries=2)
     call = Request("chat", "http://h/v1", "vlm", {}, 1)
     loop = RetryLoop(cast(Client, caller), call, cast(Any, None), time.monotonic())
     asks = 0

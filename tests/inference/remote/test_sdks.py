@@ -114,7 +114,7 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(
 def test_the_package_is_given_no_retries_no_redirects_and_no_account_of_the_environment(
     server: Loopback, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(attempts=1)
+    configure(max_retries=0)
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-another")
     sent: list[httpx2.Request] = []
     send = http.HttpClient.send

@@ -39,7 +39,7 @@ def test_a_wait_past_the_deadline_is_not_begun(server: Loopback, configure: Conf
 
 def test_the_back_off_grows_and_is_spread(server: Loopback, configure: Configure) -> None:
     server.random(1.0, ["http_500"])
-    configure(attempts=3)
+    configure(max_retries=2)
     chat(server, [request(seed=n) for n in range(12)])
     by_call: dict[str, list[float]] = {}
     for entry in server.log:

@@ -184,7 +184,7 @@ class Batches:
     async def _sent(self, gathered: Gathered) -> str | Fault:
         """Submit a batch; after a fault only where the provider says that it does not have it."""
         result: str | Fault | None = await gathered.api.submit(gathered.name, gathered.content)
-        for tried in range(1, self._client.settings.attempts):
+        for tried in range(1, self._client.settings.max_retries + 1):
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 break
             await self._client.pause(result.wait or min(POLL, 2.0**tried))
@@ -235,7 +235,7 @@ class Batches:
     async def _found(self, name: str, api: BatchApi) -> str | Fault | None:
         sought = await self._client.on_disk(self._tables.sought, name)
         result = await api.find(sought)
-        for tried in range(1, self._client.settings.attempts):
+        for tried in range(1, self._client.settings.max_retries + 1):
             if not isinstance(result, Fault) or result.reaction is not RetryPolicy.RETRY:
                 break
             await self._client.pause(result.wait or min(POLL, 2.0**tried))

@@ -38,7 +38,7 @@ class Patience:
     def _enough(self, fault: Fault, wait: float, seconds_left: float) -> str:
         """Why there is no further attempt; empty where there is."""
         total = self._tried.total()
-        if total >= self._calls.attempts or self._tried[fault.kind] >= (fault.tries or total + 1):
+        if total > self._calls.max_retries or self._tried[fault.kind] >= (fault.tries or total + 1):
             return f"{total} attempts" if total > 1 else "1 attempt"
         if wait <= seconds_left:
             return ""
