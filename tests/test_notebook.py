@@ -51,6 +51,7 @@ def texts(cell: Any) -> list[str]:
     return [output["data"]["text/plain"] for output in cell["outputs"] if "data" in output]
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_tables_show_what_is_sealed(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = nbformat.read(NOTEBOOK, as_version=4)
     made = nbformat.read(NOTEBOOK, as_version=4)

@@ -36,7 +36,7 @@ def server() -> Iterator[Loopback]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx2.Client]:
-    with httpx2.Client(timeout=5) as client:
+    with httpx2.Client(timeout=5, verify=False) as client:
         yield client
 
 

@@ -23,6 +23,7 @@ from tests.inference.remote.keys import KEY, KEY_ENV
 from tests.inference.remote.test_processes import ended, until
 from tests.loopback.desk import Batch, Desk
 from tests.loopback.site import Loopback
+from tests.slow import first_fast
 
 ITEMS = 6
 PATIENCE = 150.0
@@ -65,7 +66,7 @@ def vendor(name: str, server: Loopback) -> Vendor:
     return Vendor(server, f"{server.origin}/v1beta", options, {"code": 13, "message": "boom"}, blocked)
 
 
-@pytest.fixture(params=["anthropic", "google"])
+@pytest.fixture(params=first_fast(["anthropic", "google"], fast=1))
 def at(request: pytest.FixtureRequest, server: Loopback) -> Vendor:
     return vendor(request.param, server)
 

@@ -128,6 +128,7 @@ def test_a_second_signal_ends_the_job_at_once_and_the_ledger_knows_what_was_in_f
     assert (job.sent(), job.stored()) == (FLYING, (0, FLYING))
 
 
+@pytest.mark.slow
 def test_the_same_signal_from_a_terminal_and_from_a_parent_counts_once(server: Loopback, tmp_path: Path) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
     server.latency = 1.0
@@ -153,6 +154,7 @@ def test_after_the_grace_period_calls_are_broken_off(server: Loopback, tmp_path:
     assert (job.sent(), job.stored()) == (FLYING, (FLYING - 1, 1))
 
 
+@pytest.mark.slow
 def test_a_call_that_waits_for_another_attempt_is_not_sent_again(server: Loopback, tmp_path: Path) -> None:
     job = Job(server, Kind.CHAT, tmp_path)
     server.script(["http_500"] * FLYING)
