@@ -3,6 +3,8 @@ export OMP_NUM_THREADS := 1
 PYTHON ?= python3
 BIN := .venv/bin
 CORES ?= 2
+# Tests wait for servers and processes a third of their time, so one process more than there are cores runs them.
+WORKERS ?= $(shell expr $(CORES) + 1)
 # Folders of tests that have targets of their own.
 APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed)
 
@@ -45,10 +47,10 @@ cvqa: setup ## The study of counterfactual questions: built-in puzzles and scene
 seal-all: demo calibration vce cvqa ## All studies made and sealed, as before a release.
 
 test: setup ## Fast tests.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not slow" tests $(APART)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" tests $(APART)
 
 test-slow: setup ## What the fast tests check on few cases, on many.
-	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --hypothesis-profile=slow tests $(APART)
 
 test-sealed: setup ## One condition of each kind, made anew: the bytes from which the sealed tables were made.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/sealed
