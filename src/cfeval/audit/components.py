@@ -55,8 +55,10 @@ def run(params: ParamsFiles = None) -> None:
     checked = check_plugins(load(*files), named(files))
     conditions = []
     if checked.edct:
+        pairs = len(checked.edct.pair_conditions())
         conditions.append(
             f"edct has {len(checked.edct.conditions())} conditions, {checked.edct.items} items of each data set"
+            + f"; {pairs} conditions of given pairs, {checked.edct.items} pairs of each set" * bool(pairs)
         )
     if checked.vce:
         conditions.append(

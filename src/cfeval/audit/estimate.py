@@ -22,6 +22,7 @@ from cfeval.cvqa.estimate import Pairs, cvqa_lines
 from cfeval.edct.config import Edct, used_by_edct
 from cfeval.edct.estimate import TYPICAL, UNKNOWN_LIMIT, lines
 from cfeval.edct.files import conversation_prompts
+from cfeval.edct.pairs.estimate import pair_lines
 from cfeval.edct.protocols.rules import RULES, edits_of
 from cfeval.inference.remote.cache import ResponseCache
 from cfeval.inference.remote.cost import Amount, Held, Line, ModelLine, added, budget, by_model, price_of
@@ -101,17 +102,23 @@ def cost(params: Params, where: str) -> Bill:
 
 
 def _edct(study: Edct) -> tuple[list[Line], dict[str, int], list[str]]:
-    """What the edct study takes, the items of its data sets, and what could not be counted."""
+    """What the edct study takes, the items of its data sets and sets of pairs, and what could not be counted."""
     prompts = conversation_prompts(study.prompts or "")
     if not any(use.needs.api for use in used_by_edct(study)):
         return [], {}, []
-    items, notes = _items(study)
+    items, notes = _items(study, "datasets", "samples")
+    pairs, unread = _items(study, "pair_sets", "pairs")
     edits = {protocol: edits_of(protocol, study.edits) for protocol in RULES}
     found, silent = lines(study, items, *prompts, edits=edits)
+    found += pair_lines(study, pairs, *prompts)
     return (
         found,
-        items,
-        [*notes, *(f"{place} calls a provider, but does not say how often: it is not counted" for place in silent)],
+        items | {f"pairs of {name}": count for name, count in pairs.items()},
+        [
+            *notes,
+            *unread,
+            *(f"{place} calls a provider, but does not say how often: it is not counted" for place in silent),
+        ],
     )
 
 
@@ -133,17 +140,17 @@ def _cvqa(params: Params) -> tuple[list[Line], list[str]]:
     return cvqa_lines(study, counts), notes
 
 
-def _items(study: Edct) -> tuple[dict[str, int], list[str]]:
-    """How many items each data set gives, and where that cannot be said."""
+def _items(study: Edct, section: str, what: str) -> tuple[dict[str, int], list[str]]:
+    """How many `what` each plugin of a section gives, samples or pairs, and where that cannot be said."""
     counts, notes = {}, []
     for use in used_by_edct(study):
-        if use.section == "datasets":
+        if use.section == section:
             try:
-                dataset = registry.build(use.family, use.spec)
-                counts[use.name] = sum(1 for _ in dataset.samples(study.items, study.seed))
+                found = getattr(registry.build(use.family, use.spec), what)
+                counts[use.name] = sum(1 for _ in found(study.items, study.seed))
             except CfevalError as error:
                 counts[use.name] = study.items
-                notes.append(f"{use.place} is taken to have {study.items} items, because it cannot be read: {error}")
+                notes.append(f"{use.place} is taken to have {study.items} {what}, because it cannot be read: {error}")
     return counts, notes
 
 

@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cfeval.audit.outcomes import KINDS, Row
+from cfeval.audit.outcomes import KINDS, Row, json_rows
 from cfeval.core.jsonl import read_lines
 from cfeval.core.provenance.jobs import Job
 
+PAIRS = "edct, given pairs"
+"""How given pairs are called, whose verdicts are their scores."""
 _SHOWN = 3
 
 
@@ -16,8 +18,8 @@ def unscored(jobs: Iterable[Job]) -> list[str]:
     files: dict[str, list[Path]] = {}
     for job in jobs:
         study, _, stage = job.stage.partition(".")
-        if stage == "scores" and Path(job.name).is_file():
-            files.setdefault(study, []).append(Path(job.name))
+        if stage in ("scores", "pair_verdicts") and Path(job.name).is_file():
+            files.setdefault(study if stage == "scores" else PAIRS, []).append(Path(job.name))
     return [line for study, its in files.items() if (line := _line(study, its))]
 
 
@@ -35,7 +37,7 @@ def _line(study: str, files: Sequence[Path]) -> str:
 
 def _rows(study: str, files: Iterable[Path]) -> Iterator[Row]:
     for file in files:
-        yield from KINDS[study].rows(read_lines(file))
+        yield from (json_rows if study == PAIRS else KINDS[study].rows)(read_lines(file))
 
 
 def _why(row: Row) -> str:

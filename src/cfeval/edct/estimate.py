@@ -90,6 +90,7 @@ def lines(
         (use.section, use.name, protocol): registry.estimate_calls(use.family, use.spec, [protocol])
         for use in plugins
         for protocol in use.protocols
+        if protocol in RULES
     }
     found: dict[tuple[str, str, str, str, float], Line] = {}
     controlled = set(study.tables.conditions("controls"))
@@ -185,7 +186,7 @@ def requests(
 
 def _silent(use: Used) -> bool:
     """Whether a plugin calls a provider and does not say how often; where nothing is edited, nothing is written."""
-    edited = [protocol for protocol in use.protocols if RULES[protocol].written]
+    edited = [protocol for protocol in use.protocols if protocol not in RULES or RULES[protocol].written]
     return use.needs.api and bool(edited) and not registry.estimate_calls(use.family, use.spec, edited)
 
 
@@ -206,10 +207,11 @@ class _Asking:
         letters = LETTERS_A_TOKEN_AT_LEAST if most else LETTERS_A_TOKEN
         answer_prompt, explain_prompt = (-(-len(prompt) // letters) for prompt in self.prompts)
         asked = requests(self.stage, has, answer_prompt, explain_prompt, RULES[self.protocol], self.edits)
-        return sum((_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
+        return sum((amount_of(one, self.call, -(-self.call.prompt // letters), most) for one in asked), Amount())
 
 
-def _of(request: RequestSize, call: CallEstimate, prompt: int, most: bool) -> Amount:
+def amount_of(request: RequestSize, call: CallEstimate, prompt: int, most: bool) -> Amount:
+    """What a call uses for one request; `prompt` are the tokens of its own template."""
     first_reply = call.max_tokens if call.repair else 0
     of_images = max(request.pictures, call.pictures) * call.image_tokens
     shown = request.shown + prompt + of_images + first_reply

@@ -63,12 +63,12 @@ def stage_records(stage: str, file: Path) -> Iterator[Any]:
     return stream_csv(file, kind) if stage == "scores" else read_jsonl(file, kind)
 
 
-def conditions_in(results: Path) -> dict[Condition, int]:
+def conditions_in(results: Path, may_be_none: bool = False) -> dict[Condition, int]:
     """Every condition that has verdicts or scores, and into how many shards its files are cut; in the order of their
     names.
 
     Raises:
-        InputError: there is none, or a condition has both whole files and shards.
+        InputError: there is none and there must be one, or a condition has both whole files and shards.
     """
     found: dict[Condition, set[str]] = {}
     for stage, ending in (("verdicts", "jsonl"), ("scores", "csv")):
@@ -78,7 +78,7 @@ def conditions_in(results: Path) -> dict[Condition, int]:
             if whole or (len(names) == len(NAMES) and _SHARD.fullmatch(last)):
                 condition = Condition(**dict(zip(NAMES, [*names, last], strict=False)))
                 found.setdefault(condition, set()).add("" if whole else last)
-    if not found:
+    if not found and not may_be_none:
         raise InputError(f"{results}: no verdicts and no scores; name the folder of a study's results (results/edct)")
     return {condition: _shards(condition, found[condition]) for condition in sorted(found, key=condition_path)}
 

@@ -17,6 +17,7 @@ from cfeval.core.jobs import (
     brought,
     each,
     options_of,
+    package_files,
     relative,
 )
 from cfeval.core.provenance.jobs import Job
@@ -49,7 +50,7 @@ RECORDS = (BASELINES, INSTRUCTIONS, COUNTERFACTUALS, CHECKS, REQUERIES, VERDICTS
 """Stages whose records name the calls that they came from."""
 REFERENCE = ("data/reference/edct-2025.csv", "data/reference/edct-bench-2026.csv")
 """The papers' published figures."""
-IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration")
+IN_METRICS = ("table1", "table2", "bench", "faithfulness", "calibration", "pairs")
 OF_KNOWN = ("calibration", "instrument")
 OF_OTHERS = {"instrument": "calibration", "card": "controls", "faithfulness": "controls"}
 """Tables that show the conditions of another one."""
@@ -107,7 +108,7 @@ class _Edct(StudyJobs[Edct]):
         yield from map(self._table, self.tables)
         yield from map(self.figure_job, self.figures)
         yield self.metrics_job(table for table in IN_METRICS if table in self.tables)
-        yield self._report()
+        yield self._report() if self.conditions else self._pair_report()
 
     def _pairs(self) -> Iterator[Job]:
         """Given pairs: the images of all, what every target says about them, and the verdicts."""
@@ -296,6 +297,19 @@ class _Edct(StudyJobs[Edct]):
         pictured = [file for one in (ITEMS, COUNTERFACTUALS, CHECKS) for file in self.all(one, self.conditions)]
         words = [*each("--table", self.tables), "--calls", calls]
         return self.report_job(self.tables, self.figures, records, pictured, words)
+
+    def _pair_report(self) -> Job:
+        """The page of a study that has given pairs alone."""
+        calls, base, out = self.at(CALLS, {}), f"{self.root}/edct", self.at(REPORT, {})
+        patterns = (PAIR_ITEMS, PAIR_BASELINES, PAIR_VERDICTS)
+        records = [file for pattern in patterns for file in self.all(pattern, self.pairs)]
+        shown = [self.at(TABLE, {"table": PAIRS}), self.at(FIGURE, {"figure": PAIRS}).removesuffix(".png") + ".svg"]
+        inputs = [*shown, calls, *records, *self.pictures.beside(*self.all(PAIR_ITEMS, self.pairs))]
+        words = ["--results", base, "--conditions", as_json(self.pairs), "--shards", self.cut, "--calls", calls]
+        words += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
+        code = {f"table.{PAIRS}": self.listed[PAIRS].table}
+        files = package_files("report", "templates")
+        return self.job("pair_report", words, inputs, (out,), code=code, files=files)
 
 
 def conditions_of_table(study: Edct, table: str) -> list[Condition]:

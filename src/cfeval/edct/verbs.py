@@ -26,6 +26,7 @@ STAGES: Mapping[str, str] = {
     "items": "cfeval.edct.stages.items:run",
     "metrics": "cfeval.edct.cli:run_metrics",
     "pair_items": "cfeval.edct.pairs.items:run",
+    "pair_report": "cfeval.edct.report.pairs:run",
     "pair_table": "cfeval.edct.pairs.table:run",
     "pair_verdicts": "cfeval.edct.pairs.verdicts:run",
     "report": "cfeval.edct.report.page:run",

@@ -31,7 +31,7 @@ def report_of(params: Params, root: str, evaluation: str = "") -> Path:
 
 
 def _edct(tables: Path) -> Iterator[str]:
-    """A condition of Table 1 each, with the conclusion of its trust card where it has one."""
+    """A condition of Table 1 each, with the conclusion of its trust card where it has one; then given pairs."""
     names = ("dataset", "vlm", "writer", "protocol", "editor", "judge")
     cards = {tuple(row[name] for name in names): row for row in _rows(tables / "edct_card.csv")}
     for row in _rows(tables / "edct_table1.csv"):
@@ -39,6 +39,11 @@ def _edct(tables: Path) -> Iterator[str]:
         told = [f"{card['conclusion']}, FIT {_share(card, 'fit')}"] if card else []
         told += [f"CCS {_share(row, 'ccs')}", f"{row['n_scored']} of {row['n']} scored"]
         yield f"{row['vlm']} on {row['dataset']} by {row['judge']}: {', '.join(told)}"
+    for row in _rows(tables / "edct_pairs.csv"):
+        if not row["kind"]:  # over all kinds of change
+            shown = f"φ {_share(row, 'phi')}, answer moved {_share(row, 'moved')}"
+            shown += f", {row['n_scored']} of {row['n']} scored"
+            yield f"{row['vlm']} on the pairs of {row['pair_set']} by {row['pair_judge']}: {shown}"
 
 
 def _vce(tables: Path) -> Iterator[str]:

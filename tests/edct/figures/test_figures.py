@@ -20,7 +20,7 @@ from cfeval.edct.tables.controls import ControlRow
 from cfeval.report.page import themed
 from tests.edct.tables.study import GROUNDED, condition, failed, made_of, scores
 from tests.edct.tables.whole import rows
-from tests.listed import FIGURES as DRAWN
+from tests.listed import OF_EDITS as DRAWN
 from tests.slow import examples
 
 KNOWN = {"grounded": 0.0, "mixed-50": 0.5, "prior": 1.0, "shortcut": 1.0}
@@ -44,9 +44,9 @@ def control(vlm: str, ccs: float, completeness: float, **more: object) -> Contro
     return ControlRow.model_validate({**names, "n": 9, "n_scored": 9, "ccs": ccs, "completeness": completeness, **more})
 
 
-@pytest.mark.parametrize("name", DRAWN["edct"])
+@pytest.mark.parametrize("name", DRAWN)
 def test_every_figure_is_drawn_from_the_rows_of_its_table_and_bears_none(name: str) -> None:
-    shown = DRAWN["edct"][name]
+    shown = DRAWN[name]
     draw = load(shown.draw)
     assert "<path" in svg(draw(rows(shown.table)))
     assert "params.yaml names no condition" in svg(draw([]))

@@ -9,7 +9,7 @@ from cfeval import cli
 from cfeval.edct.tables import OF_CONDITIONS
 from cfeval.edct.tables import test_models as known_models
 from tests.edct.report.study import CONDITIONS, conditions_json, write_study
-from tests.listed import FIGURES as DRAWN
+from tests.listed import OF_EDITS as DRAWN
 
 SETTINGS = ["--interval", '{"resamples": 100}', "--test-targets", '["grounded", "prior", "confabulating"]']
 SETTINGS += ["--repeats", '{"prior": "grounded"}']  # so that the table of repeats has a row
@@ -33,7 +33,7 @@ def make_report(folder: Path, shards: int = 1) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(known_models, "RESAMPLES", 20)  # of which nothing here depends, and 200 take seconds
         _make_tables(results, tables)
-    for name, (_, table) in DRAWN["edct"].items():
+    for name, (_, table) in DRAWN.items():
         _run("figure", name, "--table", tables / f"edct_{table}.csv", "--out", figures / f"edct_{name}")
     _run("report", *results, "--conditions", conditions_json(), "--tables", tables, "--figures", figures, "--out", page)
     return page

@@ -14,7 +14,7 @@ from cfeval.edct.tables import OF_CONDITIONS
 from tests.conftest import Run
 from tests.edct.tables.study import GROUNDED, condition, scores, write_scores
 from tests.edct.tables.whole import CONDITIONS, CONDITIONS_OF, KNOWN, OF_SCORES, SCORES
-from tests.listed import FIGURES as DRAWN
+from tests.listed import OF_EDITS as DRAWN
 from tests.slow import first_fast
 
 PRIOR = condition(vlm="prior")
@@ -155,7 +155,7 @@ def test_tables_that_params_yaml_names_no_condition_for_are_empty_and_everything
     assert cfeval("stage", "edct", "metrics", *made, "--out", tmp_path / "metrics.json")[0] == 0
     none = {name: {} for name in ("table1", "table2", "bench", "faithfulness")}
     assert json.loads((tmp_path / "metrics.json").read_text()) == none | {"calibration": {"settings": 0}}
-    for figure, (_, name) in DRAWN["edct"].items():
+    for figure, (_, name) in DRAWN.items():
         given = ["--table", tmp_path / f"edct_{name}.csv", "--out", tmp_path / figure]
         assert cfeval("stage", "edct", "figure", figure, *given) == (0, "", "")
         assert "Empty: params.yaml names no condition" in (tmp_path / f"{figure}.svg").read_text()

@@ -9,4 +9,5 @@ FIGURES: Mapping[str, Drawing] = {
     "axes": Drawing("cfeval.edct.figures.axes:draw", "controls"),
     "test_models": Drawing("cfeval.edct.figures.test_models:draw", "test_models"),
     "calibration": Drawing("cfeval.edct.figures.calibration:draw", "calibration"),
+    "pairs": Drawing("cfeval.edct.figures.pairs:draw", "pairs"),
 }

@@ -43,6 +43,7 @@ NAMES = tuple(PairCondition.model_fields)
 HEADINGS = {"pair_set": "Pairs", "vlm": "Target", "pair_judge": "Judge"}
 TOLERANCE = 0.15
 """How far phi of some 100 pairs may lie from what is expected of a test model; with 400 pairs it is half of that."""
+NO_PAIRS_NOTE = "Empty: params.yaml names no condition for it (edct.pairs)."
 _TITLE = "Given pairs: does the explanation name what moved the answer?"
 _READING = (
     "The change was given and not chosen by what the explanation cites: another estimand than CCS. φ: correlation of "
@@ -216,9 +217,7 @@ def sheet(of: Sequence[PairRow]) -> RenderedTable:
     columns = [(HEADINGS[name], partial(_name, name)) for name in names]
     body = laid_out(PairRow, of, {"": columns})
     if not of:
-        return RenderedTable(
-            "edct_pairs", _TITLE, *body, ("Empty: params.yaml names no condition for it (edct.pairs).",)
-        )
+        return RenderedTable("edct_pairs", _TITLE, *body, (NO_PAIRS_NOTE,))
     rest = [name for name in NAMES if name not in names]
     shared = " · ".join(f"{HEADINGS[name]}: {_name(name, of[0])}" for name in rest) + "." if rest else ""
     said = (shared, intervals(of) + _READING, _NATURAL if any(row.natural for row in of) else "", *world_note(of))

@@ -4,16 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cfeval.core.records import Record
+from cfeval.edct.pairs.records import PairCondition
 from cfeval.edct.tables.scores import NAMES
 from cfeval.report.tables import varying
 
 Figures = dict[str, dict[str, float]]
-HEADLINES = {"table1": "ccs", "table2": "ccs", "bench": "ccs", "faithfulness": "fit"}
+HEADLINES = {"table1": "ccs", "table2": "ccs", "bench": "ccs", "faithfulness": "fit", "pairs": "phi"}
 """The one figure of each row of a table."""
 
 
 def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
-    """The figure of each row by the names in which the rows differ; what does not exist is left out.
+    """The figure of each row by the names in which the rows differ; what does not exist is left out, and of given pairs
+    the kinds of change.
 
     Of the calibration: the share of settings whose CCS lies within .05 of what is known, and the largest difference.
     """
@@ -22,8 +24,10 @@ def metrics(tables: Mapping[str, Sequence[Record]]) -> Figures:
 
 
 def _rows(rows: Sequence[Any], figure: str) -> dict[str, float]:
-    names = varying(rows, NAMES)
-    told = {"/".join(getattr(row, name) for name in names): getattr(row, figure) for row in rows}
+    pairs = bool(rows) and isinstance(rows[0], PairCondition)
+    whole = [row for row in rows if not (pairs and row.kind)]
+    names = varying(whole, tuple(PairCondition.model_fields) if pairs else NAMES)
+    told = {"/".join(getattr(row, name) for name in names): getattr(row, figure) for row in whole}
     return {label: value for label, value in told.items() if value is not None}
 
 

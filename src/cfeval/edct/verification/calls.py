@@ -48,7 +48,13 @@ def call_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) ->
     """A link for each call that a stage's records name: it is among those that are stored."""
     for record in getattr(of, stage):
         for key in calls_of(record):
-            yield from links(stage, record, "" if key in stored else f"its call {key[:12]}… is not among the calls")
+            yield call_link(stage, record, key, stored)
+
+
+def call_link(stage: str, record: Record, key: str, stored: Mapping[str, Asked]) -> Link:
+    """Whether a call that a record names is among those that are stored."""
+    fault = "" if key in stored else f"its call {key[:12]}… is not among the calls"
+    return Link(stage, key_of(record), fault)
 
 
 def text_links(stage: str, of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -60,7 +66,7 @@ def _baseline(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Lin
     samples = {sample.id: sample for sample in of.items}
     for said in of.baselines:
         if said.id in samples:
-            yield from _conversation("baselines", said, samples[said.id], samples[said.id].image.sha256, stored)
+            yield from conversation_links("baselines", said, samples[said.id], samples[said.id].image.sha256, stored)
 
 
 def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -68,10 +74,13 @@ def _requery(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link
     made = {key_of(record): record.image for record in of.counterfactuals}
     for said in of.requeries:
         if said.id in samples and (image := made.get(key_of(said))) is not None:
-            yield from _conversation("requeries", said, samples[said.id], image.sha256, stored)
+            yield from conversation_links("requeries", said, samples[said.id], image.sha256, stored)
 
 
-def _conversation(stage: str, said: Any, sample: Sample, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def conversation_links(
+    stage: str, said: Any, sample: Sample, picture: str, stored: Mapping[str, Asked]
+) -> Iterator[Link]:
+    """A link for each of these: a conversation's calls are about its picture and question, and replied its texts."""
     calls = _sound(said, stored)
     if not calls:
         return
@@ -93,7 +102,7 @@ def _instructions(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator
     before = {said.id: said.explanation for said in of.baselines}
     for record in of.instructions:
         if record.id in before and record.id in pictures:
-            yield from _reading("instructions", record, before[record.id], pictures[record.id], stored)
+            yield from reading_links("instructions", record, before[record.id], pictures[record.id], stored)
 
 
 def _verdicts(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Link]:
@@ -101,10 +110,10 @@ def _verdicts(of: ConditionRecords, stored: Mapping[str, Asked]) -> Iterator[Lin
     after = {key_of(said): said.explanation for said in of.requeries}
     for verdict in of.verdicts:
         if (key := key_of(verdict)) in after and key in pictures:
-            yield from _reading("verdicts", verdict, after[key], pictures[key], stored)
+            yield from reading_links("verdicts", verdict, after[key], pictures[key], stored)
 
 
-def _reading(stage: str, record: Any, shown: str, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
+def reading_links(stage: str, record: Any, shown: str, picture: str, stored: Mapping[str, Asked]) -> Iterator[Link]:
     """A writer or judge was shown the explanation, and no other picture; its record keeps what it replied."""
     if calls := _sound(record, stored):
         other = any(_SHOWS.search(call.request) and picture not in call.request for call in calls)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from cfeval.core.errors import InputError
 from cfeval.core.files import ensure_writable
@@ -17,9 +18,17 @@ from cfeval.edct.files import STAGES, condition_path, conditions_in, stage_files
 from cfeval.edct.options import conditions_of, exam_errors, interval_of
 from cfeval.edct.protocols.rules import RULES
 from cfeval.edct.records import Condition
-from cfeval.edct.verification.calls import Asked, asked, call_links, calls_of, picture_links, text_links
+from cfeval.edct.verification.calls import Asked, asked, call_link, call_links, calls_of, picture_links, text_links
 from cfeval.edct.verification.chain import chain, is_whole, kept_links
 from cfeval.edct.verification.links import ChainLine, ConditionRecords, Link
+from cfeval.edct.verification.pairs import (
+    PairShelf,
+    pair_links,
+    pair_shelves,
+    pair_table_links,
+    pair_text_links,
+    read_pair_table,
+)
 from cfeval.edct.verification.stages import stage_links
 from cfeval.edct.verification.tables import read_table, table_links
 from cfeval.inference.cli import opened
@@ -94,12 +103,16 @@ def verify(
         ensure_writable(out)
     if calls and not calls.is_file():
         raise InputError(f"--calls: no file {calls}")
-    tables = {file: read_table(file) for file in table or ()}
+    listed = list(table or ())
+    of_pairs = {file: shown for file in listed if (shown := read_pair_table(file)) is not None}
+    tables = {file: read_table(file) for file in listed if file not in of_pairs}
     how = interval_of(interval) if interval else None
     errors = exam_errors(exams)
     tally = Tally(limit)
-    shelves = list(_shelves(results, conditions_of(conditions) if conditions else None, tally))
-    done = _check(shelves, _stored(shelves, calls or results / ARCHIVE, cache, tally), tally)
+    pairs = [] if conditions else _pairs(results, tally)
+    shelves = list(_shelves(results, conditions_of(conditions) if conditions else None, tally, bool(pairs)))
+    stored = _stored([*shelves, *pairs], calls or results / ARCHIVE, cache, tally)
+    done = _check(shelves, stored, tally) | _check_pairs(pairs, stored, tally)
     if not conditions and not tally.faults:
         _tell_of_others(results, done)
     for file, fault in seal_faults(results, done):
@@ -107,14 +120,46 @@ def verify(
     scores = [score for shelf in shelves for score in shelf.records.scores]
     for file, (name, rows) in tables.items():
         tally.add("tables", file, table_links(name, rows, scores, how, failed_edits, errors))
+    for file, shown in of_pairs.items():
+        tally.add("tables", file, pair_table_links(shown, pairs, how))
     lines = list(chain(shelf.records for shelf in shelves))
     if kept:
         tally.add("kept", kept, _kept(kept, lines, conditions_of(conditions) if conditions else None))
-    _end(results, tally, lines, out)
+    _end(results, tally, lines, pairs, out)
 
 
-def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally) -> Iterator[Shelf]:
-    known = conditions_in(results)
+def _pairs(results: Path, tally: Tally) -> list[PairShelf]:
+    """The files of given pairs; a file that cannot be read is a fault."""
+    try:
+        return list(pair_shelves(results))
+    except InputError as error:
+        tally.add("files", "a file", [Link("files", ("", 0), str(error))])
+        return []
+
+
+def _check_pairs(shelves: Sequence[PairShelf], stored: Mapping[str, Asked], tally: Tally) -> set[Path]:
+    """Look at the links of every file of given pairs once; returns the files."""
+    done: set[Path] = set()
+    for shelf in shelves:
+        for stage, file in shelf.files.items():
+            if file not in done:
+                done.add(file)
+                tally.add(stage, file, pair_links(stage, shelf))
+                named = ((record, key) for record in shelf.records[stage] for key in calls_of(record))
+                tally.add("calls", file, (call_link(stage, record, key, stored) for record, key in named))
+                tally.add("texts", file, pair_text_links(stage, shelf, stored))
+                tally.add("pictures", file, _pictures(stage, file, shelf.records[stage]))
+    return done
+
+
+def _pictures(stage: str, file: Path, records: Sequence[Any]) -> Iterator[Link]:
+    folder = folder_of(file)
+    there = [name for name in _names(folder) if name.endswith(".png")]
+    return picture_links(stage, records, partial(fault_of, folder), there)
+
+
+def _shelves(results: Path, wanted: Sequence[Condition] | None, tally: Tally, pairs: bool) -> Iterator[Shelf]:
+    known = conditions_in(results, may_be_none=pairs)
     chosen = list(known if wanted is None else dict.fromkeys(wanted))
     for condition in chosen:
         if condition not in known:
@@ -149,10 +194,7 @@ def _check(shelves: Sequence[Shelf], stored: Mapping[str, Asked], tally: Tally) 
                 tally.add(stage, file, stage_links(stage, shelf.records))
                 tally.add("calls", file, call_links(stage, shelf.records, stored))
                 tally.add("texts", file, text_links(stage, shelf.records, stored))
-                folder = folder_of(file)
-                there = [name for name in _names(folder) if name.endswith(".png")]
-                look = partial(fault_of, folder)
-                tally.add("pictures", file, picture_links(stage, getattr(shelf.records, stage), look, there))
+                tally.add("pictures", file, _pictures(stage, file, getattr(shelf.records, stage)))
     return done
 
 
@@ -173,9 +215,9 @@ def _tell_of_others(results: Path, done: Collection[Path]) -> None:
         )
 
 
-def _stored(shelves: Sequence[Shelf], zipped: Path, cache: Path | None, tally: Tally) -> dict[str, Asked]:
+def _stored(shelves: Sequence[Shelf | PairShelf], zipped: Path, cache: Path | None, tally: Tally) -> dict[str, Asked]:
     """Those calls that the records name and that can be had, each checked against its key and seal."""
-    named = {key for shelf in shelves for stage in STAGES for r in getattr(shelf.records, stage) for key in calls_of(r)}
+    named = {key for shelf in shelves for record in _records(shelf) for key in calls_of(record)}
     found: dict[str, Asked] = {}
     try:
         found |= {call.key: asked(call) for call, _ in archive.read(zipped) if call.key in named}
@@ -189,6 +231,11 @@ def _stored(shelves: Sequence[Shelf], zipped: Path, cache: Path | None, tally: T
     return found
 
 
+def _records(shelf: Shelf | PairShelf) -> Iterator[Any]:
+    for stage in shelf.files:
+        yield from shelf.records[stage] if isinstance(shelf, PairShelf) else getattr(shelf.records, stage)
+
+
 def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition] | None) -> Iterator[Link]:
     """The links to a chain that was kept; of its lines, those of the conditions that are checked."""
     kept = list(read_jsonl(file, ChainLine))
@@ -197,7 +244,7 @@ def _kept(file: Path, lines: Sequence[ChainLine], conditions: Sequence[Condition
     yield from kept_links([line for line in kept if condition_path(line) in checked], lines)
 
 
-def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | None) -> None:
+def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], pairs: Sequence[PairShelf], out: Path | None) -> None:
     """Sum up; write the chain where nothing is wrong.
 
     Raises:
@@ -205,11 +252,14 @@ def _end(results: Path, tally: Tally, lines: Sequence[ChainLine], out: Path | No
     """
     counted = ", ".join(f"{kind} {count:,}" for kind, count in tally.links.items())
     conditions = len({condition_path(line) for line in lines})
-    print(f"{results}: {conditions} conditions, {len(lines):,} items and edits; links: {counted}")
+    given = len({shelf.condition for shelf in pairs}), sum(len(shelf.records["pair_verdicts"]) for shelf in pairs)
+    told = f"{given[0]} conditions of given pairs, {given[1]:,} verdicts; " * bool(pairs)
+    print(f"{results}: {conditions} conditions, {len(lines):,} items and edits; {told}links: {counted}")
     if tally.faults:
         nothing = "; no chain is written" if out else ""
         raise InputError(f"{results}: {tally.faults} of {tally.links.total():,} links do not hold; see above{nothing}")
     if out:
         write_jsonl(out, lines)
     fine = "fine" if tally.links["seals"] else f"fine, but {_UNSEALED}"
-    print(f"{fine}; the chain's head is {lines[-1].head if lines else ''}")
+    head = f"the chain's head is {lines[-1].head}" if lines else "given pairs have no chain"
+    print(f"{fine}; {head}")

@@ -119,16 +119,21 @@ def _samples(of: ConditionRecords) -> Iterator[Link]:
 
 
 def _baseline(of: ConditionRecords) -> Iterator[Link]:
-    yield from in_step("baselines", map(key_of, of.items), map(key_of, of.baselines))
-    samples = {sample.id: sample for sample in of.items}
-    for said in of.baselines:
+    return baseline_links(of.items, of.baselines)
+
+
+def baseline_links(items: Sequence[Sample], baselines: Sequence[Baseline]) -> Iterator[Link]:
+    """The links of conversations about original images to the items that they are about."""
+    yield from in_step("baselines", map(key_of, items), map(key_of, baselines))
+    samples = {sample.id: sample for sample in items}
+    for said in baselines:
         if said.id in samples:
             other = said.question != samples[said.id].question
             yield from links(
                 "baselines",
                 said,
                 "its question is not that of the sample" if other else "",
-                _began(said, "baselines"),
+                began(said, "baselines"),
                 _said(said.status, said.answer, said.explanation),
             )
 
@@ -245,13 +250,13 @@ def _one_to_one(stage: str, above: Sequence[StageResult], here: Sequence[StageRe
 def _followed(here: StageResult, above: StageResult, stage: str) -> str:
     """A failure is carried on as it is, and nothing goes on after it."""
     if not failed(above):
-        return _began(here, stage)
+        return began(here, stage)
     if not failed(here):
         return f"it goes on, although the item had ended ({above.status} at {above.stage!r})"
     return "" if propagated(here) == propagated(above) else "it ends in another way than the stage before says"
 
 
-def _began(here: StageResult, stage: str) -> str:
+def began(here: StageResult, stage: str) -> str:
     """What ends at a stage says so, and what does not end says nothing."""
     wanted = stage if failed(here) else ""
     return "" if here.stage == wanted else f"it says that it ended at {here.stage!r}, which is not so"

@@ -6,20 +6,22 @@ Answers are compared with the words and rules by which the judge `chat` compares
 import asyncio
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from cfeval.core import registry
 from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate
 from cfeval.core.sampling import derive_seed
 from cfeval.edct.pairs.interfaces import AnswersRequest, NamingRequest, PairJudge, Ruling
 from cfeval.edct.pairs.rulings import majority_of, odd
 from cfeval.edct.protocols.controls import COMPARE_SCHEMA, read_comparison
 from cfeval.edct.protocols.pairs_2026 import NAMES_SCHEMA, PAIRS_2026, read_naming
+from cfeval.edct.protocols.rules import NULL_EDIT
 from cfeval.inference import prompts
 from cfeval.inference.chat import ChatModel
-from cfeval.inference.prompts import Prompt, PromptTemplate, generate_parsed
+from cfeval.inference.prompts import Prompt, PromptTemplate, expected, generate_parsed
 
 NAMES = PromptTemplate(PAIRS_2026, "names", ("before", "after", "explanation"), NAMES_SCHEMA, read_naming)
 COMPARED = ("original_answer", "original_explanation", "edited_answer", "edited_explanation")
@@ -34,6 +36,8 @@ class Plugin(prompts.ChatPlugin):
     Templates in an own folder: names.md, names_repair.md, compare.md, compare_repair.md.
     """
 
+    by_protocol: ClassVar[bool] = True
+
     votes: int = Field(1, ge=1)
     """How often it is asked, an odd number; the ruling is what more than half of the votes say."""
     _odd = odd
@@ -42,6 +46,10 @@ class Plugin(prompts.ChatPlugin):
         """What is asked: whether a thing is named, and whether an answer is another one."""
         del protocol
         return (NAMES, COMPARE)
+
+    def estimate_calls(self, protocol: str = "") -> tuple[CallEstimate, ...]:
+        """For each vote those of one naming; under `null-edit`, those of one comparison of answers."""
+        return self.votes * expected(self, COMPARE if protocol == NULL_EDIT else NAMES)
 
     def build(self) -> PairJudge:
         """The judge."""

@@ -1,0 +1,95 @@
+"""Given pairs: answer moved × changed thing named, and phi with its interval, a line a target."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cfeval.edct.pairs.table import NAMES, NO_PAIRS_NOTE, PairRow
+from cfeval.report.colors import COLORS, GRID, INK, MUTED
+from cfeval.report.columns import limits
+from cfeval.report.figures import TEST_WORLD, empty_figure, plain, share_ticks, strip_spines, use_style
+from cfeval.report.tables import interval_methods, varying
+
+_WIDTH, _ROW, _REST = 8.6, 0.34, 1.6
+"""Inches: the figure's width, the height of a line, and that of all else."""
+_CELLS = {
+    "moved_named": ("moved, named", COLORS[0], 1.0),
+    "moved_unnamed": ("moved, not named", COLORS[1], 1.0),
+    "unmoved_named": ("stayed, named", COLORS[1], 0.4),
+    "unmoved_unnamed": ("stayed, not named", COLORS[0], 0.4),
+}
+"""The cells of the 2 × 2 table. Blue: phi rises with it; orange: it falls."""
+
+
+def draw(rows: Sequence[PairRow]) -> Figure:
+    """A line a condition over all kinds of change: the 2 × 2 table on the left, phi on the right.
+
+    Natural pairs, of which only answers are told, have no line; without a line, a sentence says so.
+    """
+    use_style()
+    shown = [row for row in rows if not row.kind and not row.natural]
+    figure = Figure(figsize=(_WIDTH, _ROW * len(shown) + _REST), layout="constrained")
+    if not shown:
+        return empty_figure(figure, "Natural pairs alone: only answers are told." if rows else NO_PAIRS_NOTE)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1))
+    for axes in (left, right):
+        strip_spines(axes, "bottom")
+    left.set_yticks(range(len(shown)), _labels(shown))
+    left.set_ylim(len(shown) - 0.4, -0.6)
+    for place, row in enumerate(shown):
+        _counts(left, place, row)
+        _phi(right, place, row)
+    _frame(left, right, shown)
+    handles = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
+    handles |= dict(zip(*reversed(right.get_legend_handles_labels()), strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=3, columnspacing=1.4)
+    return figure
+
+
+def _labels(rows: Sequence[PairRow]) -> list[str]:
+    names = varying(rows, NAMES)
+    return [
+        plain(" · ".join(f"{getattr(row, name)}{' †' if name == 'vlm' and row.test_world else ''}" for name in names))
+        for row in rows
+    ]
+
+
+def _frame(left: Axes, right: Axes, rows: Sequence[PairRow]) -> None:
+    left.set_xlim(0, 1)
+    share_ticks(left, "x")
+    left.set_xlabel("share of scored pairs: the answer, the changed thing")
+    right.set_xlim(-1.05, 1.05)
+    right.set_xticks((-1, -0.5, 0, 0.5, 1), ("−1", "−.50", "0", ".50", "1"))
+    right.grid(axis="x", color=GRID, linewidth=0.8)
+    right.axvline(0, color=MUTED, linestyle=":", linewidth=1.2)
+    said = [
+        "φ of (answer moved, changed thing named)",
+        f"intervals: {interval_methods(*(r.ci for r in rows)) or 'none'}",
+    ]
+    right.set_xlabel("\n".join(said + [TEST_WORLD] * any(row.test_world for row in rows)))
+
+
+def _counts(axes: Axes, place: int, row: PairRow) -> None:
+    """The four cells as parts of a bar, each with its count where it has room."""
+    total, start = sum(getattr(row, name) for name in _CELLS), 0.0
+    for name, (label, color, strength) in _CELLS.items():
+        count = getattr(row, name)
+        width = count / total if total else 0.0
+        axes.barh(place, width, 0.7, start, color=color, alpha=strength, label=label, linewidth=0)
+        if width > 0.06:
+            ink = "white" if strength == 1 else INK
+            axes.text(start + width / 2, place, str(count), ha="center", va="center", fontsize=7, color=ink)
+        start += width
+
+
+def _phi(axes: Axes, place: int, row: PairRow) -> None:
+    if row.expected_phi is not None:
+        ends = [place - 0.35, place + 0.35]
+        axes.plot([row.expected_phi] * 2, ends, color=INK, linewidth=1.6, label="expected of the test model", zorder=5)
+    low, high = limits(row, "phi")
+    if row.phi is None or low is None or high is None:
+        axes.text(0, place, "no φ: one of the two never varies", ha="center", va="center", fontsize=7, color=MUTED)
+        return
+    axes.plot([low, high], [place, place], color=COLORS[0], linewidth=2, zorder=3)
+    axes.plot(row.phi, place, "o", color=COLORS[0], markersize=6, zorder=4, label="φ")

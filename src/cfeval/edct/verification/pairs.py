@@ -1,0 +1,188 @@
+"""Do the results of given pairs belong together: images, conversations, verdicts, and the rows of their table?
+
+What texts tell is found anew: whether the answer moved where the texts decide, right answers, and how a pair ended. The
+table is made again from the verdicts, and every cell of it compared.
+"""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cfeval.core.jsonl import csv_rows, read_jsonl, read_lines
+from cfeval.core.records import Record, failed, propagated
+from cfeval.datasets.answer_scoring import answer_matches
+from cfeval.datasets.pair import Pair, Side, pair_of
+from cfeval.datasets.sample import Sample
+from cfeval.edct.answers import moved_by_text
+from cfeval.edct.pairs.files import NAMES, baseline_files, item_files, pair_conditions_in, verdict_files
+from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.edct.pairs.table import PairData, PairRow, rows
+from cfeval.edct.records import Baseline
+from cfeval.edct.verification.calls import Asked, conversation_links, reading_links
+from cfeval.edct.verification.links import Link, links
+from cfeval.edct.verification.stages import baseline_links, began, in_step
+from cfeval.report.tables import csv_text
+from cfeval.stats.intervals import Interval
+
+STAGES = ("pair_items", "pair_baselines", "pair_verdicts")
+_NOT_OF_VERDICTS = ("expected_phi", "within", "test_world")
+"""Columns that say what is known of test models."""
+
+
+@dataclass(frozen=True)
+class PairShelf:
+    """The files of a condition of given pairs, or of one shard of it, by stage, and what they hold."""
+
+    condition: PairCondition
+    files: Mapping[str, Path]
+    records: Mapping[str, Sequence[Any]]
+
+
+def pair_shelves(results: Path) -> Iterator[PairShelf]:
+    """Every condition of given pairs that has verdicts.
+
+    Raises:
+        InputError: a file is missing or broken.
+    """
+    kinds: Mapping[str, type[Record]] = dict(zip(STAGES, (Sample, Baseline, PairVerdict), strict=True))
+    for one, shards in pair_conditions_in(results).items():
+        lists = (item_files(results, one.pair_set, shards), baseline_files(results, one, shards))
+        for paths in zip(*lists, verdict_files(results, one, shards), strict=True):
+            files = dict(zip(STAGES, paths, strict=True))
+            yield PairShelf(one, files, {stage: list(read_jsonl(file, kinds[stage])) for stage, file in files.items()})
+
+
+def pair_links(stage: str, of: PairShelf) -> Iterator[Link]:
+    """The links of a stage of given pairs to the stages before."""
+    samples: Sequence[Sample] = of.records["pair_items"]
+    said: Sequence[Baseline] = of.records["pair_baselines"]
+    if stage == "pair_items":
+        yield from _items(samples)
+    elif stage == "pair_baselines":
+        yield from baseline_links(samples, said)
+    else:
+        yield from _verdicts(samples, {one.id: one for one in said}, of.records["pair_verdicts"])
+
+
+def pair_text_links(stage: str, of: PairShelf, stored: Mapping[str, Asked]) -> Iterator[Link]:
+    """A link for each text and image that must be in a call of a conversation or verdict, asked or replied."""
+    samples = {sample.id: sample for sample in of.records["pair_items"]}
+    said = {one.id: one for one in of.records["pair_baselines"]}
+    if stage == "pair_baselines":
+        for name in said.keys() & samples.keys():
+            image = samples[name].image.sha256
+            yield from conversation_links(stage, said[name], samples[name], image, stored)
+    if stage == "pair_verdicts":
+        for one in of.records[stage]:
+            for name in (f"{one.id}.before", f"{one.id}.after"):
+                if name in said and name in samples:
+                    image = samples[name].image.sha256
+                    yield from reading_links(stage, one, said[name].explanation, image, stored)
+
+
+def _items(samples: Sequence[Sample]) -> Iterator[Link]:
+    sides: dict[str, list[Side]] = {}
+    known: dict[str, Pair] = {}
+    for sample in samples:
+        pair = pair_of(sample)
+        sides.setdefault(pair.pair, []).append(pair.side)
+        first = known.setdefault(pair.pair, pair)
+        same = pair.model_copy(update={"side": first.side}) == first
+        named = sample.id == f"{pair.pair}.{pair.side}"
+        yield from links(
+            "items",
+            sample,
+            "" if named else "its id is not that of its pair and side",
+            "" if same else "it says something else of the pair than the item before",
+        )
+    for name, of in sides.items():
+        whole = sorted(of) in (["after", "before"], ["after", "again", "before"])
+        yield Link("items", (name, 0), "" if whole else f"its items are {', '.join(of)}, not both images once")
+
+
+def _verdicts(samples: Sequence[Sample], said: Mapping[str, Baseline], found: Sequence[PairVerdict]) -> Iterator[Link]:
+    items = {sample.id: sample for sample in samples}
+    wanted = [pair_of(sample).pair for sample in samples if pair_of(sample).side == "before"]
+    yield from in_step("pair_verdicts", [(name, 0) for name in wanted], [(one.id, 0) for one in found])
+    for one in found:
+        sides = [f"{one.id}.{side}" for side in ("before", "after", "again")]
+        if all(side in items and side in said for side in sides[:2]):
+            yield from links("pair_verdicts", one, *_faults(one, items, said, sides))
+
+
+def _faults(
+    one: PairVerdict, items: Mapping[str, Sample], said: Mapping[str, Baseline], sides: Sequence[str]
+) -> Iterator[str]:
+    """What is wrong with a verdict, empty texts where nothing is."""
+    pair, (first, second) = pair_of(items[sides[0]]), (said[side] for side in sides[:2])
+    expected: dict[str, object] = {"kind": pair.kind, "natural": pair.natural, "outside": pair.outside}
+    expected["cluster"] = items[sides[0]].image.sha256[: len(one.cluster)]
+    ended = next((talk for talk in (first, second) if failed(talk)), None)
+    if ended is not None:
+        expected |= propagated(ended)
+        expected |= dict.fromkeys(("moved", "named_before", "named_after", "named_other", "noise"))
+    else:
+        expected |= {"correct_before": _says(first, items[sides[0]].reference)}
+        expected |= {"correct_after": _says(second, items[sides[1]].reference), "biased": _says(second, pair.biased)}
+        expected |= {"words": len(f"{first.explanation} {second.explanation}".split())}
+        expected |= {"moved": moved_by_text(first.answer, second.answer)}
+        again = said.get(sides[2])
+        told = again is not None and not failed(again)
+        expected |= {"noise": moved_by_text(first.answer, again.answer)} if told and again is not None else {}
+        yield began(one, "pair_verdicts")
+        whole = None not in (one.moved, one.named)
+        yield "" if whole != failed(one) else "it is ok without a ruling, or failed with all of them"
+    for name, value in expected.items():
+        told_by_texts = value is not None or name not in ("moved", "noise") or ended is not None
+        fits = not told_by_texts or getattr(one, name) == value
+        yield "" if fits else f"{name} is {getattr(one, name)!r}, not {value!r}"
+
+
+def _says(talk: Baseline, wanted: str) -> int | None:
+    return int(answer_matches(talk.answer, wanted)) if wanted else None
+
+
+def read_pair_table(file: Path) -> list[dict[str, str]] | None:
+    """The rows of the table of given pairs; None where the file, by its columns, is another table."""
+    columns = set(next(csv.reader(read_lines(file)), ()))
+    if not {*NAMES, "phi", "n"} <= columns <= set(PairRow.model_fields):
+        return None
+    return [cells for _, cells in csv_rows(file)]
+
+
+def pair_table_links(
+    shown: Sequence[Mapping[str, str]], shelves: Sequence[PairShelf], how: Interval | None
+) -> Iterator[Link]:
+    """A link for each cell of the table of given pairs that follows from verdicts.
+
+    Args:
+        shown: its rows as the CSV has them.
+        shelves: the conditions that are checked.
+        how: how intervals were computed; None: they are not compared.
+    """
+    verdicts: dict[PairCondition, list[PairVerdict]] = {}
+    for shelf in shelves:
+        verdicts.setdefault(shelf.condition, []).extend(shelf.records["pair_verdicts"])
+    made = rows(list(verdicts), PairData(verdicts, how or Interval(resamples=100)))
+    header, *lines = csv.reader(csv_text(PairRow, made).splitlines())
+    known = {tuple(line[header.index(name)] for name in (*NAMES, "kind")): line for line in lines}
+    follows = _follows(how)
+    for row in shown:
+        key = tuple(row[name] for name in (*NAMES, "kind"))
+        if key not in known:
+            yield Link("tables", ("", 0), f"{'/'.join(key)}: no verdicts make such a row")
+            continue
+        found = dict(zip(header, known[key], strict=True))
+        for column, cell in row.items():
+            if follows(column):
+                fault = f"{'/'.join(key)}: {column} is {cell!r}, not {found.get(column)!r}"
+                yield Link("tables", ("", 0), "" if cell == found.get(column) else fault)
+
+
+def _follows(how: Interval | None) -> Callable[[str], bool]:
+    """Whether a column follows from the verdicts, and where it is an interval, whether it is known how it was made."""
+    return lambda column: (
+        column not in _NOT_OF_VERDICTS and (how is not None or not (column == "ci" or column.endswith(("_lo", "_hi"))))
+    )
