@@ -11,7 +11,7 @@ from cfeval.core import registry
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.config import Edct
 from cfeval.edct.estimate import STAGES, TYPICAL, Lengths, RequestSize, amount_of, longest, requests, taken
-from cfeval.edct.pairs.records import PairCondition
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.protocols.pairs_2026 import PAIRS_2026
 from cfeval.edct.protocols.rules import EDCT_2025, NULL_EDIT, RULES
 from cfeval.inference.remote.cost import LETTERS_A_TOKEN, LETTERS_A_TOKEN_AT_LEAST, Amount, Line

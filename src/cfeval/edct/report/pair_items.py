@@ -11,8 +11,9 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.records import ImageRef
 from cfeval.datasets.pair import Pair, pair_of
 from cfeval.datasets.sample import Sample
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import baseline_files, item_files, verdict_files
-from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.records import Baseline
 from cfeval.report.images import Images
 from cfeval.report.page import Item

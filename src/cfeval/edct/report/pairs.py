@@ -15,7 +15,7 @@ from cfeval.core.cli_options import Out, from_json
 from cfeval.core.files import write_text
 from cfeval.edct.figures import FIGURES
 from cfeval.edct.options import Results, Shards
-from cfeval.edct.pairs.records import PairCondition
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.table import NAMES, PairRow
 from cfeval.edct.report.pair_items import ENDINGS, pair_items, pair_views
 from cfeval.edct.tables import TABLES

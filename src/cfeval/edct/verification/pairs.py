@@ -16,8 +16,9 @@ from cfeval.datasets.answer_scoring import answer_matches
 from cfeval.datasets.pair import Pair, Side, pair_of
 from cfeval.datasets.sample import Sample
 from cfeval.edct.answers import moved_by_text
+from cfeval.edct.pairs.condition import PairCondition
 from cfeval.edct.pairs.files import NAMES, baseline_files, item_files, pair_conditions_in, verdict_files
-from cfeval.edct.pairs.records import PairCondition, PairVerdict
+from cfeval.edct.pairs.records import PairVerdict
 from cfeval.edct.pairs.table import PairData, PairRow, rows
 from cfeval.edct.records import Baseline
 from cfeval.edct.verification.calls import Asked, conversation_links, reading_links
