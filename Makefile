@@ -9,7 +9,7 @@ WORKERS ?= $(shell expr $(CORES) + 1)
 APART := $(addprefix --ignore=tests/,workflow sealed browser serve slurm storage installed)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup slurm demo calibration vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed peers bench docs lint lock clean
+.PHONY: help setup slurm demo calibration pairs vce cvqa seal-all test test-slow test-sealed test-pipeline test-slurm test-storage test-serve test-browser test-installed peers bench docs lint lock clean
 
 help: ## This list.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 24
@@ -35,6 +35,12 @@ demo: setup ## The main study on the built-in world: Tables 1 and 2, the 2026 pr
 calibration: setup ## The whole calibration: every protocol, editor, gate, judge and panel on targets of known share.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet calibration && \
 	echo "Done in $$(($$(date +%s) - start)) s. Open results/calibration/edct/report/index.html."
+
+pairs: setup ## Given pairs of the built-in world: phi of eight test models beside what their rules give; prints the table.
+	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; snakemake --cores $(CORES) --quiet all \
+	  --configfile workflow/params/pairs.yaml -- results/pairs/edct/report/index.html && \
+	cat results/pairs/edct/tables/edct_pairs.md && \
+	echo "Done in $$(($$(date +%s) - start)) s. Open results/pairs/edct/report/index.html."
 
 vce: setup ## The study of visual counterfactuals on the built-in world: tables, figure, contact sheets, report.
 	@start=$$(date +%s); PATH="$(abspath $(BIN)):$$PATH"; dvc repro --quiet vce && \

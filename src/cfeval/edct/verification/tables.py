@@ -37,9 +37,7 @@ def read_table(file: Path) -> tuple[str, list[dict[str, str]]]:
     checked = of_conditions()
     names = [name for name in checked if columns <= set(TABLES[name].row().model_fields)]
     if not names or not {*NAMES, "n"} <= columns:
-        raise InputError(
-            f"--table: {file} has not one condition a row; {', '.join(checked[:-1])} and {checked[-1]} can be checked"
-        )
+        raise InputError(f"--table: {file} has not one condition a row; {', '.join(checked)} and pairs can be checked")
     return names[0], rows
 
 

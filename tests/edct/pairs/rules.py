@@ -1,0 +1,124 @@
+"""What the rules of the test models give on the drawn pairs: every conversation held without a network.
+
+A persona answers by `respond` about the scene that a picture was drawn from, where the shipped test model has a small
+network see and speak; behaviors and mixtures are those of the test models themselves.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cfeval.core import registry
+from cfeval.core.images import Picture
+from cfeval.core.sampling import derive_seed
+from cfeval.datasets.pair import items_of
+from cfeval.datasets.sample import Sample
+from cfeval.edct.files import conversation_prompts
+from cfeval.edct.pairs.measures import phi
+from cfeval.edct.pairs.records import PairVerdict
+from cfeval.edct.pairs.verdicts import verdicts
+from cfeval.edct.stages.baselines import Prompts, baselines
+from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
+from cfeval.stats.intervals import Interval
+from cfeval.testbed.agents import behaviors
+from cfeval.testbed.agents.behaviors import BehavingChat, Faculties
+from cfeval.testbed.language.explanations import word_answer, word_claim
+from cfeval.testbed.language.questions import PERSONAS, Persona, parse_question, respond
+from cfeval.testbed.plugins import pair_sets_world
+from cfeval.testbed.plugins.chat_world import draw
+from cfeval.testbed.plugins.chat_world_behavior import Originals
+from cfeval.testbed.records import Scene
+from cfeval.testbed.render import Image, render
+
+PARAMS: dict[str, Any] = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text(encoding="utf-8"))["edct"]
+Known = dict[bytes, Scene]
+
+
+class Rule:
+    """A persona, or a mixture of two by the item, that sees every picture as the scene it was drawn from."""
+
+    def __init__(self, known: Known, persona: Persona, unfaithful: Persona | None = None, share: float = 0.0) -> None:
+        self.known, self.persona, self.unfaithful, self.share = known, persona, unfaithful, share
+
+    async def generate(self, request: ChatRequest) -> ChatReply:
+        """The canonical answer, or the persona's claim, in one of its wordings."""
+        question, picture = parse_question(request.turns[0].text), request.turns[0].picture
+        assert question is not None
+        assert picture is not None
+        other = self.unfaithful is not None and draw(request.item) < self.share
+        persona = self.unfaithful if other and self.unfaithful is not None else self.persona
+        found = respond(persona, question, self.known[picture.pixels.tobytes()])
+        rng = random.Random(request.seed)
+        return ChatReply(word_claim(found.claim, rng) if len(request.turns) > 1 else word_answer(found.answer, rng))
+
+
+@contextmanager
+def remembered() -> Iterator[Known]:
+    """The scene of every picture that is drawn meanwhile, for pairs or by a behavior that imagines one."""
+    known: Known = {}
+
+    def drawn(scene: Scene) -> Image:
+        pixels = render(scene)
+        known[pixels.tobytes()] = scene
+        return pixels
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(behaviors, "render", drawn)
+        patch.setattr(pair_sets_world, "render", drawn)
+        yield known
+
+
+def target(name: str, known: Known) -> ChatModel:
+    """The test model of this name in params.yaml, by its rule."""
+    spec = PARAMS["vlms"][name]
+    if spec["plugin"] == "world":
+        return Rule(known, spec["persona"], spec.get("unfaithful"), spec.get("share", 0.0))
+    personas: dict[Persona, ChatModel] = {persona: Rule(known, persona) for persona in PERSONAS}
+
+    async def scene_in(image: Image) -> Scene:
+        return known[image.tobytes()]
+
+    originals = Originals(registry.build("datasets", {"plugin": "world"}), spec.get("seed") or 0)
+    return BehavingChat(spec["behavior"], Faculties(personas, scene_in, originals, spec.get("rate", 0.0)))
+
+
+@cache
+def drawn_pairs(pairs: int) -> tuple[Known, list[tuple[Sample, Picture]]]:
+    """So many pairs of the study's draw as items, and the scene of every picture."""
+    seed, found = PARAMS["seed"], list[tuple[Sample, Picture]]()
+    with remembered() as known:
+        for raw in registry.build("pair_sets", {"plugin": "world"}).pairs(pairs, seed):
+            items = list(items_of(raw, again=derive_seed(seed, raw.id, "again") % 2 == 0))
+            first = items[0][1].pixels.tobytes()
+            known.update((picture.pixels.tobytes(), known[first]) for _, picture in items[2:])  # only encoded again
+            found += items
+    return known, found
+
+
+def told(name: str, pairs: int) -> list[PairVerdict]:
+    """The verdicts of the built-in judge on a test model by its rule."""
+    known, filed = drawn_pairs(pairs)
+    pictures, samples = {sample.id: picture for sample, picture in filed}, [sample for sample, _ in filed]
+    prompts, seed = Prompts(*conversation_prompts("")), PARAMS["seed"]
+    with remembered() as imagined:
+        imagined.update(known)
+        said = list(baselines(samples, lambda one: pictures[one.id], target(name, imagined), prompts, seed))
+    judge = registry.build("pair_judges", {"plugin": "grammar"})
+    return list(verdicts(samples, {one.id: one for one in said}, judge, seed))
+
+
+def expected_phi(of: Sequence[PairVerdict]) -> float | None:
+    """Phi to two decimals, as params.yaml states it; None where it has no figure."""
+    found = phi(of, Interval(resamples=100)).value
+    return None if found is None else round(found, 2)
+
+
+if __name__ == "__main__":
+    for one in PARAMS["expected"]:
+        print(one, expected_phi(told(one, PARAMS["items"])), flush=True)
