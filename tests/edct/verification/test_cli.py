@@ -344,7 +344,7 @@ def test_any_other_table_is_refused_with_the_names_of_those_that_can_be_checked(
 ) -> None:
     table = tmp_path / "table.csv"
     columns(table, KINDS.get(name, Label))
-    words = f"{table} has not one condition a row; table1, table2, bench, card, faithfulness, controls and pairs can be "
+    words = f"{table} has not one condition a row; table1, table2, bench, card, faithfulness, controls and pairs can"
     for lines in (2, 1, 0):
         table.write_text("".join(table.read_text().splitlines(keepends=True)[:lines]))
         status, out, err = cfeval("verify", "--results", results.folder, "--table", table)
