@@ -109,6 +109,10 @@ def test_visual_counterfact_knows_the_biased_answer(tmp_path: Path) -> None:
     assert pair.question == "What color is the strawberry in this image? Answer with one word."
     assert (pair.before, pair.after, pair.biased) == ("red strawberry", "blue strawberry", "red")
     assert pair.references == ("red", "blue")
+    listed = [row | {"correct_answer": "['red']"}, row | {"correct_answer": "['red', 'green']", "object": "apple"}]
+    pairs = taken("visual_counterfact", path=write_parquet(tmp_path / "color.parquet", listed), split="color")
+    found = {pair.before: (pair.references, pair.biased) for pair in pairs.values()}
+    assert found == {"red strawberry": (("red", "blue"), "red"), "red or green apple": (("", "blue"), "")}
 
 
 def biased_row(name: str, truth: str, pixel: int, color: tuple[int, int, int], **more: Any) -> dict[str, Any]:

@@ -7,13 +7,15 @@
 - Where: data set mgolov/Visual-Counterfact at Hugging Face: `data/color-*.parquet` and `data/size-*.parquet`.
 - Fields: `correct_answer` (in the usual image), `incorrect_answer` (in the counterfactual one), `object`,
   `original_image`, `counterfact_image`.
+  Of colors, `correct_answer` is a list, written as text (`['red', 'green']`).
 - Known faults: the images are generated or edited by models; which objects of a pair of sizes are compared stands in
   `object` as one text, so that the question repeats it as it is.
 
 By rule: the question is the color of the object, or which of the two is larger, by `split`; the biased answer
-is that to the usual image.
+is that to the usual image. Where an object has several usual colors, neither it nor a right answer to that image is told.
 """
 
+import re
 from functools import partial
 from typing import Literal
 
@@ -44,16 +46,23 @@ def _name(row: Row) -> str:
 
 def _pair(place: Place, row: Row, item: str, *, question: str, color: bool) -> RawPair:
     named = text(place, row, "object")
-    right, other = text(place, row, "correct_answer"), text(place, row, "incorrect_answer")
+    usual, other = _answers(text(place, row, "correct_answer")), text(place, row, "incorrect_answer")
+    right = usual[0] if len(usual) == 1 else ""
     told = "{value} {object}" if color else "the {value} is larger"
     return RawPair(
         id=item,
         pictures=(image(place, row, "original_image"), image(place, row, "counterfact_image")),
         question=question.replace("{object}", named),
-        before=told.replace("{value}", right).replace("{object}", named),
+        before=told.replace("{value}", " or ".join(usual)).replace("{object}", named),
         after=told.replace("{value}", other).replace("{object}", named),
         references=(right, other),
         kind="attribute",
         biased=right,
         verified="the authors (Visual CounterFact)",
     )
+
+
+def _answers(cell: str) -> list[str]:
+    """The answers of a cell: one as it is, or those of a list that is written as text."""
+    found = re.findall(r"'([^']*)'|\"([^\"]*)\"", cell) if cell.startswith("[") else []
+    return [one or other for one, other in found] or [cell]
