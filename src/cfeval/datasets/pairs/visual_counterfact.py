@@ -12,7 +12,7 @@
   `object` as one text, so that the question repeats it as it is.
 
 By rule: the question is the color of the object, or which of the two is larger, by `split`; the biased answer
-is that to the usual image. Where an object has several usual colors, neither it nor a right answer to that image is told.
+is that to the usual image. Where an object has several usual colors, neither is told.
 """
 
 import re
