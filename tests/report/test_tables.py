@@ -104,7 +104,7 @@ def test_markdown_escapes_the_pipe() -> None:
 def test_latex_escapes_what_tex_would_read() -> None:
     text = latex(ODD)
     assert r"\caption{50 \% \& more}" in text
-    assert r"x\_1 & y|\textbackslash{}z \\" in text
+    assert r"x\_1 & y\textbar{}\textbackslash{}z \\" in text
     assert text.count("{") == text.count("}")
 
 

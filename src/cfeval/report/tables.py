@@ -5,6 +5,7 @@ Figures are plain numbers; an empty cell: there is no such figure.
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ _LATEX = {
     **{char: "\\" + char for char in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "†": r"\dag{}",
     "·": r"$\cdot$",
     "−": "$-$",
@@ -40,6 +44,13 @@ _LATEX = {
     "↓": r"$\downarrow$",
     "→": r"$\rightarrow$",
 }
+_NUMBER = re.compile(r"([-−]?)(\d+)(?:\.(\d+))?")
+_ESTIMATE = re.compile(r"([-−]?\d+(?:\.\d+)?)(?: (\[.*\]))?")
+_ONE_COLUMN, _PAGE = 52, 104
+"""Characters that fit a column of a paper of two columns, and its page, in small print."""
+_PROSE = 32
+"""Characters of the widest column: longer cells are broken into lines."""
+_BROKEN = r">{\raggedright\arraybackslash}p{14em}"
 
 
 @dataclass(frozen=True)
@@ -122,24 +133,66 @@ def markdown(sheet: RenderedTable) -> str:
 
 
 def latex(sheet: RenderedTable) -> str:
-    """A `table` environment; the document needs the package booktabs."""
-    notes = [rf"\par\smallskip\footnotesize {_escaped(' '.join(sheet.notes))}"] if sheet.notes else []
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{_escaped(sheet.title)}}}",
-        rf"\label{{tab:{sheet.name}}}",
-        rf"\begin{{tabular}}{{{'l' * len(sheet.headings)}}}",
+    """A table in small print: `table` where it fits one column of a paper of two, else `table*`.
+
+    Numbers stand in `S` columns, in which decimal points are aligned, and the intervals of estimates in columns of
+    their own; long cells are broken into lines. A table that is wider than the page is turned on its side if that is
+    narrower; if it is still too wide, it is shrunk. The document needs the packages booktabs and siunitx, and graphicx
+    where a table is shrunk.
+    """
+    lines = [sheet.headings, *sheet.body]
+    turned = list(zip(*lines, strict=True))
+    if sheet.body and _width(lines) > max(_PAGE, _width(turned)):
+        lines = turned
+    columns = [_column(heading, cells) for heading, *cells in zip(*lines, strict=True)]
+    width = _width(lines)
+    kind = "table" if width <= _ONE_COLUMN else "table*"
+    tabular = [
+        rf"\begin{{tabular}}{{{''.join(spec for spec, *_ in columns)}}}",
         r"\toprule",
-        _row(sheet.headings),
+        _row([heading for _, heading, _ in columns]),
         r"\midrule",
-        *(_row(row) for row in sheet.body),
+        *(_row(cells) for cells in zip(*(cells for *_, cells in columns), strict=True)),
         r"\bottomrule",
         r"\end{tabular}",
-        *notes,
-        r"\end{table}",
     ]
-    return "\n".join(lines) + "\n"
+    shrunk = [r"\resizebox{\textwidth}{!}{%", *tabular, "}"] if width > _PAGE else tabular
+    notes = [rf"\par\smallskip\footnotesize {_escaped(' '.join(sheet.notes))}"] if sheet.notes else []
+    caption = [rf"\caption{{{_escaped(sheet.title)}}}", rf"\label{{tab:{sheet.name}}}"]
+    whole = [rf"\begin{{{kind}}}", r"\centering", r"\small", *caption, *shrunk, *notes, rf"\end{{{kind}}}"]
+    return "\n".join(whole) + "\n"
+
+
+def _width(lines: Sequence[Sequence[str]]) -> int:
+    """The characters of a table's longest lines, with the gaps between columns."""
+    return sum(2 + min(_PROSE, max(map(len, cells))) for cells in zip(*lines, strict=True))
+
+
+def _column(heading: str, cells: Sequence[str]) -> tuple[str, str, list[str]]:
+    """A column as LaTeX: what it is, its heading and its cells; an estimate with its interval takes two."""
+    parts = [_ESTIMATE.fullmatch(text) for text in cells]
+    numbers = [found[1] for found in parts if found]
+    others = [text for found, text in zip(parts, cells, strict=True) if not found and text]
+    if not numbers or not all(text.startswith("< ") for text in others):
+        kind = "l" if max(map(len, (heading, *cells))) <= _PROSE else _BROKEN
+        return kind, _escaped(heading), [_escaped(text) for text in cells]
+    aligned = f"S[table-format={_format(numbers)}]"
+    first = [
+        found[1].replace("−", "-") if found else f"{{{_escaped(text)}}}" * bool(text)
+        for found, text in zip(parts, cells, strict=True)
+    ]
+    if not any(found and found[2] for found in parts):
+        return aligned, f"{{{_escaped(heading)}}}", first
+    second = [_escaped(re.sub(r"-(?=\d)", "−", found[2] or "")) if found else "" for found in parts]
+    whole = [f"{number} & {interval}" for number, interval in zip(first, second, strict=True)]
+    return aligned + r"@{\ }l", rf"\multicolumn{{2}}{{c}}{{{_escaped(heading)}}}", whole
+
+
+def _format(numbers: Sequence[str]) -> str:
+    """The digits that a column of numbers needs, as siunitx takes them: `-3.4`."""
+    found = [match.groups() for match in map(_NUMBER.fullmatch, numbers) if match]
+    sign = "-" if any(sign for sign, _, _ in found) else ""
+    return f"{sign}{max(len(whole) for _, whole, _ in found)}.{max(len(rest or '') for *_, rest in found)}"
 
 
 def _pipes(cells: Sequence[str]) -> str:
@@ -147,7 +200,8 @@ def _pipes(cells: Sequence[str]) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_escaped, cells)) + r" \\"
+    line = " & ".join(cells) + r" \\"
+    return "{}" + line if line.startswith("[") else line  # `[` behind the end of a line would be an option of it
 
 
 def _escaped(text: str) -> str:
