@@ -73,8 +73,12 @@ test-storage: setup ## A study whose results a storage provider keeps, and jobs 
 test-serve: setup ## A study against a real server: `transformers serve` with a tiny model.
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest tests/serve
 
-test-browser: setup ## The report in a real browser (needs chromium).
+test-browser: setup .axe/ready ## The report in a real browser (needs chromium).
 	$(BIN)/python -m pytest tests/browser
+
+.axe/ready: tests/browser/axe.txt | .venv/ready
+	$(BIN)/uv pip install --quiet --no-deps --require-hashes --python $(BIN)/python --target .axe --requirement $<
+	touch $@
 
 test-installed: setup ## The wheel in a new environment: a first study without this checkout (needs package registries).
 	$(BIN)/python -m pytest -rP tests/installed

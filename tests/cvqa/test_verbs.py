@@ -92,7 +92,7 @@ def test_programs_answer_puzzles_and_the_tables_say_so(study: Study) -> None:
     assert shown["chance", "all", ""] == 0.25
     figure = study.folder / "figures" / "accuracy"
     study.run("figure", "accuracy", *given(table=tables / "cvqa_table7.csv", out=figure))
-    assert {path.suffix for path in figure.parent.iterdir()} == {".png", ".svg"}
+    assert {path.suffix for path in figure.parent.iterdir()} == {".pdf", ".png", ".svg"}
     metrics = study.folder / "metrics.json"
     study.run("metrics", tables / "cvqa_table7.csv", *given(out=metrics))
     assert json.loads(metrics.read_text())

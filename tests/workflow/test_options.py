@@ -118,7 +118,10 @@ def test_case_g_a_dry_run_changes_and_deletes_nothing(study: Study) -> None:
 def test_snakemake_writes_its_own_report(study: Study) -> None:
     study.run("snakemake", *PLAIN, "--forcerun", "edct_figure", "--", "edct_tables_all")
     study.run("snakemake", "--report", "report.html", "--", "edct_tables_all")
-    assert "edct_forest" in (study.root / "report.html").read_text()
+    report = (study.root / "report.html").read_text()
+    assert "edct_forest" in report
+    assert "of edct, drawn from" in report
+    assert "of edct, with all columns" in report
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,9 @@ def table_files(pattern):
 
 
 def figure_files(pattern):
-    """For a rule's outputs: a figure as PNG and SVG."""
-    return {"png": in_report(pattern, "figure"), "svg": f"{at(pattern).removesuffix('.png')}.svg"}
+    """For a rule's outputs: a figure as PNG, SVG and PDF."""
+    base = at(pattern).removesuffix(".png")
+    return {"png": in_report(pattern, "figure"), "svg": f"{base}.svg", "pdf": f"{base}.pdf"}
 
 
 def log_of(pattern, shard="{shard}"):

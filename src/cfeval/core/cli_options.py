@@ -57,7 +57,7 @@ ShownTable = Annotated[Path, typer.Option("--table", help="The table that it sho
 TableFiles = Annotated[list[Path], typer.Argument(help="Tables (CSV) under the names that the workflow gives them.")]
 MetricsOut = Annotated[Path, typer.Option("--out", callback=writable, help="File to write (JSON).")]
 FigureOut = Annotated[
-    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png and OUT.svg.")
+    Path, typer.Option("--out", callback=writable, help="Figure to write, without ending: OUT.png, OUT.svg, OUT.pdf.")
 ]
 
 

@@ -233,13 +233,13 @@ class StudyJobs(Generic[S]):
         return self.job("table", [table, *words, "--out", out], inputs, outputs, code=code, files=files)
 
     def figure_job(self, figure: str) -> Job:
-        """The job of a figure, as PNG and SVG, from the table that it shows."""
+        """The job of a figure, as PNG, SVG and PDF, from the table that it shows."""
         shown = self.drawings[figure]
         table = self.at(self.table, {"table": shown.table})
         out = self.at(self.figure, {"figure": figure}).removesuffix(".png")
         code = {f"figure.{figure}": shown.draw, **self._rows(shown.table)}
         words = [figure, "--table", table, "--out", out]
-        return self.job("figure", words, [table], (f"{out}.png", f"{out}.svg"), code=code)
+        return self.job("figure", words, [table], _drawn(out), code=code)
 
     def metrics_job(self, shown: Iterable[str]) -> Job:
         """The job of the headline figures, from some tables."""
@@ -258,7 +258,8 @@ class StudyJobs(Generic[S]):
     ) -> Job:
         """The job of the page, from tables, figures and records, of which some are `pictured`."""
         shown = [self.at(self.table, {"table": table}) for table in tables]
-        shown += [f"{self.at(self.figure, {'figure': name}).removesuffix('.png')}.svg" for name in figures]
+        for name in figures:
+            shown += _drawn(self.at(self.figure, {"figure": name}).removesuffix(".png"))
         out, base = self.at(self.report, {}), f"{self.root}/{self.name}"
         told = ["--results", base, "--conditions", as_json(self.conditions), "--shards", self.cut, *words]
         told += ["--tables", f"{base}/tables", "--figures", f"{base}/figures", "--out", out]
@@ -269,6 +270,11 @@ class StudyJobs(Generic[S]):
     def _rows(self, *tables: str) -> dict[str, str]:
         """Whose code reads some tables: the records of their rows alone."""
         return {f"row.{table}": self.listed[table].record for table in tables}
+
+
+def _drawn(base: str) -> tuple[str, ...]:
+    """A figure's files, by their name without ending."""
+    return tuple(f"{base}.{ending}" for ending in ("png", "svg", "pdf"))
 
 
 def options_of(plugins: Sequence[PluginUse]) -> str:

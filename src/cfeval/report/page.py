@@ -24,10 +24,11 @@ CHUNK = 100
 """Items in one script element: the page is usable before the last one is read."""
 FILES = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX"}
 """What a table is written as, and what readers call it."""
-DRAWN = {"svg": "SVG", "pdf": "PDF"}
+DRAWN = {"svg": "SVG", "pdf": "PDF", "png": "PNG"}
 """What a figure is written as, likewise."""
 MOST_COLUMNS, MOST_ROWS = 8, 7
-"""A table with more columns, and no more rows, is turned on its side, so that it fits the page."""
+"""A table with more columns is turned on its side, so that it fits the page, if it has no more rows, or half as many
+rows as columns."""
 P_VALUE = "p, "
 """How headings of p-values begin, which keep their decimals."""
 _THEMED = {INK: "currentColor", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "none"}
@@ -49,7 +50,13 @@ class Section:
     @property
     def turned(self) -> bool:
         """Whether its columns are shown as rows."""
-        return len(self.sheet.headings) > MOST_COLUMNS and len(self.sheet.body) <= MOST_ROWS
+        columns, rows = len(self.sheet.headings), len(self.sheet.body)
+        return columns > MOST_COLUMNS and rows <= max(MOST_ROWS, columns / 2)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has many columns even so: intervals are shown below their figures."""
+        return len(self.cells[0]) > MOST_COLUMNS
 
     @property
     def cells(self) -> list[tuple[str, ...]]:

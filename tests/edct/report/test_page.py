@@ -107,7 +107,7 @@ def test_neither_time_nor_place_stands_in_the_page_and_a_run_in_shards_agrees_bu
     assert re.sub(r"/00[0-6]/", "/", second.read_text()) == first.read_text()
     assert str(finished) not in first.read_text()
     assert not re.search(r"20\d\d-\d\d-\d\d", first.read_text())
-    for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWN for ending in ("png", "svg")):
+    for name in (f"figures/edct_{figure}.{ending}" for figure in DRAWN for ending in ("png", "svg", "pdf")):
         assert (finished / name).read_bytes() == (tmp_path / name).read_bytes()
 
 

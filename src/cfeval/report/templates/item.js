@@ -15,11 +15,10 @@ function verdicts(view, turn) {
   const names = view.judges.filter((judge) => turn.j && turn.j[judge]);
   if (!names.length) return null;
   const graded = names.some((judge) => turn.j[judge][2] !== null);
-  const reasoned = names.some((judge) => turn.j[judge][3]);
-  const head = ["Judge", ...view.scores, ...(graded ? ["grade"] : []), ...(reasoned ? ["why"] : [])];
-  const rows = names.map((judge) => element("tr", {}, element("th", { scope: "row" }, judge),
-    turn.j[judge].slice(0, graded ? 3 : 2).map((score) => element("td", { class: score === 0 ? "low" : null }, show(score))),
-    reasoned && element("td.why", {}, turn.j[judge][3])));
+  const head = ["Judge", ...view.scores, ...(graded ? ["grade"] : [])];
+  const rows = names.flatMap((judge) => [element("tr", {}, element("th", { scope: "row" }, judge),
+    turn.j[judge].slice(0, graded ? 3 : 2).map((score) => element("td", { class: score === 0 ? "low" : null }, show(score)))),
+  turn.j[judge][3] && element("tr", {}, element("td.why", { colspan: head.length }, text(turn.j[judge][3], [], "ins")))]);
   return element("table.jd", {}, element("thead", {}, element("tr", {}, head.map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, rows));
 }
 
@@ -30,7 +29,7 @@ function turnOf(view, cell, turn, number) {
   const was = before.a1 || "", explained = before.e1 || "";
   const same = was === turn.a1 && explained === (turn.e1 || "");
   return element("div.turn", {}, element("span.lab", {}, label),
-    element("span.ans", {}, marked(turn.a1, changedWords(was, turn.a1), "ins")),
+    element("span.ans", { dir: "auto" }, marked(turn.a1, changedWords(was, turn.a1), "ins")),
     text(turn.e1, changedWords(explained, turn.e1 || ""), "ins"),
     same && element("span.same", {}, "= both texts unchanged, word for word"),
     turn.status && element("p.say", {}, [turn.status, turn.stage, turn.why].filter(Boolean).join(": ")),
@@ -52,7 +51,7 @@ function modelOf(view, name, cell, hit) {
   const absent = cell.t.flatMap((turn) => turn.absent || []);
   return element("section.mod" + (hit ? ".hit" : ""), { "aria-label": name },
     element("h4", { title: long }, name, element("span.chip", {}, sign(cell.o), ending)),
-    element("div.turn", {}, element("span.lab", {}, "Before"), element("span.ans", {}, cell.a0 || "no answer", cell.right === 0 && element("i", {}, " wrong")), text(cell.e0, citedWords(cell.e0 || "", cites), "mark"),
+    element("div.turn", {}, element("span.lab", {}, "Before"), element("span.ans", { dir: "auto" }, cell.a0 || "no answer", cell.right === 0 && element("i", {}, " wrong")), text(cell.e0, citedWords(cell.e0 || "", cites), "mark"),
       absent.length > 0 && element("p.say", {}, "Not in the image: " + absent.join(", "))),
     cell.t.map((turn, number) => turnOf(view, cell, turn, number)), controls(cell));
 }

@@ -52,7 +52,7 @@ function marked(text, marks, tag) {
 const LONG = 260;  // characters: a longer text is folded
 function text(said, marks, tag) {
   if (!said) return null;
-  const made = element("span.exp", {}, marked(said, marks, tag));
+  const made = element("span.exp", { dir: "auto" }, marked(said, marks, tag));
   if (said.length <= LONG) return made;
   made.classList.add("long");
   return [made, element("button.quiet", { type: "button", onclick: (event) => { made.classList.remove("long"); event.currentTarget.remove(); } }, "all of it")];
