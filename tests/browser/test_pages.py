@@ -32,6 +32,7 @@ WIDE = """(() => { const wide = document.documentElement.clientWidth;
 """What is beyond the right edge of the screen, but for tables that have a scroll bar of their own."""
 CUT = """[...document.querySelectorAll(".row.open *, table.main *, .card *, .panel *")].filter((one) =>
   !one.closest(".long, .sr, .stage, svg, .nopic") && getComputedStyle(one).overflow !== "visible"
+  && getComputedStyle(one).clipPath === "none"
   && one.scrollWidth > one.clientWidth + 1).map((one) => one.outerHTML.slice(0, 150))"""
 
 FOLDED = "[...document.querySelectorAll('.long')]"
