@@ -54,11 +54,11 @@ class Browser:
         return found["result"].get("value")
 
     def until(self, expression: str) -> None:
-        """Wait until an expression holds, for 10 seconds at most."""
+        """Wait until an expression holds, for a minute at most: the machine may do other things too."""
         poll = (
             f"const poll = () => ({expression}) ? done(true) : Date.now() > end ? done(false) : setTimeout(poll, 20);"
         )
-        assert self.value(f"new Promise((done) => {{ const end = Date.now() + 1e4; {poll} poll(); }})"), expression
+        assert self.value(f"new Promise((done) => {{ const end = Date.now() + 6e4; {poll} poll(); }})"), expression
 
     def press(self, *keys: str) -> None:
         """Press keys one after the other, as a keyboard does: characters, or names such as Enter."""
