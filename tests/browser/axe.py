@@ -8,8 +8,9 @@ from pathlib import Path
 from tests.browser.chromium import Browser
 
 SCRIPT = Path(__file__).parents[2] / ".axe/axe_playwright_python/axe.min.js"
-_RUN = """axe.run(document, {resultTypes: ["violations"], selectors: false}).then((found) => found.violations.flatMap((one) =>
-  one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))"""
+_RUN = """axe.run(document, {resultTypes: ["violations"], selectors: false}).then((found) =>
+  found.violations.flatMap((one) => one.nodes.map((node) =>
+    `${one.id}: ${node.html.slice(0, 200)} ${node.failureSummary}`)))"""
 
 
 def violations(tab: Browser) -> list[str]:
