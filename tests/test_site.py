@@ -10,7 +10,9 @@ import pytest
 import yaml
 from bench.docs import facts, picture, pipeline, sources
 
+from cfeval.core import registry
 from tests.conftest import Run
+from tests.offered import offered
 from tests.test_docs import PAGES, ROOT
 
 README = PAGES["README.md"]
@@ -21,7 +23,7 @@ REPLACED = re.compile(
     re.IGNORECASE,
 )
 """Words for which the glossary has others."""
-MOVED = ("real-models", "errors", "benchmarks", "cvqa", "cvqa-programs", "cvqa-tables", "vce-tables", "classifiers")
+MOVED = ("errors", "benchmarks", "cvqa", "cvqa-programs", "cvqa-tables", "vce-tables")
 """Pages in which they still stand."""
 
 
@@ -102,6 +104,8 @@ def test_every_reference_page_is_generated_whole(site: Path) -> None:
     assert "### cfeval init" in commands
     assert "`--question`" in commands
     assert "| `max_cost_usd` | number or none |" in parameters
+    assert "| setting | `unguided` | `classifier-guidance` | `dvce` | `dbvce` | `dime` | `fastdime` |" in parameters
+    assert "| `start` | 0.5 | 0.5 | 0.5 | 0.5 | 0.3 | 0.3 | 0.3 |" in parameters
     assert "### overlap" not in plugins
     assert re.search(r"^\| `votes` \| integer \| `1` \| \w+", plugins, re.MULTILINE)
     interfaces = (site / "reference/interfaces.md").read_text(encoding="utf-8")
@@ -113,6 +117,18 @@ def test_every_reference_page_is_generated_whole(site: Path) -> None:
     assert "| `pcs` | Int64 | edct-2025: is the new answer consistent with the edit? |" in python
     tables = (site / "reference/tables.md").read_text(encoding="utf-8")
     assert "| `strict_ccs`, `strict_ccs_lo`, `strict_ccs_hi` | Strict CCS |" in tables
+
+
+@pytest.mark.parametrize("family", ["chat", "classifiers", "datasets", "editors", "instruction_writers", "judges"])
+def test_every_option_of_a_plugin_is_in_the_reference_and_says_what_it_means(site: Path, family: str) -> None:
+    page = (site / "reference/plugins.md").read_text(encoding="utf-8")
+    section = page.split(f"\n## {family}\n")[1].split("\n## ")[0]
+    plugins = {text.partition("\n")[0]: text for text in section.split("\n### ")[1:]}
+    assert set(registry.names(family)) <= set(plugins)
+    for name in set(registry.names(family)) - {"mock"}:
+        meanings = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", plugins[name], re.MULTILINE))
+        assert set(meanings) == set(offered(family, name).Plugin.model_fields)
+        assert all(meanings.values()), name
 
 
 def test_a_notebook_is_a_page_of_its_texts_code_and_output() -> None:
