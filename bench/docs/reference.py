@@ -22,6 +22,7 @@ from cfeval.core.names import load
 from cfeval.core.plugin import Plugin
 from cfeval.report.columns import meanings
 from cfeval.results import FRAMES, dtype_of
+from cfeval.vce.method import PRESETS, Method, Parts, Preset
 from cfeval.verbs import GROUPS, VERBS
 
 INTERFACES = ("cfeval.core.plugin", "cfeval.edct.interfaces", "cfeval.cvqa.interfaces", "cfeval.inference.chat")
@@ -88,8 +89,20 @@ def parameters() -> str:
         lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
         for name, field in model.model_fields.items():
             lines.append(_row(f"`{name}`", _type(field.annotation), _value(field), field.description or ""))
-        lines.append("")
+        lines += ["", *(_presets() if model is Method else ())]
     return "\n".join(lines) + "\n"
+
+
+def _presets() -> Iterator[str]:
+    """What the presets of vce set, side by side: the settings in which they differ."""
+    yield "What the presets set. A setting of a part that a preset does not use has no effect there."
+    yield from ("", _row("setting", *(f"`{name}`" for name in PRESETS)), "|---" * (len(PRESETS) + 1) + "|")
+    methods = [Method(preset=name) for name in get_args(Preset)]
+    for name in Parts.model_fields:
+        values = [_shown(getattr(method, name)) for method in methods]
+        if len(set(values)) > 1:
+            yield _row(f"`{name}`", *values)
+    yield ""
 
 
 def _sections(path: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
