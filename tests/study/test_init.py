@@ -65,7 +65,13 @@ def test_the_other_evaluations_have_studies_too(cfeval: Run, place: Path, monkey
     vce = load(place / "seen/params.yaml").vce
     assert vce is not None
     assert [group.source for group in vce.groups] == ["cat", "dog"]
-    assert len(vce.all_conditions()) == 1
+    assert {condition.method for condition in vce.all_conditions()} == {"dbvce", "no-x0", "unguided"}
+    assert (vce.roles.base, vce.roles.no_x0, vce.roles.unguided, vce.oracles) == ("dbvce", "no-x0", "unguided", ())
+    several = ["--model", "torchvision/resnet18", "--model", "transformers/some/vit"]
+    assert cfeval("init", "both", "--study", "vce", "--images", "animals", *several)[0] == 0
+    both = load(place / "both/params.yaml").vce
+    assert both is not None
+    assert both.oracles == ("resnet18", "some-vit")
     (place / "q.csv").write_text("x\n")
     words = ("--study", "cvqa", "--questions", "q.csv", "--images", "photos", "--model", MODEL)
     assert cfeval("init", "ifs", *words)[0] == 0

@@ -130,8 +130,10 @@ def _vce(name: str, place: Path, images: Path, names: Sequence[str], items: int)
     classifiers = {}
     for text in names:
         plugin, _, rest = text.partition("/")
-        if plugin not in ("timm", "torchvision") or not rest:
-            raise InputError(f"--model {text}: a classifier is named timm/MODEL or torchvision/MODEL")
+        if plugin not in ("timm", "torchvision", "transformers") or not rest:
+            raise InputError(
+                f"--model {text}: a classifier is named timm/MODEL, torchvision/MODEL or transformers/OWNER/NAME"
+            )
         classifiers[_as_name(rest)] = {"plugin": plugin, "model": rest}
     source = _beside({"plugin": "folder", "path": str(images)}, place)
     return texts.vce_params(name, source, classifiers, classes, items)

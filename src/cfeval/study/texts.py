@@ -46,12 +46,25 @@ vce:
     spectral: {{plugin: spectral, image_size: 224}}
   classifiers:  # to be explained; weights come from timm unless `weights` names a file
 {classifiers}
-  methods:
+{oracles}  methods:
     dbvce: {{preset: dbvce, projection: none, respacing: "50", start: 0.2, scales: [0.3], stochastic: false}}
+    no-x0:
+      preset: dbvce
+      guidance: noisy
+      projection: none
+      respacing: "50"
+      start: 0.2
+      scales: [0.3]
+      stochastic: false
+    unguided: {{preset: unguided, respacing: "50", start: 0.2, stochastic: false}}
   groups:  # of each class, the one that it is changed to; `others` may name further ones
 {groups}
   perceptual_metrics:
     st_lpips: {{plugin: st_lpips}}
+  roles:  # which method fills which table; Table 4 compares methods with and without the cone of a `robust` classifier
+    base: dbvce  # Tables 2 and 3, and the hypotheses
+    no_x0: no-x0  # Table 5
+    unguided: unguided  # what noise alone does
 """
 CVQA = """\
 # calls: {{max_cost_usd: 20}}  # a hard limit; models without a known price are then refused
@@ -180,6 +193,7 @@ def vce_params(
         items=items,
         image_set=flow(image_set),
         classifiers=_listed(classifiers),
+        oracles=f"  oracles: {flow(list(classifiers))}  # of the others' images\n" if len(classifiers) > 1 else "",
         groups="\n".join(f"    - {flow(group)}" for group in groups),
     )
 
