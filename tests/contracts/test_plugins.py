@@ -39,7 +39,7 @@ from tests.loopback.site import Loopback
 from tests.pictures import picture
 from tests.slow import fast_only
 from tests.testbed.scenes import recorded
-from tests.tiny import blips, classifiers, detectors, noisy_classifiers, vlms
+from tests.tiny import blips, classifiers, detectors, image_classifiers, noisy_classifiers, vlms
 from tests.tiny.editors import checkpoint
 
 Spec = dict[str, Any]
@@ -137,6 +137,7 @@ EXAMPLES: dict[str, dict[str, Spec]] = {
         "world": {"kind": "noisy"},
         "efficientnet_lite": {"variant": 1, "temperature": 0.9, "device": "cpu"},
         "guided_diffusion": {**noisy_classifiers.FLAGS, "path": "made when the test runs"},
+        "transformers": {"model": "made when the test runs", "device": "cpu"},
     },
     "image_sets": {
         "folder": {"path": "made when the test runs"},
@@ -160,6 +161,7 @@ MADE: dict[tuple[str, str], Callable[[], Spec]] = {
     ("segmenters", "folder"): lambda: {"folder": str(FOLDER[0])},
     ("segmenters", "clipseg"): lambda: {"model": str(checkpoint("clipseg"))},
     ("classifiers", "guided_diffusion"): lambda: {"path": noisy_classifiers.write(FOLDER[0] / "noisy.pt")},
+    ("classifiers", "transformers"): lambda: {"model": str(image_classifiers.resnet(FOLDER[0] / "resnet"))},
     ("classifiers", "state_dict"): lambda: {"path": classifiers.write_weights(FOLDER[0] / "weights.pt", "module.")},
     ("image_sets", "folder"): lambda: {"path": str(classifiers.write_images(FOLDER[0] / "own", {"ant": 4, "bee": 4}))},
     ("image_sets", "imagenet"): lambda: {
@@ -206,9 +208,12 @@ def tried(family: str) -> list[Any]:
     return fast_only(cases(family), *(name for name in cases(family) if name not in LONG))
 
 
+def example(family: str, name: str) -> Spec:
+    return {"plugin": name, **EXAMPLES[family][name], **MADE.get((family, name), dict)()}
+
+
 def built(family: str, name: str) -> Any:
-    made = MADE.get((family, name), dict)()
-    return registry.build(family, {"plugin": name, **EXAMPLES[family][name], **made})
+    return registry.build(family, example(family, name))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -457,7 +462,8 @@ def made_folder(tmp_path: Path) -> None:
 def test_a_classifier_gives_logits_of_each_image_on_its_own_and_gradients_flow_to_it(name: str) -> None:
     import torch
 
-    classifier = built("classifiers", name)
+    said = example("classifiers", name)
+    classifier = registry.build("classifiers", said)
     sides = ((32, 32), (32, 32)) if name in ("world", "guided_diffusion") else ((80, 100), (160, 160))
     for prepared, (height, width) in zip((True, False), sides, strict=True):
         images = classifiers.images(count=3, height=height, width=width).to(classifier.device).requires_grad_()
@@ -471,6 +477,7 @@ def test_a_classifier_gives_logits_of_each_image_on_its_own_and_gradients_flow_t
         assert images.grad.isfinite().all()
         assert ((touched > 0) == torch.tensor([False, True, False])).all()
     assert len(set(classifier.classes)) == len(classifier.classes)
+    assert registry.class_names("classifiers", said) == classifier.classes, "what is checked before a run"
     assert {type(classifier.robust), type(classifier.timed)} == {bool}
 
 
