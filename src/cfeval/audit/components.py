@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cfeval.audit.fits import unfit
+from cfeval.audit.fits import unfit, unknown_classes
 from cfeval.config import Params, load, named, parse
 from cfeval.core import registry
 from cfeval.core.cli_options import ParamsFiles
@@ -94,6 +94,8 @@ def check_plugins(params: Params, where: str) -> Params:
     if params.edct and params.edct.prompts:
         _check_prompts(params.edct.prompts, f"{where}: edct.prompts")
     for fault in unfit(params.edct) if params.edct else ():
+        raise ParamsError(f"{where}: {fault}")
+    for fault in unknown_classes(params.vce) if params.vce else ():
         raise ParamsError(f"{where}: {fault}")
     for file in _files_of_people(params):
         if not file.endswith("/") and not Path(file).is_file():  # of folders, plugins speak themselves

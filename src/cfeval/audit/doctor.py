@@ -16,7 +16,7 @@ from rich.text import Text
 
 from cfeval.audit import machine
 from cfeval.audit.components import FAMILIES_OF, missing_files, used
-from cfeval.audit.fits import unfit
+from cfeval.audit.fits import unfit, unknown_classes
 from cfeval.audit.plan import Studies
 from cfeval.audit.probe import probes, send
 from cfeval.config import Params, load, read
@@ -167,7 +167,7 @@ def examine(
     use(params.calls.model_copy(update={"batches": False}))  # a probe is asked at once
     uses = [one for one in used(params) if one.study in wanted]
     wrong: Counter[str] = Counter()
-    for name, findings in look(_checks(params, uses, "edct" in wanted), seconds):
+    for name, findings in look(_checks(params, uses, wanted), seconds):
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong[name] += len(faults)
         fine = [Diagnostic(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))] if every else []
@@ -183,15 +183,19 @@ def examine(
         raise InputError(f"{number} thing{'s' * (number > 1)} will not work; see above what to do{spent}")
 
 
-def _checks(params: Params, uses: Sequence[Used], edct: bool) -> Iterator[Check]:
+def _checks(params: Params, uses: Sequence[Used], wanted: Collection[str]) -> Iterator[Check]:
+    edct = params.edct if "edct" in wanted else None
     # Before any check runs: two threads must not import the same modules.
-    misfits = list(unfit(params.edct)) if edct and params.edct else []
+    misfits = list(unfit(edct)) if edct else []
+    unknown = list(unknown_classes(params.vce)) if "vce" in wanted and params.vce else []
     for one in uses:
         yield of_plugin(one, params.calls.offline)
-    if edct and params.edct and (prompts := params.edct.prompts):
+    if edct and (prompts := edct.prompts):
         yield Check("edct.prompts", lambda: _prompts(prompts))
     if misfits:
         yield Check("edct", lambda: (Diagnostic(False, line) for line in misfits))
+    if unknown:
+        yield Check("vce.groups", lambda: (Diagnostic(False, line.removeprefix("vce: ")) for line in unknown))
     sound = [one for one in uses if one.sound]
     remote = [one for one in sound if one.needs.api]
     folders = {machine.RESULTS: None}

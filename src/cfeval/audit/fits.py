@@ -1,4 +1,4 @@
-"""Whether the conditions can be made: whether targets and editors can do anything with the items of their datasets."""
+"""Whether the conditions can be made: target models and editors fit the items, classifiers know the classes."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,6 +8,10 @@ from typing import Any
 from cfeval.core import registry
 from cfeval.core.errors import CfevalError
 from cfeval.edct.config import FAMILIES, Edct
+from cfeval.vce.config import FAMILIES as VCE_FAMILIES
+from cfeval.vce.config import Vce
+from cfeval.vce.records import VceCondition
+from cfeval.vce.stages.class_match import advice, wordnet_if_there
 
 _ROLES = {"vlms": "target", "editors": "editor"}
 
@@ -50,3 +54,41 @@ def _line(study: Edct, dataset: str, section: str, name: str, demand: registry.D
         f"dataset '{dataset}' does not have; datasets that have: {allowed}; take '{name}' out of the conditions of "
         f"'{dataset}', or name another {role} there"
     )
+
+
+def unknown_classes(study: Vce) -> Iterator[str]:
+    """A line for each class of a group that an image set, classifier, robust classifier or oracle does not tell apart.
+
+    Nothing is loaded or fetched. What cannot say its classes before it is loaded is left to the job that loads it.
+    """
+
+    @cache
+    def known(section: str, name: str) -> tuple[str, ...] | None:
+        with suppress(CfevalError):
+            return registry.class_names(VCE_FAMILIES[section], getattr(study, section)[name].plugin_options())
+        return None
+
+    wanted = (one for condition in study.all_conditions() for one in _classes_of(study, condition))
+    ignorant: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for section, name, role, label in dict.fromkeys(wanted):
+        classes = known(section, name)
+        if classes is not None and label not in classes:
+            ignorant.setdefault((label, classes), []).append(f"{role} '{name}'")
+    for (label, classes), who in ignorant.items():
+        others = f" and {len(who) - 1} more" if len(who) > 1 else ""
+        fault = f"vce: groups name the class '{label}', which the {who[0]}{others} cannot tell apart"
+        yield f"{fault}; {advice(label, classes, wordnet_if_there())}"
+
+
+def _classes_of(study: Vce, condition: VceCondition) -> Iterator[tuple[str, str, str, str]]:
+    """Section, name and role of all that must know a class for a condition, and the class."""
+    cone = study.methods[condition.method].projection == "cone" and study.robust
+    for group in study.groups_of(condition):
+        for label in (group.source, *((group.target,) if study.target_images else ())):
+            yield "image_sets", condition.image_set, "image set", label
+        for label in (group.source, group.target):
+            yield "classifiers", condition.classifier, "classifier", label
+        if cone:
+            yield "classifiers", cone, "robust classifier", group.target
+        for oracle in study.oracles_of(condition):
+            yield "classifiers", oracle, "oracle", group.target

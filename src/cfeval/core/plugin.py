@@ -62,6 +62,10 @@ class Plugin(PluginOptions):
         """What it must find in the items of a dataset to do anything with them; None: it takes any."""
         return None
 
+    def class_names(self) -> tuple[str, ...] | None:
+        """The classes that it tells apart, known before anything is loaded; None: only what it builds can tell."""
+        return None
+
     def estimate_calls(self) -> tuple[CallEstimate, ...] | None:
         """The calls to a provider that one request to it makes; None: those of its components."""
         return None

@@ -143,6 +143,12 @@ def demands(family: str, spec: Mapping[str, Any]) -> Iterator[Demand]:
             yield demand
 
 
+def class_names(family: str, spec: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The classes that a classifier or a set of images tells apart, before it is built; None where it cannot say."""
+    found: tuple[str, ...] | None = _plugin(family, spec).class_names()
+    return found
+
+
 def estimate_calls(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[CallEstimate, ...]:
     """The calls to providers that one request to a plugin makes, as it says itself or else those of its components.
 

@@ -70,6 +70,14 @@ def test_a_target_is_checked_before_anything_runs(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_target_is_checked_before_weights_are_fetched(
+    cfeval: Run, photo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))  # no weights there, and the target is complained of, not they
+    status, _, err = cfeval("vce", "try", photo, "--classifier", "torchvision:resnet50", "--target", "cat")
+    assert (status, "'cat' may mean tabby, tiger cat, Persian cat" in err) == (2, True), err
+
+
 def test_a_classifier_without_a_short_form_is_one_line(cfeval: Run, photo: Path) -> None:
     status, _, err = cfeval("vce", "try", photo, "--classifier", "state_dict:mine.pt")
     assert status == 2
@@ -82,7 +90,11 @@ def test_a_name_is_a_word_of_a_class_or_a_kind_of_it() -> None:
     assert fitting("cat", cats, NOUNS) == ["tabby", "lynx", "cat flap"]
     assert fitting("catam", cats) == ["catamaran"]
     assert fitting("TABBY ", cats) == ["tabby"]
-    assert {"tiger cat", "Egyptian cat", "Persian cat", "Siamese cat"} <= set(fitting("cat", imagenet()))
+    assert fitting("Cat_Flap", cats) == fitting("cat-flap", cats) == ["cat flap"]
+    assert fitting("", cats) == []
+    assert {"tabby", "tiger cat", "Egyptian cat", "Persian cat", "Siamese cat"} <= set(fitting("cat", imagenet()))
+    assert fitting("puma", imagenet()) == ["cougar"], "another noun of the same synset"
+    assert fitting("EGYPTIAN_cat", imagenet()) == ["Egyptian cat"]
     assert the_class("tabby", imagenet(), None, "--target") == "tabby"
     assert [one.name for one in suggested("tabby", cats, NOUNS, 2)] == ["lynx", "dog"]
     with pytest.raises(InputError, match="may mean tabby, lynx, cat flap; name one"):

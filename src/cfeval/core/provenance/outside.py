@@ -36,7 +36,7 @@ MODULES = (
     "cfeval.inference.remote.stops",
 )
 """Modules, and packages with all that is in them."""
-HOOKS = ("resources", "dependencies", "diagnose", "demand", "estimate_calls")
+HOOKS = ("resources", "dependencies", "diagnose", "demand", "class_names", "estimate_calls")
 """Methods of a plugin's class, whose name ends with `Plugin`, that only planning and the checks before a run ask."""
 FATAL = ("ParamsError", "OutputError", "PluginError")
 """Errors that end a run: their wording is no part of a result."""

@@ -27,6 +27,10 @@ class Plugin(WorldPlugin):
         """Its weights."""
         return (str(models_dir() / f"cell-{self.kind}.safetensors"),)
 
+    def class_names(self) -> tuple[str, ...]:
+        """The cells."""
+        return CELL_CLASSES
+
     def build(self) -> Classifier:
         """The classifier."""
         return World(self.kind, self.dtype)

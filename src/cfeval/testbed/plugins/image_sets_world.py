@@ -15,6 +15,10 @@ from cfeval.vce.interfaces import ImageSet, LabelledImage
 class Plugin(plugin.Plugin):
     """Without options."""
 
+    def class_names(self) -> tuple[str, ...]:
+        """The cells."""
+        return CELL_CLASSES
+
     def build(self) -> ImageSet:
         """The set."""
         return World()

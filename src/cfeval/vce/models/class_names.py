@@ -1,20 +1,35 @@
 """The names of a classifier's classes."""
 
+import ast
 import json
+from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from cfeval.core.errors import InputError, PluginError
+from cfeval.inference.local.libraries import file_in
 
 IMAGENET = 1000
 """The number of classes of ImageNet's challenge (ILSVRC 2012)."""
 
 
+@cache
 def imagenet() -> tuple[str, ...]:
-    """ImageNet's, as torchvision writes them; no two are the same."""
-    from torchvision.models._meta import _IMAGENET_CATEGORIES
+    """ImageNet's, as torchvision writes them; no two are the same. Read from its file: importing it would load torch.
 
-    return tuple(_IMAGENET_CATEGORIES)
+    Raises:
+        PluginError: torchvision is not there.
+    """
+    path = file_in("torchvision", "models/_meta.py")
+    assigned = {
+        target.id: statement.value
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    return tuple(ast.literal_eval(assigned["_IMAGENET_CATEGORIES"]))
 
 
 def imagenet_synsets() -> tuple[str, ...]:
@@ -23,11 +38,27 @@ def imagenet_synsets() -> tuple[str, ...]:
     Raises:
         PluginError: timm is not there.
     """
+    return tuple(_of_timm("imagenet_synsets.txt").split())
+
+
+@cache
+def imagenet_nouns() -> Mapping[str, tuple[str, ...]]:
+    """All nouns of WordNet that mean each of ImageNet's classes, such as cougar, puma, catamount; from timm's files.
+
+    Raises:
+        PluginError: timm is not there.
+    """
+    lines = (line.partition("\t") for line in _of_timm("imagenet_synset_to_lemma.txt").splitlines())
+    nouns = {synset: tuple(noun.strip() for noun in said.split(",")) for synset, _, said in lines}
+    return {name: nouns.get(synset, ()) for name, synset in zip(imagenet(), imagenet_synsets(), strict=True)}
+
+
+def _of_timm(file: str) -> str:
     found = find_spec("timm")
     if found is None or not found.submodule_search_locations:
         raise PluginError("ImageNet's synset ids come with the package 'timm', which is not installed; install it")
     folder = Path(found.submodule_search_locations[0])  # importing timm would load torch
-    return tuple((folder / "data" / "_info" / "imagenet_synsets.txt").read_text(encoding="ascii").split())
+    return (folder / "data" / "_info" / file).read_text(encoding="utf-8")
 
 
 def named(file: str, count: int | None) -> tuple[str, ...]:

@@ -57,6 +57,12 @@ def source(name: str) -> tuple[str, str]:
     return declared.hf_hub_id, declared.hf_hub_filename or _FILE
 
 
+def class_count(name: str) -> int | None:
+    """How many classes the trained weights of a name tell apart; None where timm does not say."""
+    declared = _timm().get_pretrained_cfg(name)
+    return declared.num_classes if declared else None
+
+
 def cached(name: str) -> Path | None:
     """The folder of the trained weights in the hub's cache; None where they are not there."""
     model, file = source(name)

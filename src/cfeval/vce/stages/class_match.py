@@ -1,10 +1,14 @@
-"""Finding a class by what somebody calls it: its name, a word in it, or a kind of thing that it is."""
+"""Finding a class by what somebody calls it: its name, another noun for it, a word in it, or a kind of thing it is.
+
+ImageNet's classes are also found by the other nouns of their synsets (timm's files have them). Kinds of things need
+WordNet, where it is on this machine.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from cfeval.core.errors import InputError, nearest
-from cfeval.vce.models.class_names import imagenet, imagenet_synsets
+from cfeval.core.errors import InputError, PluginError, nearest
+from cfeval.vce.models.class_names import imagenet, imagenet_nouns, imagenet_synsets
 from cfeval.vce.stages.targets import Near, nearest_classes, synsets_of
 from cfeval.vce.wordnet import WordNet, load_wordnet
 
@@ -23,22 +27,25 @@ def wordnet_if_there() -> WordNet | None:
 def fitting(said: str, classes: Sequence[str], wordnet: WordNet | None = None) -> list[str]:
     """The classes that a name may mean.
 
-    The class of that name; else those with it as a word, and those that WordNet knows as a kind of it; else those with
-    it as a part of a word.
+    The class of that name; else that with another noun of that name; else those with it as a word, and those that
+    WordNet knows as a kind of it; else those with it as a part of a word.
 
     Args:
-        said: a name; case and surrounding spaces do not count.
+        said: a name; case does not count, nor whether words are parted by spaces, `_` or `-`.
         classes: the names of the classes.
         wordnet: None: words alone decide.
     """
-    wanted = said.strip().lower()
-    exact = [name for name in classes if name.lower() == wanted]
-    if exact or not wanted:
-        return exact
+    wanted = _plain(said)
+    nouns = {name: (_plain(name), *map(_plain, more)) for name, more in _nouns(classes).items()}
+    if not wanted:
+        return []
+    for exact in ([name for name in classes if nouns[name][0] == wanted], [n for n in classes if wanted in nouns[n]]):
+        if exact:
+            return exact
     whole = re.compile(rf"\b{re.escape(wanted)}\b")
     kinds = _kinds_of(wanted, classes, wordnet) if wordnet else set()
-    found = [name for name in classes if whole.search(name.lower()) or name in kinds]
-    return found or [name for name in classes if wanted in name.lower()]
+    found = [name for name in classes if name in kinds or any(map(whole.search, nouns[name]))]
+    return found or [name for name in classes if wanted in nouns[name][0]]
 
 
 def the_class(said: str, classes: Sequence[str], wordnet: WordNet | None, option: str) -> str:
@@ -52,14 +59,40 @@ def the_class(said: str, classes: Sequence[str], wordnet: WordNet | None, option
         return found[0]
     if not found:
         raise InputError(f"{option}: the classifier has no class '{said}'; {nearest(said, classes)}")
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    raise InputError(f"{option}: '{said}' may mean {', '.join(found[:SHOWN])}{more}; name one of them")
+    raise InputError(f"{option}: '{said}' may mean {_several(found)}; name one of them")
+
+
+def advice(said: str, classes: Sequence[str], wordnet: WordNet | None) -> str:
+    """What to write for a name that is no class: the classes that it may mean, else the one spelt most like it."""
+    found = fitting(said, classes, wordnet)
+    if not found:
+        return nearest(said, classes)
+    return f"write '{found[0]}'" if len(found) == 1 else f"it may mean {_several(found)}; write one of them"
 
 
 def suggested(source: str, classes: Sequence[str], wordnet: WordNet | None, count: int) -> list[Near]:
     """The classes nearest to a source in WordNet; none where it is not there, or has no such noun."""
     synsets = _synsets(classes, wordnet) if wordnet else {}
     return nearest_classes(source, synsets, wordnet, count) if wordnet and source in synsets else []
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
+
+
+def _several(found: Sequence[str]) -> str:
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"{', '.join(found[:SHOWN])}{more}"
+
+
+def _nouns(classes: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Further nouns for each class; none but for ImageNet's."""
+    if tuple(classes) == imagenet():
+        try:
+            return imagenet_nouns()
+        except PluginError:  # without timm, names alone decide
+            pass
+    return dict.fromkeys(classes, ())
 
 
 def _synsets(classes: Sequence[str], wordnet: WordNet) -> dict[str, str]:

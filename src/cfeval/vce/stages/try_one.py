@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cfeval.core import registry
 from cfeval.core.cli_options import build, from_json
 from cfeval.core.errors import InputError
 from cfeval.core.images import Picture, center_crop
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cfeval.vce.sampler.networks import Models
 
 NAMED_BY = {
-    **dict.fromkeys(("timm", "torchvision", "diffusers"), "model"),
+    **dict.fromkeys(("timm", "torchvision", "transformers", "diffusers"), "model"),
     **{"world": "kind", "guided_diffusion": "path"},
 }
 """The option that `PLUGIN:NAME` fills."""
@@ -40,7 +41,10 @@ _SUGGESTED = 8
 def run(
     photo: Annotated[Path, typer.Argument(help="The image; the middle of it is taken.")],
     classifier: Annotated[
-        str, typer.Option(help="The classifier: timm:NAME, torchvision:NAME, world:KIND, or its plugin as JSON.")
+        str,
+        typer.Option(
+            help="The classifier: timm:NAME, torchvision:NAME, transformers:FOLDER or hub name, world:KIND, or as JSON."
+        ),
     ],
     target: Annotated[
         str, typer.Option(help="Class that it shall see: its name, or a part of it; empty: list some that are near.")
@@ -64,9 +68,12 @@ def run(
     """
     from cfeval.vce.sampler.networks import Models
 
-    explained: Classifier = build("classifiers", spec_of(classifier), "--classifier")
     nouns = wordnet_if_there()
-    wanted = the_class(target, explained.classes, nouns, "--target") if target else ""
+    known = _known(spec_of(classifier)) if target else None
+    wanted = the_class(target, known, nouns, "--target") if known else ""
+    explained: Classifier = build("classifiers", spec_of(classifier), "--classifier")
+    if target:
+        wanted = the_class(wanted or target, explained.classes, nouns, "--target")
     oracles = {name: build("classifiers", spec_of(name), "--oracle") for name in oracle or ()}
     for name, one in oracles.items():
         if wanted:
@@ -96,6 +103,11 @@ def run(
     figures |= {"attempts": attempts, "seconds": round(time.perf_counter() - start, 1)}
     _write(out, picture, made, figures)
     typer.echo(_told(figures, out))
+
+
+def _known(spec: str) -> tuple[str, ...] | None:
+    """The classifier's classes where they can be told before anything is loaded or fetched."""
+    return registry.class_names("classifiers", from_json(spec, dict[str, Any], "--classifier"))
 
 
 def spec_of(text: str) -> str:

@@ -30,6 +30,10 @@ class Plugin(ClassifierPlugin):
         """Whether the package with the weights is there."""
         return f"weights {weights_of(self.variant).name} are here"
 
+    def class_names(self) -> tuple[str, ...]:
+        """ImageNet's."""
+        return imagenet()
+
     def build(self) -> Classifier:
         """The classifier, loaded.
 

@@ -82,6 +82,10 @@ class Plugin(NetworkPlugin):
         """Whether the file is there."""
         return checkpoints.about(self.path)
 
+    def class_names(self) -> tuple[str, ...]:
+        """The given ones, else ImageNet's: without names the weights must have as many classes."""
+        return self.classes or imagenet()
+
     def build(self) -> Classifier:
         """The classifier, its weights loaded.
 

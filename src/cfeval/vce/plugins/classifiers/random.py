@@ -21,6 +21,10 @@ class Plugin(ArchitecturePlugin):
         classes = named(self.classes, self.num_classes)
         return f"{self.library}'s {self.architecture} with random weights over {len(classes)} classes"
 
+    def class_names(self) -> tuple[str, ...]:
+        """Those of the file, else ImageNet's or numbers."""
+        return named(self.classes, self.num_classes)
+
     def build(self) -> Classifier:
         """The classifier; the same seed gives the same weights.
 

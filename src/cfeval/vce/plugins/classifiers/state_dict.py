@@ -42,6 +42,10 @@ class Plugin(ArchitecturePlugin):
         check_name(self.library, self.architecture)
         return self._architecture(len(named(self.classes, self.num_classes)))
 
+    def class_names(self) -> tuple[str, ...]:
+        """Those of the file, else ImageNet's or numbers."""
+        return named(self.classes, self.num_classes)
+
     def build(self) -> Classifier:
         """The classifier, loaded.
 

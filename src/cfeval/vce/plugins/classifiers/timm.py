@@ -35,6 +35,12 @@ class Plugin(ClassifierPlugin):
         model, file = timm_models.source(self.model)
         return f"weights of '{self.model}' are not on this machine; the first job downloads {file} of {model}"
 
+    def class_names(self) -> tuple[str, ...]:
+        """Those of the file, else what timm says of the weights."""
+        check_name("timm", self.model)
+        trained = None if self.weights == NONE else timm_models.class_count(self.model)
+        return named(self.classes, trained)
+
     def build(self) -> Classifier:
         """The classifier, loaded.
 

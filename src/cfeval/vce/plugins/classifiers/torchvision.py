@@ -33,6 +33,10 @@ class Plugin(ClassifierPlugin):
             return f"{told} here ({file.name})"
         return f"{told} not on this machine; the first job downloads {file.name}"
 
+    def class_names(self) -> tuple[str, ...]:
+        """ImageNet's, which all weights of the library are over."""
+        return imagenet()
+
     def build(self) -> Classifier:
         """The classifier, loaded.
 

@@ -41,6 +41,10 @@ class Plugin(plugin.Plugin):
         """How many images of how many classes there are."""
         yield finding(lambda: counted(Folder(self).files, "classes"))
 
+    def class_names(self) -> tuple[str, ...]:
+        """The folders that hold an image, by the names of their classes."""
+        return Folder(self).classes
+
     def build(self) -> ImageSet:
         """The set.
 

@@ -47,6 +47,10 @@ class Plugin(plugin.Plugin):
         """How many images of how many classes there are."""
         yield finding(lambda: counted(ImageNet(self).files, "of ImageNet's classes"))
 
+    def class_names(self) -> tuple[str, ...]:
+        """ImageNet's that have an image there."""
+        return tuple(ImageNet(self).files)
+
     def build(self) -> ImageSet:
         """The set.
 

@@ -50,6 +50,10 @@ class Plugin(plugin.Plugin):
         """Whether the photographs are there."""
         yield finding(lambda: f"{len([_path(label) for label in PHOTOGRAPHS])} photographs are here")
 
+    def class_names(self) -> tuple[str, ...]:
+        """The four photographs'."""
+        return tuple(PHOTOGRAPHS)
+
     def build(self) -> ImageSet:
         """The set."""
         return Photographs()
