@@ -10,6 +10,7 @@ from cfeval.core.jobs import Condition, Filing, Pictures, PluginUse, StudyJobs, 
 from cfeval.core.provenance.jobs import Job
 from cfeval.vce.config import FAMILIES, Vce
 from cfeval.vce.figures import FIGURES
+from cfeval.vce.passes import passes_of
 from cfeval.vce.records import VceCondition
 from cfeval.vce.tables import TABLES
 from cfeval.vce.verbs import STAGES
@@ -144,7 +145,7 @@ class _Vce(StudyJobs[Vce]):
 
     def _table(self, table: str) -> Job:
         study, scores, reference = self.study, table == "hypotheses", brought(REFERENCE)
-        cost = {name: {"denoiser_calls": how.denoiser_calls} for name, how in study.methods.items()}
+        cost = {name: passes_of(how) for name, how in study.methods.items()}
         words = ["--groups", f"{self.root}/vce/groups", *(["--scores", f"{self.root}/vce/scores"] * scores)]
         words += ["--shards", self.cut, "--conditions", as_json(self.conditions)]
         words += ["--roles", as_json(study.roles.model_dump()), "--cost", as_json(cost), "--reference", reference]

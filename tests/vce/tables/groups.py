@@ -90,7 +90,10 @@ def conditions_json(conditions: Iterable[VceCondition]) -> str:
 
 
 def made_of(
-    groups: Sequence[GroupScore], roles: Roles = ROLES, scores: Mapping[VceCondition, Sequence[VceScore]] | None = None
+    groups: Sequence[GroupScore],
+    roles: Roles = ROLES,
+    scores: Mapping[VceCondition, Sequence[VceScore]] | None = None,
+    cost: Mapping[str, Mapping[str, float]] | None = None,
 ) -> GroupMaterial:
     """What tables are made from."""
-    return group_material(groups, scores, roles=roles, published=published())
+    return group_material(groups, scores, roles=roles, published=published(), cost=cost or {})

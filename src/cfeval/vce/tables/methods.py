@@ -4,6 +4,7 @@ OTA is here the mean over all trained oracles but the classifier itself, worked 
 """
 
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from cfeval.report.tables import RenderedTable, Table
 from cfeval.stats.intervals import rounded
@@ -11,6 +12,17 @@ from cfeval.vce.records import GroupScore
 from cfeval.vce.tables.group_scores import GroupMaterial, SettingNames, split
 from cfeval.vce.tables.summary import SummaryRow, known, label, mean, ordered, shown, summary_row, told
 
+
+class _Explains(Protocol):
+    """A row about one method on one classifier."""
+
+    image_set: str
+    denoiser: str
+    method: str
+    classifier: str
+
+
+Explaining = TypeVar("Explaining", bound=_Explains)
 EMPTY = "Empty: no groups with ideal targets."
 _READING = (
     "Each figure is the mean over groups, then over the trained classifiers that every method explains. OTA: the mean "
@@ -33,7 +45,7 @@ def rows(material: GroupMaterial) -> list[SummaryRow]:
 
 def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
     """The table for readers: methods down, figures across, means over the trained classifiers that all share."""
-    trained = _shared([row for row in of if row.kind != "random"])
+    trained = shared([row for row in of if row.kind != "random"])
     metrics = ordered({row.metric for row in trained})
     conditions = dict.fromkeys((row.image_set, row.denoiser, row.method, row.role) for row in trained)
     several = len({(row.image_set, row.denoiser) for row in trained}) > 1
@@ -43,7 +55,7 @@ def sheet(of: Sequence[SummaryRow]) -> RenderedTable:
     return RenderedTable("vce_methods", _TITLE, headings, body, (explained, _READING) if of else (EMPTY,))
 
 
-def _shared(of: Sequence[SummaryRow]) -> list[SummaryRow]:
+def shared(of: Sequence[Explaining]) -> list[Explaining]:
     """The rows of the classifiers that every method explains, so that methods differ in nothing else.
 
     All rows where there is no such classifier.
@@ -60,19 +72,20 @@ def _rows(material: GroupMaterial, setting: SettingNames, classifier: str, metho
     if not groups:
         return []
     values = {metric: told(groups, metric) for metric in known(groups) if not split(metric)[1]}
-    judged = [agreed for score in groups if (agreed := _oracles(score, material)) is not None]
+    judged = [agreed for score in groups if (agreed := of_oracles(score, material)) is not None]
     values |= {"ota": judged} if judged else {}
     found = [
         summary_row(material, setting, classifier, method, metric, groups, values=values[metric])
         for metric in ordered(values)
     ]
-    for metric, calls in material.cost.get(method, {}).items():
-        row = summary_row(material, setting, classifier, method, metric, groups, values=[])
-        found.append(row.model_copy(update={"mean": rounded(calls), "n_groups_missing": 0}))
+    if "denoiser_calls" in material.cost.get(method, {}):
+        row = summary_row(material, setting, classifier, method, "denoiser_calls", groups, values=[])
+        calls = rounded(material.cost[method]["denoiser_calls"])
+        found.append(row.model_copy(update={"mean": calls, "n_groups_missing": 0}))
     return found
 
 
-def _oracles(score: GroupScore, material: GroupMaterial) -> float | None:
+def of_oracles(score: GroupScore, material: GroupMaterial) -> float | None:
     """The share in which an oracle sees the target, over the trained oracles."""
     of = [split(name) for name in score.figures]
     oracles = [oracle for kind, oracle in of if kind == "ota" and oracle not in ("", score.condition.classifier)]
