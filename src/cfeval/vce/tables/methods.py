@@ -16,10 +16,21 @@ from cfeval.vce.tables.summary import SummaryRow, known, label, mean, ordered, s
 class _Explains(Protocol):
     """A row about one method on one classifier."""
 
-    image_set: str
-    denoiser: str
-    method: str
-    classifier: str
+    @property
+    def image_set(self) -> str:
+        """Whose images."""
+
+    @property
+    def denoiser(self) -> str:
+        """What makes the counterfactuals."""
+
+    @property
+    def method(self) -> str:
+        """Whose counterfactuals."""
+
+    @property
+    def classifier(self) -> str:
+        """The classifier that is explained."""
 
 
 Explaining = TypeVar("Explaining", bound=_Explains)
