@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.docs import columns, reference
+from bench.docs import columns, editors, reference
 
 GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": reference.commands,
     "reference/parameters.md": reference.parameters,
     "reference/plugins.md": reference.plugins,
+    "reference/editors.md": editors.page,
     "reference/python.md": reference.python,
     "reference/interfaces.md": reference.interfaces,
 }

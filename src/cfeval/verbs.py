@@ -10,7 +10,7 @@ from cfeval.edct import verbs as edct
 from cfeval.vce import verbs as vce
 
 PANELS: Mapping[str, tuple[str, ...]] = {
-    "Start": ("init", "run", "report"),
+    "Start": ("init", "run", "serve", "report"),
     "Look": ("status", "try", "diff"),
     "Check": ("check", "doctor", "estimate", "exam"),
     "Money": ("cache", "prices"),
@@ -43,6 +43,7 @@ VERBS: Mapping[str, Mapping[str, str]] = {
         "plan": "cfeval.audit.plan:run",
         "prices": "cfeval.audit.prices:run",
         "seal": "cfeval.audit.seal:run",
+        "serve": "cfeval.study.serve:run",
         "stage": "cfeval.stage:run",
         "status": "cfeval.audit.status:run",
         "try": "cfeval.audit.walkthrough:run",

@@ -68,12 +68,19 @@ def _t5_tokenizer() -> Any:
     return T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=512)
 
 
-def _qwen_tokenizer() -> Any:
+_CHAT = (
+    "{% for said in messages %}<|im_start|>{{ said['role'] }}\n{% if said['content'] is string %}{{ said['content'] }}"
+    "{% else %}{% for part in said['content'] %}{{ part['text'] }}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+)
+"""A conversation as Qwen's models read it, of texts alone."""
+
+
+def _qwen_tokenizer(*further: str) -> Any:
     """Bytes and the marks of a conversation."""
     from transformers import Qwen2Tokenizer
 
     names = ("endoftext", "im_start", "im_end", "vision_start", "vision_end", "image_pad", "video_pad")
-    marks = [f"<|{name}|>" for name in names]
+    marks = [*(f"<|{name}|>" for name in names), *further]
     vocabulary = {token: number for number, token in enumerate([*marks, *_bytes()])}
     return Qwen2Tokenizer(vocab=vocabulary, merges=[], eos_token="<|im_end|>", additional_special_tokens=marks)
 
@@ -211,7 +218,7 @@ def _qwen() -> dict[str, Any]:
         patch_size=2,
         in_channels=16,
         out_channels=latents,
-        num_layers=1,
+        num_layers=3,
         attention_head_dim=16,
         num_attention_heads=2,
         joint_attention_dim=16,
@@ -227,6 +234,169 @@ def _qwen() -> dict[str, Any]:
         "vae": autoencoder,
         "text_encoder": _qwen_eyes(tokenizer),
         "tokenizer": tokenizer,
+        "processor": processor,
+        "transformer": network,
+    }
+
+
+def _flux2_parts(joint: int, guided: bool) -> dict[str, Any]:
+    """Sampler, autoencoder and network of FLUX.2, whose text encoder gives three layers of a third of `joint` each."""
+    import diffusers
+
+    autoencoder = diffusers.AutoencoderKLFlux2(
+        block_out_channels=(4, 8),
+        layers_per_block=1,
+        latent_channels=1,
+        norm_num_groups=1,
+        down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+    )
+    network = diffusers.Flux2Transformer2DModel(
+        in_channels=4,
+        num_layers=1,
+        num_single_layers=1,
+        attention_head_dim=16,
+        num_attention_heads=2,
+        joint_attention_dim=joint,
+        timestep_guidance_channels=32,
+        axes_dims_rope=(4, 4, 4, 4),
+        guidance_embeds=guided,
+    )
+    return {"scheduler": diffusers.FlowMatchEulerDiscreteScheduler(), "vae": autoencoder, "transformer": network}
+
+
+def _klein() -> dict[str, Any]:
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    tokenizer = _qwen_tokenizer()
+    tokenizer.pad_token = "<|endoftext|>"
+    tokenizer.chat_template = _CHAT
+    words = Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=28,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=8,
+    )
+    return {**_flux2_parts(48, guided=False), "text_encoder": Qwen3ForCausalLM(words), "tokenizer": tokenizer}
+
+
+def _flux2() -> dict[str, Any]:
+    from transformers import (
+        Mistral3Config,
+        Mistral3ForConditionalGeneration,
+        MistralConfig,
+        PixtralImageProcessor,
+        PixtralProcessor,
+        PixtralVisionConfig,
+    )
+
+    tokenizer = _qwen_tokenizer("[IMG]", "[IMG_BREAK]", "[IMG_END]")
+    tokenizer.pad_token = "<|endoftext|>"
+    small = {"hidden_size": 16, "intermediate_size": 16, "num_attention_heads": 2, "head_dim": 8}
+    words = MistralConfig(**small, num_hidden_layers=30, num_key_value_heads=2, vocab_size=len(tokenizer))
+    config = Mistral3Config(
+        text_config=words,
+        vision_config=PixtralVisionConfig(**small, num_hidden_layers=1, patch_size=14, image_size=56),
+        image_token_index=tokenizer.convert_tokens_to_ids("[IMG]"),
+    )
+    processor = PixtralProcessor(
+        image_processor=PixtralImageProcessor(), tokenizer=tokenizer, patch_size=14, chat_template=_CHAT
+    )
+    text_encoder = Mistral3ForConditionalGeneration(config)
+    return {**_flux2_parts(48, guided=True), "text_encoder": text_encoder, "tokenizer": processor}
+
+
+def _longcat() -> dict[str, Any]:
+    import diffusers
+
+    parts = _qwen()
+    autoencoder = diffusers.AutoencoderKL(
+        block_out_channels=(4, 8),
+        latent_channels=16,
+        norm_num_groups=1,
+        down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+        shift_factor=0.06,
+        scaling_factor=1.5,
+    )
+    network = diffusers.LongCatImageTransformer2DModel(
+        in_channels=64,
+        num_layers=1,
+        num_single_layers=1,
+        attention_head_dim=16,
+        num_attention_heads=2,
+        joint_attention_dim=16,
+        pooled_projection_dim=16,
+        axes_dims_rope=[4, 4, 8],
+    )
+    parts["tokenizer"].pad_token = "<|endoftext|>"
+    return {
+        "scheduler": parts["scheduler"],
+        "vae": autoencoder,
+        "text_encoder": parts["text_encoder"],
+        "tokenizer": parts["tokenizer"],
+        "text_processor": parts["processor"],
+        "transformer": network,
+    }
+
+
+def _qwen_2() -> dict[str, Any]:
+    import diffusers
+    from transformers import (
+        Qwen2VLImageProcessor,
+        Qwen3VLConfig,
+        Qwen3VLForConditionalGeneration,
+        Qwen3VLProcessor,
+        Qwen3VLVideoProcessor,
+    )
+
+    tokenizer = _qwen_tokenizer()
+    tokenizer.pad_token = "<|endoftext|>"
+    number = tokenizer.convert_tokens_to_ids
+    small = {"hidden_size": 16, "intermediate_size": 16}
+    rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 1e6}
+    heads = {"num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 8}
+    vision = {"depth": 1, "num_heads": 2, "out_hidden_size": 16, "patch_size": 16, "deepstack_visual_indexes": [0]}
+    eyes = Qwen3VLConfig(
+        text_config={**small, **heads, "vocab_size": len(tokenizer), "rope_parameters": rope},
+        vision_config={**small, **vision, "num_position_embeddings": 16},
+        image_token_id=number("<|image_pad|>"),
+        video_token_id=number("<|video_pad|>"),
+        vision_start_token_id=number("<|vision_start|>"),
+        vision_end_token_id=number("<|vision_end|>"),
+    )
+    processor = Qwen3VLProcessor(
+        image_processor=Qwen2VLImageProcessor(min_pixels=32 * 32, max_pixels=96 * 96, patch_size=16),
+        tokenizer=tokenizer,
+        video_processor=Qwen3VLVideoProcessor(),
+        chat_template=_CHAT,
+    )
+    latents = 4
+    autoencoder = diffusers.AutoencoderKLQwenImage21(
+        base_dim=8,
+        decoder_base_dim=8,
+        z_dim=latents,
+        dim_mult=[1, 1, 1, 1, 1],
+        num_res_blocks=1,
+        latents_mean=[0.0] * latents,
+        latents_std=[1.0] * latents,
+    )
+    network = diffusers.QwenImage21Transformer2DModel(
+        in_channels=latents,
+        out_channels=latents,
+        num_layers=1,
+        attention_head_dim=16,
+        num_attention_heads=2,
+        context_in_dim=16,
+        axes_dims_rope=(4, 6, 6),
+    )
+    return {
+        "scheduler": diffusers.FlowMatchEulerDiscreteScheduler(),
+        "vae": autoencoder,
+        "text_encoder": Qwen3VLForConditionalGeneration(eyes),
         "processor": processor,
         "transformer": network,
     }
@@ -269,6 +439,11 @@ def _clipseg(folder: Path) -> None:
 
 
 RECIPES: dict[str, Callable[[], dict[str, Any]]] = {
+    "Flux2KleinPipeline": _klein,
+    "Flux2KleinInpaintPipeline": _klein,
+    "Flux2Pipeline": _flux2,
+    "LongCatImageEditPipeline": _longcat,
+    "QwenImage21Pipeline": _qwen_2,
     "FluxKontextPipeline": _flux,
     "FluxKontextInpaintPipeline": _flux,
     "QwenImageEditPipeline": _qwen,

@@ -69,6 +69,14 @@ def take(count: int, numbered: Sequence[int] = ()) -> None:
     os.environ[VARIABLE] = ",".join(found)
 
 
+def free(most: int) -> dict[str, int]:
+    """Devices that nobody has leased, each with its lock: at most so many of those that this machine shows.
+
+    Whoever asks holds them until it closes the locks, or hands these down to a process that is to hold them.
+    """
+    return _locked(_folder(), visible(), most)
+
+
 def _waited(folder: Path, devices: Sequence[str], count: int) -> dict[str, int]:
     told = False
     while len(found := _locked(folder, devices, count)) < count:

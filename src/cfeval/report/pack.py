@@ -15,8 +15,11 @@ from cfeval.core.errors import InputError
 from cfeval.core.files import write_bytes_by
 from cfeval.core.images import Picture
 from cfeval.report.html import data_url, script_json
+from cfeval.report.source_types import marked
 
 PAGE = "report.html"
+EDITED = "counterfactuals"
+"""The folder of the stage that edits: full-size copies of its images say in their file that they are composites."""
 THUMBNAIL = 320
 """In pixels: the longer side of an image within the page."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -76,7 +79,8 @@ class _Packed:
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """The copies by their names."""
         for name, path in self._files.items():
-            yield name, _read(path)
+            content = _read(path)
+            yield name, marked(content) if name.startswith("images/") and EDITED in path.parts else content
 
     def _within(self, path: Path) -> str:
         if self._full:

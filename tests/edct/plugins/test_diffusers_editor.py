@@ -18,6 +18,7 @@ from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.edct.plugins import diffusers_editor
 from cfeval.edct.plugins.diffusers_editor import finish, mask_at, paint_size
+from cfeval.edct.plugins.diffusers_kinds import never
 from cfeval.edct.plugins.diffusers_pipelines import KINDS
 from tests.answers import answers
 from tests.slow import fast_only, slow
@@ -25,37 +26,54 @@ from tests.tiny.editors import RECIPES, checkpoint, safety_checker
 
 AREA = 64 * 64
 PICTURE = Picture.from_pixels(np.random.default_rng(0).integers(0, 255, (64, 48, 3), dtype=np.uint8))
-MASKED = ["FluxKontextInpaintPipeline", "StableDiffusionInpaintPipeline"]
+MASKED = ["Flux2KleinInpaintPipeline", "FluxKontextInpaintPipeline", "StableDiffusionInpaintPipeline"]
+NEGATIVE = [name for name, kind in KINDS.items() if kind.negative is not never]
+BATCHES = [name for name, kind in KINDS.items() if kind.batches]
 OTHER: dict[str, float] = {
     "steps": 2,
-    "guidance": 4.0,
+    "guidance": 3.5,
     "image_guidance": 1.1,
     "true_cfg": 3.0,
     "strength": 0.5,
     "edit_threshold": 0.2,
-    "min_pixels": AREA // 2,
-    "max_pixels": AREA // 2,
 }
-"""Of every setting a value that no pipeline has by itself."""
+"""Of every setting a value that no pipeline has by itself; sizes apart, which differ by pipeline."""
+
+
+def area(pipeline: str) -> int:
+    """Pixels to paint: FLUX.2 refuses sides under 64."""
+    return 4 * AREA if pipeline in ("Flux2Pipeline", "Flux2KleinPipeline") else AREA
+
+
+def other(pipeline: str) -> dict[str, float]:
+    """Of every setting of a pipeline another value."""
+    sizes = {"min_pixels": area(pipeline) // 2, "max_pixels": area(pipeline) // 2}
+    return {name: value for name, value in {**OTHER, **sizes}.items() if name in KINDS[pipeline].settings}
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _small_conditioning() -> Iterator[None]:
-    """Qwen's pipelines show the model a megapixel whatever comes in, which takes minutes on a processor."""
+    """Qwen's and LongCat's pipelines take a megapixel whatever comes in, which takes minutes on a processor."""
+    from diffusers.pipelines.longcat_image import pipeline_longcat_image_edit as longcat
     from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit as edit
     from diffusers.pipelines.qwenimage import pipeline_qwenimage_edit_plus as plus
+    from diffusers.pipelines.qwenimage21 import pipeline_qwenimage21 as second
 
-    sized = edit.calculate_dimensions
+    sized, around, multiples = edit.calculate_dimensions, longcat.calculate_dimensions, second.calculate_dimensions
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(edit, "calculate_dimensions", lambda area, ratio: sized(AREA, ratio))
         patch.setattr(plus, "CONDITION_IMAGE_SIZE", AREA)
         patch.setattr(plus, "VAE_IMAGE_SIZE", AREA)
+        patch.setattr(longcat, "calculate_dimensions", lambda area, ratio: around(AREA // 2, ratio))
+        patch.setattr(second, "calculate_dimensions", lambda area, ratio: multiples(AREA, ratio))
         yield
 
 
 def spec(pipeline: str, /, **options: Any) -> dict[str, Any]:
     own = {"masks": "whole"} if pipeline in MASKED else {}
-    small = {"device": "cpu", "steps": 2, "max_pixels": AREA}
+    small: dict[str, Any] = {"device": "cpu", "steps": 2}
+    if "max_pixels" in KINDS[pipeline].settings:
+        small["max_pixels"] = area(pipeline)
     return {"plugin": "diffusers", "model": str(checkpoint(pipeline)), **small, **own, **options}
 
 
@@ -118,7 +136,7 @@ class TestEveryPipeline:
         said = {"pipeline": pipeline, "model": pipeline, "dtype": "float32", "seed": "1", "size": "48 × 64"}
         assert said.items() <= reply.details.items()
         width, height = (int(side) for side in reply.details["painted_size"].split(" × "))
-        assert width * height <= AREA
+        assert width * height <= area(pipeline)
         assert (width % KINDS[pipeline].grid, height % KINDS[pipeline].grid) == (0, 0)
         assert set(KINDS[pipeline].settings) <= set(reply.details)
 
@@ -126,10 +144,10 @@ class TestEveryPipeline:
         import torch
 
         editor = built(pipeline)
-        first, other = edited(editor, request(1)), edited(editor, request(2))
+        first, second = edited(editor, request(1)), edited(editor, request(2))
         torch.manual_seed(99)  # what else draws random numbers changes nothing
         assert edited(editor, request(1)) == first == edited(afresh(pipeline), request(1))
-        assert hashes(first) != hashes(other)
+        assert hashes(first) != hashes(second)
 
     def test_a_batch_equals_one_at_a_time(self, pipeline: str) -> None:
         editor = built(pipeline)
@@ -145,35 +163,42 @@ class TestEveryPipeline:
         assert (inside[0] != inside[1]).any()
         assert (inside[0] != inside[2]).any()
 
-    def test_a_negative_part_is_read_apart_where_guidance_reads_it(self, pipeline: str) -> None:
-        guided = {"true_cfg": 2.0} if "true_cfg" in KINDS[pipeline].settings else {}
-        editor = built(pipeline, **guided)
-        one, other = edited(editor, request(negative="red bus"), request(negative="the circle of the color blue"))
-        assert one.details["prompt"] == other.details["prompt"] == request().positive
-        assert (one.details["negative_prompt"], one.details["negative_part"]) == ("red bus", "sent apart")
-        assert hashes([one]) != hashes([other])
-
     def test_every_setting_has_an_effect(self, pipeline: str) -> None:
         before = edited(built(pipeline, steps=3))[0]
-        for name in KINDS[pipeline].settings:
-            after = edited(built(pipeline, **{"steps": 3, name: OTHER[name]}))[0]
+        for name, value in other(pipeline).items():
+            after = edited(built(pipeline, **{"steps": 3, name: value}))[0]
             if name == "min_pixels":  # the picture is too large for it to matter
                 continue
             assert after.picture != before.picture, f"{name} changes nothing"
-            assert float(after.details[name]) == OTHER[name]
+            assert float(after.details[name]) == value
 
     def test_a_setting_that_it_has_not_is_refused(self, pipeline: str) -> None:
-        for name in set(OTHER) - set(KINDS[pipeline].settings):
+        for name in {*OTHER, "min_pixels", "max_pixels"} - set(KINDS[pipeline].settings):
             with pytest.raises(
                 ParamsError, match=f"^{pipeline} cannot use '{name}'; remove it; it can be set: .*steps"
             ):
-                built(pipeline, **{name: OTHER[name]})
+                built(pipeline, **{name: OTHER.get(name, AREA)})
+
+
+@pytest.mark.parametrize("pipeline", fast_only(NEGATIVE, "StableDiffusionImg2ImgPipeline"))
+def test_a_negative_part_is_read_apart_where_guidance_reads_it(pipeline: str) -> None:
+    guided = {"true_cfg": 2.0} if "true_cfg" in KINDS[pipeline].settings else {}
+    editor = built(pipeline, **guided)
+    one, another = edited(editor, request(negative="red bus"), request(negative="the circle of the color blue"))
+    assert one.details["prompt"] == other.details["prompt"] == request().positive
+    assert (one.details["negative_prompt"], one.details["negative_part"]) == ("red bus", "sent apart")
+    assert hashes([one]) != hashes([another])
 
 
 @pytest.mark.parametrize(
     ("pipeline", "unguided"),
     [
         ("FluxKontextPipeline", {}),
+        slow("Flux2KleinPipeline", {}),
+        slow("Flux2KleinInpaintPipeline", {}),
+        slow("Flux2Pipeline", {}),
+        slow("LongCatImageEditPipeline", {"guidance": 1.0}),
+        slow("QwenImage21Pipeline", {"true_cfg": 1.0}),
         slow("FluxKontextInpaintPipeline", {"true_cfg": 1.0}),
         slow("QwenImageEditPipeline", {"true_cfg": 1.0}),
         slow("QwenImageEditPlusPipeline", {"true_cfg": 1.0}),
@@ -185,10 +210,10 @@ class TestEveryPipeline:
 def test_where_no_guidance_reads_a_negative_prompt_it_is_folded_into_the_prompt(
     pipeline: str, unguided: dict[str, float]
 ) -> None:
-    one, other = edited(built(pipeline, **unguided), request(), request(negative="the color of the circle"))
+    one, another = edited(built(pipeline, **unguided), request(), request(negative="the color of the circle"))
     assert one.details["prompt"] == "change the red bus to blue. Nothing of this must remain: red bus."
     assert (one.details["negative_prompt"], one.details["negative_part"]) == ("", "folded into the prompt")
-    assert hashes([one]) != hashes([other])
+    assert hashes([one]) != hashes([another])
 
 
 def test_a_text_too_long_for_the_model_is_said_to_be_cut() -> None:

@@ -1,12 +1,18 @@
-"""An editor of a diffusers checkpoint: its pipeline in memory, set, and asked for one picture at a time.
+"""An editor of a diffusers checkpoint: its pipeline in memory, set, and asked for pictures.
 
 A checkpoint is a folder for each part of its pipeline. The pipeline is set to what was given, checked against what it
 can use, and to its own values for the rest; it paints near the picture's own shape, within limits, on the model's grid.
+
+Pictures of one size can share a batch. A batch is always whole, its last picture repeated where requests are too few,
+so that the same sums are rounded the same way whatever else is asked: a picture does not depend on its company.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +24,10 @@ from cfeval.core.errors import ParamsError, PluginError
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.edct.interfaces import EditReply, EditRequest
-from cfeval.edct.plugins.diffusers_pipelines import KINDS, Canvas, Kind, Settings
+from cfeval.edct.plugins import diffusers_speed, edit_times
+from cfeval.edct.plugins.diffusers_kinds import MEGAPIXEL, Canvas, Kind, Settings
+from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_speed import Speed
 from cfeval.edct.plugins.masks import Mask, Masked, Segmenter
 from cfeval.edct.plugins.remote_editor import Prompted, prompt_for
 from cfeval.inference.batching import Batcher
@@ -35,6 +44,16 @@ INDEX = "model_index.json"
 Offload = Literal["none", "model", "sequential"]
 
 
+@dataclass(frozen=True)
+class Sketch:
+    """A request that is ready to be painted."""
+
+    request: EditRequest
+    canvas: Canvas
+    mask: Mask | None
+    details: dict[str, str]
+
+
 class PipelineEditor:
     """An editor around a pipeline.
 
@@ -44,7 +63,14 @@ class PipelineEditor:
     needs_metadata = False
 
     def __init__(
-        self, pipe: Any, kind: Kind, settings: Settings, mask: Segmenter | None, about: Mapping[str, str], advice: str
+        self,
+        pipe: Any,
+        kind: Kind,
+        settings: Settings,
+        mask: Segmenter | None,
+        about: Mapping[str, str],
+        advice: str,
+        batch: int = 1,
     ) -> None:
         self.pipe = pipe
         self.kind = kind
@@ -52,63 +78,115 @@ class PipelineEditor:
         self.mask = mask
         self.about = {**about, **{name: str(value) for name, value in sorted(settings.items())}}
         self.advice = advice
+        self.batch = batch
         self._requests = Batcher(self._edit_all)
 
     async def edit(self, request: EditRequest) -> EditReply:
-        """Edit a picture; one without a mask, where one is needed, is `edit_invalid`."""
+        """Edit a picture; one without a mask, where one is needed, or of a shape it cannot take is `edit_invalid`."""
         return await self._requests.answer(request)
 
     def _edit_all(self, requests: Sequence[EditRequest]) -> list[EditReply]:
+        replies: dict[int, EditReply] = {}
+        alike: dict[tuple[int, int], dict[int, Sketch]] = {}
         with quiet("diffusers", "transformers"):  # values that are no numbers, say, are noticed afterwards
-            return [self._edit(request) for request in requests]
+            for number, request in enumerate(requests):
+                found = self._sketch(request)
+                if isinstance(found, EditReply):
+                    replies[number] = found
+                else:
+                    alike.setdefault(found.canvas.image.size, {})[number] = found
+            for sketches in alike.values():
+                for numbers in batched(sketches, self.batch):
+                    replies |= zip(numbers, self._paint([sketches[number] for number in numbers]), strict=True)
+        return [replies[number] for number in range(len(requests))]
 
-    def _edit(self, request: EditRequest) -> EditReply:
+    def _sketch(self, request: EditRequest) -> Sketch | EditReply:
+        import torch
+
         masked = self.mask(request) if self.mask else Masked()
         if masked.reason:
             return EditReply(status=Status.EDIT_INVALID, reason=masked.reason)
         prompted = prompt_for(request, self.kind.uses(self.settings))
-        painted, blackened = self._paint(request, prompted, masked.mask)
-        details = {
-            **self.about,
-            **prompted.details,
-            **masked.details,
-            **self._cut(prompted),
-            **_sizes(request, painted),
-        }
-        if blackened:
-            reason = "the checkpoint's safety checker took the picture for unsafe and blackened it"
-            return EditReply(details=details, status=Status.MODERATED, reason=reason)
-        if not np.isfinite(painted).all():
-            reason = "the picture holds values that are no numbers; set dtype: bfloat16 or float32"
-            return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
-        return EditReply(Picture.from_pixels(finish(painted, request.picture.pixels, masked.mask)), details)
-
-    def _paint(self, request: EditRequest, prompted: Prompted, mask: Mask | None) -> tuple[npt.NDArray[Any], bool]:
-        """What the pipeline paints, (H, W, 3) floats in [0, 1], and whether its safety checker blackened it."""
-        import torch
-
         height, width = request.picture.pixels.shape[:2]
-        limits = int(self.settings["min_pixels"]), int(self.settings["max_pixels"])
+        limits = (int(self.settings.get(name, MEGAPIXEL)) for name in ("min_pixels", "max_pixels"))
         size = paint_size((width, height), *limits, self.kind.grid)
+        if reason := misfit(size, self.kind):
+            return EditReply(status=Status.EDIT_INVALID, reason=reason)
         canvas = Canvas(
             image=Image.fromarray(request.picture.pixels).resize(size, Image.Resampling.LANCZOS),
-            mask=None if mask is None else mask_at(mask, size),
+            mask=None if masked.mask is None else mask_at(masked.mask, size),
             prompt=prompted.prompt,
             negative_prompt=prompted.negative_prompt,
             generator=torch.Generator("cpu").manual_seed(request.seed),
         )
-        doing = f"painting {size[0]} × {size[1]} pixels for item '{request.item}'"
-        with memory_errors(doing, self.advice):
-            output = self.kind.paint(self.pipe, canvas, self.settings)
-        return np.asarray(output.images[0]), bool((getattr(output, "nsfw_content_detected", None) or [False])[0])
+        details = {**self.about, **prompted.details, **masked.details, **self._cut(prompted)}
+        return Sketch(request, canvas, masked.mask, details)
+
+    def _paint(self, sketches: Sequence[Sketch]) -> list[EditReply]:
+        """The replies to requests of one painted size, at most a batch."""
+        width, height = sketches[0].canvas.image.size
+        whom = f"item '{sketches[0].request.item}'" + (f" and {len(sketches) - 1} more" if len(sketches) > 1 else "")
+        canvases = [sketch.canvas for sketch in sketches]
+        canvases += [_copy(canvases[-1]) for _ in range(self.batch - len(canvases))]
+        began = time.perf_counter()
+        with memory_errors(f"painting {width} × {height} pixels for {whom}", self.advice):
+            output = self.kind.paint(self.pipe, canvases, self.settings)
+        spent = time.perf_counter() - began
+        blackened = getattr(output, "nsfw_content_detected", None) or [False for _ in canvases]
+        made = zip(sketches, output.images, blackened, strict=False)
+        replies = [_reply(sketch, np.asarray(painted), bool(black)) for sketch, painted, black in made]
+        edit_times.note((reply.picture.sha256 for reply in replies if reply.picture), spent / len(sketches))
+        return replies
 
     def _cut(self, prompted: Prompted) -> dict[str, str]:
         """What the model does not read of its texts because they are too long for it."""
-        tokenizer = getattr(self.pipe, self.kind.tokenizer)
+        tokenizer = attrgetter(self.kind.tokenizer)(self.pipe)
         texts = {"prompt": prompted.prompt, "negative_prompt": prompted.negative_prompt}
         lengths = {name: len(tokenizer(text, truncation=False).input_ids) for name, text in texts.items()}
-        most = int(tokenizer.model_max_length)
+        most = self.kind.reads or int(tokenizer.model_max_length)
         return {f"{name}_cut": f"reads {most} of {n} tokens" for name, n in lengths.items() if n > most}
+
+
+def _copy(canvas: Canvas) -> Canvas:
+    """The same canvas, with the same random numbers once more."""
+    return replace(canvas, generator=canvas.generator.clone_state())
+
+
+def _reply(sketch: Sketch, painted: npt.NDArray[Any], blackened: bool) -> EditReply:
+    """The reply to a request, from what was painted, (H, W, 3) floats in [0, 1], or 4 with its opacity."""
+    details = {**sketch.details, **_sizes(sketch.request, painted)}
+    painted = over_white(painted)
+    if blackened:
+        reason = "the checkpoint's safety checker took the picture for unsafe and blackened it"
+        return EditReply(details=details, status=Status.MODERATED, reason=reason)
+    if not np.isfinite(painted).all():
+        reason = "the picture holds values that are no numbers; set dtype: bfloat16 or float32"
+        return EditReply(details=details, status=Status.NO_IMAGE, reason=reason)
+    return EditReply(Picture.from_pixels(finish(painted, sketch.request.picture.pixels, sketch.mask)), details)
+
+
+def over_white(painted: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A picture (H, W, 3) before white, from one that may have its opacity as a fourth channel, floats in [0, 1]."""
+    if painted.shape[2] == 3:
+        return painted
+    opacity = painted[..., 3:]
+    return np.asarray(painted[..., :3] * opacity + (1 - opacity))
+
+
+def misfit(size: tuple[int, int], kind: Kind) -> str:
+    """Why a pipeline cannot paint a size, width and height in pixels; empty where it can."""
+    short, long = sorted(size)
+    if short < kind.shortest:
+        return f"it would be painted at {size[0]} × {size[1]} pixels, and a side needs at least {kind.shortest}"
+    if long > kind.longest * short:
+        return f"its sides are as {long} to {short}, and the longer may be {kind.longest:g} times the shorter at most"
+    return ""
+
+
+def batched(numbers: Iterable[int], most: int) -> list[list[int]]:
+    """Numbers in their order, at most so many together."""
+    every = list(numbers)
+    return [every[start : start + most] for start in range(0, len(every), most)]
 
 
 def mask_at(mask: Mask, size: tuple[int, int]) -> Image.Image:
@@ -186,7 +264,7 @@ def settings_for(pipeline: str, given: Mapping[str, float], masked: bool, offloa
         raise ParamsError(f"{pipeline} cannot use offload '{offload}'; set offload: none")
     settings = {**kind.settings, **given}
     _check_steps(pipeline, settings)
-    return {**settings, **_limits(settings, given)}
+    return {**settings, **_limits(settings, given)} if "min_pixels" in settings else settings
 
 
 def _check_steps(pipeline: str, settings: Settings) -> None:
@@ -233,13 +311,16 @@ def dtype_on(device: str, wanted: Dtype) -> Dtype:
     return "float32" if device == "cpu" else "bfloat16"
 
 
-def size(folder: Path, dtype: Dtype) -> int:
-    """Bytes that the weights of all parts take in memory."""
-    return sum(weights_size(folder / part, dtype) for part in _parts(read_json(folder / INDEX)))
+def size(folder: Path, dtype: Dtype, float8: bool) -> int:
+    """Bytes that the weights of all parts take in memory; with `float8` those of the transformer a byte each."""
+    sizes = {part: weights_size(folder / part, dtype) for part in _parts(read_json(folder / INDEX))}
+    if float8:
+        sizes["transformer"] //= 4 if dtype == "float32" else 2
+    return sum(sizes.values())
 
 
-def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, offload: Offload) -> Any:
-    """Load a checkpoint as a pipeline and put it where it computes.
+def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, offload: Offload, speed: Speed) -> Any:
+    """Load a checkpoint as a pipeline, put it where it computes, and make it as cheap as asked.
 
     Raises:
         PluginError: the parts do not fit the pipeline.
@@ -250,7 +331,7 @@ def load(folder: Path, model: str, pipeline: str, dtype: Dtype, device: str, off
     with quiet("diffusers", "transformers"):
         pipe = _from_folder(getattr(diffusers, pipeline), folder, model, getattr(torch, dtype))
         pipe.set_progress_bar_config(disable=True)
-        KINDS[pipeline].prepare(pipe)
+        diffusers_speed.apply(pipe, speed)
         if offload == "none":
             return pipe.to(device)
         getattr(pipe, f"enable_{offload}_cpu_offload")(device=device)

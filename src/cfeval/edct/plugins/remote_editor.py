@@ -14,6 +14,7 @@ from cfeval.core.images import Picture
 from cfeval.core.registry import CallEstimate
 from cfeval.edct.interfaces import EditReply, EditRequest
 from cfeval.inference.remote.client import RetryLoop
+from cfeval.inference.remote.credentials import origin
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.images import decode, under
 from cfeval.inference.remote.request import Request, Response, Usage
@@ -91,7 +92,8 @@ def _edited(request: EditRequest, reply: Response, key: str, details: dict[str, 
         return EditReply(None, details, reply.status, reply.reason, (key,))
     height, width = request.picture.pixels.shape[:2]
     came = f"{picture.pixels.shape[1]} × {picture.pixels.shape[0]}"
-    return EditReply(resized(picture, width, height), {**details, "model": reply.model, "came_as": came}, calls=(key,))
+    details = {**details, "model": reply.model, "came_as": came, **origin(reply.image or b"")}
+    return EditReply(resized(picture, width, height), details, calls=(key,))
 
 
 def resized(picture: Picture, width: int, height: int) -> Picture:

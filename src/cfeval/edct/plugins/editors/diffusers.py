@@ -1,7 +1,7 @@
-"""Editors of the diffusers library, on this machine: FLUX.1 Kontext, Qwen-Image-Edit, InstructPix2Pix and others.
+"""Editors of the diffusers library, on this machine: FLUX.2 Klein, FLUX.1 Kontext, Qwen-Image-Edit and others.
 
-The checkpoint names its pipeline; `cfeval.edct.plugins.editors` knows how each is called. A picture is painted
-at a size that suits the model and comes back in its own; one at a time, so that no picture depends on its batch.
+The checkpoint names its pipeline; `cfeval.edct.plugins.diffusers_pipelines` knows how each is called, and
+`diffusers_models` what each needs. A picture is painted at a size that suits the model and comes back in its own.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,12 @@ from pydantic import Field, field_validator
 from cfeval.core.errors import PluginError, nearest
 from cfeval.core.registry import Diagnostic
 from cfeval.edct.interfaces import Editor
-from cfeval.edct.plugins import diffusers_editor
+from cfeval.edct.plugins import diffusers_editor, diffusers_speed
 from cfeval.edct.plugins.diffusers_editor import PipelineEditor, settings_for
-from cfeval.edct.plugins.diffusers_pipelines import KINDS, Settings
+from cfeval.edct.plugins.diffusers_kinds import Settings
+from cfeval.edct.plugins.diffusers_models import fitting
+from cfeval.edct.plugins.diffusers_pipelines import KINDS
+from cfeval.edct.plugins.diffusers_speed import Speed
 from cfeval.edct.plugins.masks import MaskOptions, examine_masks, mask_files, segmenter
 from cfeval.inference.local import devices, pretrained
 from cfeval.inference.local.devices import memory_errors
@@ -37,7 +40,8 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
     steps: int | None = Field(None, ge=1, le=1000)
     """Of denoising."""
     guidance: float | None = Field(None, ge=0)
-    """How strongly the text guides (guidance_scale; for LEDITS++ the edit guidance)."""
+    """How strongly the text guides (guidance_scale; for LEDITS++ the edit guidance). FLUX.2 Klein reads it in its base
+    checkpoints only."""
     image_guidance: float | None = Field(None, ge=0)
     """How strongly the original guides (InstructPix2Pix)."""
     true_cfg: float | None = Field(None, ge=0)
@@ -50,6 +54,14 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
     """Width × height that a smaller picture is enlarged to for painting."""
     max_pixels: int | None = Field(None, ge=1)
     """Width × height that a larger picture is shrunk to for painting."""
+    batch: int = Field(1, ge=1, le=256)
+    """Pictures of one size that are painted at once. Fewer are filled up, so that a picture depends on this number and
+    not on its company; the record's details name it."""
+    step_cache: float = Field(0.0, ge=0, lt=1)
+    """First Block Cache: how much the first block may change between two steps for the others to be skipped, such as
+    0.05; 0: no step is skipped."""
+    float8: bool = False
+    """Store the transformer's weights in eight bits: half the memory, a little slower, a slightly different picture."""
 
     @field_validator("pipeline")
     @classmethod
@@ -71,11 +83,12 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
             return pretrained.Room(device, place, devices.memory(place), _advice(self, device))
 
         def size(folder: Path) -> int:
-            return diffusers_editor.size(folder, diffusers_editor.dtype_on(_device(self), self.dtype))
+            return diffusers_editor.size(folder, diffusers_editor.dtype_on(_device(self), self.dtype), self.float8)
 
         checkpoint = diffusers_editor.checkpoint_of(self)
         if (yield from pretrained.findings(checkpoint, _packages(self), room, size)):
             yield pretrained.finding(lambda: f"painted by {_pipeline(self)[0]}")
+        yield from _others(self)
         if self.masks or self.mask_model:
             yield pretrained.finding(lambda: examine_masks(self))
 
@@ -96,16 +109,35 @@ class Plugin(MaskOptions, pretrained.LocalPlugin):
         advice = _advice(self, device)
         with memory_errors(f"loading model '{model}'", advice):
             mask = segmenter(self, device)
-            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload)
-        about = {"pipeline": pipeline, "model": model, "dtype": dtype}
-        return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice)
+            speed = _speed(self)
+            pipe = diffusers_editor.load(folder, model, pipeline, dtype, device, self.offload, speed)
+        KINDS[pipeline].prepare(pipe, settings)
+        about = {"pipeline": pipeline, "model": model, "dtype": dtype, **speed.details()}
+        return PipelineEditor(pipe, KINDS[pipeline], settings, mask, about, advice, self.batch)
 
 
 def _pipeline(options: Plugin) -> tuple[str, Settings]:
     """The pipeline's name and settings."""
     name = diffusers_editor.pipeline_of(diffusers_editor.checkpoint_of(options), options.pipeline)
     given = {key: value for key in SETTINGS if (value := getattr(options, key)) is not None}
+    diffusers_speed.check(name, KINDS[name], _speed(options), options.offload)
     return name, settings_for(name, given, bool(options.masks or options.mask_model), options.offload)
+
+
+def _speed(options: Plugin) -> Speed:
+    return Speed(options.batch, options.step_cache, options.float8)
+
+
+def _others(options: Plugin) -> Iterator[Diagnostic]:
+    """Which editors would fit the GPU, where there is one."""
+    try:
+        device = devices.chosen(options.device)
+    except PluginError:  # said before
+        return
+    if device.startswith("cuda"):
+        memory = devices.memory(device)
+        names = ", ".join(model.name for model in fitting(memory)) or "none without offload or float8"
+        yield Diagnostic(True, f"published editors that fit the {memory / 2**30:.0f} GiB of {device}: {names}")
 
 
 def _packages(options: Plugin) -> list[Package]:

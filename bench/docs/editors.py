@@ -1,0 +1,30 @@
+"""The reference page of the editors that run on one's own GPU."""
+
+from cfeval.edct.plugins.diffusers_models import MODELS, table
+
+
+def page() -> str:
+    """Checkpoints, what each needs, and how to choose."""
+    heading, *rows = table()
+    lines = [heading, tuple("---" for _ in heading), *rows]
+    return f"""# Editors on one's own GPU
+
+What the plugin `diffusers` can use, from the table in the code (`cfeval.edct.plugins.diffusers_models`), which
+`cfeval doctor` reads too: it names those that fit the GPU that is there. Begin with `{MODELS[0].name}`: four steps,
+and a free licence.
+
+{chr(10).join("| " + " | ".join(cells) + " |" for cells in lines)}
+
+Weights are in bfloat16, from the numbers of parameters that their authors publish. *GPU* adds a fifth and four GiB for
+what an edit computes; no GPU was at hand to confirm it, nor any time of an edit. `float8: true` halves the painting
+network's share, `offload: model` keeps what is not at work in main memory. A pipeline beside a checkpoint's own is
+named in `pipeline`, such as `Flux2KleinInpaintPipeline` for edits inside a mask.
+
+Pictures of one size can be painted together (`batch`), where the column says so. A picture depends on `batch` and its
+own request, never on its company: a batch that is not full is filled up. Another `batch` rounds differently: on a
+processor in float32 by at most two of 256 levels, on a GPU in bfloat16 by more, since small differences grow from step
+to step; so choose it once for a study. `step_cache` (Qwen-Image-Edit) and `float8` change
+pictures too; compare the pass rates of the gate before and after (`cfeval edct edit-cost`).
+
+The other licences limit commercial use; read them before you rely on one.
+"""

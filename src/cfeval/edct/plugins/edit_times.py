@@ -1,0 +1,36 @@
+"""How long edits on this machine took: a line a picture in a file beside the response cache, by the picture's hash.
+
+Results hold no times, since they are to be the same on any machine; these are for `cfeval edct edit-cost`. A job of the
+workflow writes them, and nothing reads them that a result depends on.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cfeval.inference.remote.settings import VARIABLE, settings
+
+NAME = "edit-times.jsonl"
+
+
+def note(pictures: Iterable[str], seconds: float) -> None:
+    """Keep what each of some pictures took, given by their SHA-256, where this process is a job of the workflow."""
+    if VARIABLE not in os.environ:
+        return
+    path = Path(settings().cache).parent / NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps({"picture": sha256, "seconds": round(seconds, 4)}) + "\n" for sha256 in pictures)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(lines)
+
+
+def noted(path: Path) -> Mapping[str, float]:
+    """Seconds by picture; the last where one was made more than once. A line that a kill cut off is left out."""
+    found: dict[str, float] = {}
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.endswith("}"):
+                content = json.loads(line)
+                found[content["picture"]] = content["seconds"]
+    return found

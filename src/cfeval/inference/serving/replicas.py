@@ -1,0 +1,240 @@
+"""The servers of one model: started at the first request, one per free GPU, ended when nobody has asked for a while.
+
+A request that comes while a server starts waits for it. A server that has ended is started again. Requests with the
+same key go to the same server, whatever else is going on, so that what it remembers of a conversation is of use.
+"""
+
+import asyncio
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+
+import httpx2
+
+from cfeval.core import gpu_leases
+from cfeval.core.errors import PluginError
+from cfeval.inference.serving.engines import words
+
+_LOOK = 0.25
+"""Seconds between two looks at a server that starts."""
+_NOT_AGAIN = 30.0
+"""Seconds for which a server that did not come up is not tried again."""
+_TAIL = 600
+"""Characters of a server's log that an error shows."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """What is served, and how."""
+
+    model: str
+    """As the study names it."""
+    command: str
+    """With places for the model and the port; see `engines`."""
+    replicas: int = 0
+    """How many servers; 0: one per GPU that is free when they start, or one where there is no GPU."""
+    idle: float = 60.0
+    """Seconds without a request after which the servers end and their GPUs are free; 0: never."""
+    starts_within: float = 600.0
+    """Seconds that a server has to say that it is well."""
+    health: str = "/health"
+    """Path that answers 200 once it is."""
+    logs: Path = Path(".cfeval/serve")
+
+
+class ServerError(PluginError):
+    """A server ended, or did not come up."""
+
+
+@dataclass
+class Replica:
+    """One server: its keeper, where it listens, and how many requests it is answering."""
+
+    number: int
+    device: str = ""
+    """The GPU that it sees, as CUDA_VISIBLE_DEVICES names it; empty: what this process sees."""
+    lock: int = -1
+    """The lease of that GPU."""
+    port: int = 0
+    busy: int = 0
+    keeper: "subprocess.Popen[bytes] | None" = None
+    pipe: int = -1
+    failed: tuple[float, str] = (-inf, "")
+    """When it last did not come up, and why."""
+    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server is running, well or not yet."""
+        return self.keeper is not None and self.keeper.poll() is None
+
+
+class Replicas:
+    """The servers of one model."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self._all: list[Replica] = []
+        self._choosing = asyncio.Lock()
+        self._last = time.monotonic()
+        self.ending = False
+
+    @asynccontextmanager
+    async def chosen(self, key: str) -> AsyncIterator[Replica]:
+        """The server for a key, well and waited for; with an empty key the one that has least to do.
+
+        Raises:
+            ServerError: it does not come up, or the servers are being ended.
+        """
+        async with self._choosing:
+            if self.ending:
+                raise self._ended()
+            if not self._all:
+                self._all = await self._leased()
+            replica = _of(key, self._all)
+            replica.busy += 1
+        try:
+            async with replica.starting:
+                if not replica.alive:
+                    await self._start(replica)
+            yield replica
+        finally:
+            replica.busy -= 1
+            self._last = time.monotonic()
+
+    async def look_after(self) -> None:
+        """End the servers whenever nobody has asked them for a while; never returns."""
+        while True:
+            await asyncio.sleep(min(1.0, self.served.idle / 4) if self.served.idle else 60.0)
+            quiet = time.monotonic() - self._last
+            async with self._choosing:
+                if self.served.idle and self._all and quiet > self.served.idle and not self._busy():
+                    await self._end_all()
+
+    async def drain(self, seconds: float) -> None:
+        """Take no more requests, wait so long for those under way, then end the servers."""
+        self.ending = True
+        until = time.monotonic() + seconds
+        while self._busy() and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+        await self._end_all()
+
+    def _ended(self) -> "ServerError":
+        return ServerError(f"the servers of '{self.served.model}' are being ended")
+
+    def _busy(self) -> int:
+        return sum(replica.busy for replica in self._all)
+
+    async def _leased(self) -> list[Replica]:
+        """One replica for each GPU that can be had, and at least one, which is waited for."""
+        shown = gpu_leases.visible()
+        if len(shown) < 2:
+            return [Replica(number) for number in range(self.served.replicas or 1)]
+        most = self.served.replicas or len(shown)
+        while not (found := gpu_leases.free(most)):
+            await asyncio.sleep(_LOOK)
+            if self.ending:
+                raise self._ended()
+        return [Replica(number, device, lock) for number, (device, lock) in enumerate(found.items())]
+
+    async def _start(self, replica: Replica) -> None:
+        """Start a server under its keeper and wait until it is well; not again at once where it did not come up."""
+        when, why = replica.failed
+        if time.monotonic() - when < _NOT_AGAIN:
+            raise ServerError(why)
+        _close(replica)
+        replica.port = _free_port()
+        command = words(self.served.command, self.served.model, replica.port)
+        reading, replica.pipe = os.pipe()
+        locks = [replica.lock] if replica.lock >= 0 else []
+        sees = {gpu_leases.VARIABLE: replica.device} if replica.device else {}
+        self.served.logs.mkdir(parents=True, exist_ok=True)
+        log = self.served.logs / f"{_file_name(self.served.model)}-{replica.number}.log"
+        with log.open("wb") as output:
+            replica.keeper = subprocess.Popen(
+                [sys.executable, "-m", "cfeval.inference.serving.keeper", str(reading), *command],
+                env={**os.environ, **sees, "CFEVAL_LOCKS": ",".join(map(str, locks))},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[reading, *locks],
+            )
+        os.close(reading)
+        print(f"serving '{self.served.model}' at port {replica.port}" + _on(replica), file=sys.stderr, flush=True)
+        try:
+            await self._until_well(replica, log)
+        except BaseException as error:
+            replica.failed = (time.monotonic(), str(error))
+            await asyncio.to_thread(_close, replica)
+            raise
+
+    async def _until_well(self, replica: Replica, log: Path) -> None:
+        url = f"http://127.0.0.1:{replica.port}{self.served.health}"
+        until = time.monotonic() + self.served.starts_within
+        async with httpx2.AsyncClient(timeout=5, trust_env=False) as client:
+            while replica.alive and time.monotonic() < until:
+                try:
+                    if (await client.get(url)).status_code == httpx2.codes.OK:
+                        return
+                except httpx2.TransportError:
+                    pass
+                await asyncio.sleep(_LOOK)
+        tail = log.read_text(encoding="utf-8", errors="replace")[-_TAIL:].strip()
+        what = "did not come up in time" if replica.alive else "ended before it was well"
+        raise ServerError(f"the server of '{self.served.model}' {what}; the end of {log}: {tail}")
+
+    async def _end_all(self) -> None:
+        for replica in self._all:
+            _let_go(replica)
+        for replica in self._all:
+            if replica.keeper is not None:
+                await asyncio.to_thread(replica.keeper.wait)
+            if replica.lock >= 0:
+                os.close(replica.lock)
+        if self._all:
+            print(f"the servers of '{self.served.model}' have ended", file=sys.stderr, flush=True)
+        self._all = []
+
+
+def _of(key: str, replicas: Sequence[Replica]) -> Replica:
+    """The server of a key: the one whose hash with it is highest, so that a change of their number moves few keys."""
+    if not key:
+        return min(replicas, key=lambda replica: replica.busy)
+    return max(replicas, key=lambda replica: hashlib.sha256(f"{replica.number} {key}".encode()).digest())
+
+
+def _let_go(replica: Replica) -> None:
+    """Close the pipe by which the keeper knows that its server is wanted."""
+    if replica.pipe >= 0:
+        os.close(replica.pipe)
+        replica.pipe = -1
+
+
+def _close(replica: Replica) -> None:
+    _let_go(replica)
+    if replica.keeper is not None:
+        replica.keeper.wait()
+        replica.keeper = None
+
+
+def _on(replica: Replica) -> str:
+    return f" on GPU {replica.device}" if replica.device else ""
+
+
+def _file_name(model: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in model)
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

@@ -1,0 +1,156 @@
+"""Serve the local models of a study: `cfeval serve`.
+
+Which they are, params.yaml says already: every model whose `base_url` is on this machine. Each gets a router at that
+address, so that the address, which is a part of what a stored call is known by, stays the same whatever serves it.
+"""
+
+import asyncio
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from cfeval.audit.components import used
+from cfeval.config import load
+from cfeval.core.errors import InputError, StoppedError
+from cfeval.core.roots import PARAMS
+from cfeval.inference.remote.providers import on_this_machine
+from cfeval.inference.serving.engines import engine_of
+from cfeval.inference.serving.replicas import Replicas, Served
+from cfeval.inference.serving.router import Router
+from cfeval.study.folder import Folder, inside, overlay_file
+
+
+@dataclass(frozen=True)
+class Local:
+    """A model that a study expects at an address of this machine."""
+
+    port: int
+    model: str
+    provider: str
+
+
+def run(
+    folder: Folder = Path(),
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND]", help="Serve while this runs, such as: cfeval run DIR --yes."),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="vllm, vllm-omni, sglang or transformers, or a command with {model} and {port}; else by the provider."
+        ),
+    ] = "",
+    options: Annotated[str, typer.Option(help="Further options of that command.")] = "",
+    replicas: Annotated[int, typer.Option(min=0, help="Servers of each model; 0: one per free GPU.")] = 0,
+    idle: Annotated[
+        float, typer.Option(min=0, help="Seconds without a request after which GPUs are freed; 0: never.")
+    ] = 60.0,
+    starts_within: Annotated[float, typer.Option(min=1, help="Seconds that a server may take to start.")] = 600.0,
+    health: Annotated[str, typer.Option(help="Path that answers 200 once a server is well.")] = "/health",
+    grace: Annotated[float, typer.Option(min=0, help="Seconds that requests under way have at the end.")] = 30.0,
+    overlay: Annotated[
+        list[str] | None, typer.Option("--overlay", help="Parameters laid over, as of `cfeval run`; may be repeated.")
+    ] = None,
+) -> None:
+    """Serve the models that a study expects at addresses of this machine, one server per free GPU.
+
+    A server starts at the first request, is started again when it dies, and ends when nobody has asked it for a while
+    or this command ends, also by a kill. Both turns of an item go to the same server.
+    """
+    with inside(folder):
+        files = [PARAMS, *(overlay_file(one) for one in overlay or ())]
+        expected = locals_of([part.spec for part in used(load(*files))])
+        if not expected:
+            raise InputError(
+                "no model of this study is on this machine; a base_url such as http://127.0.0.1:8000/v1 is"
+            )
+        made = {}
+        for one in expected:
+            words = " ".join((engine_of(one.provider, engine), options)).strip()
+            made[one.port] = Served(one.model, words, replicas, idle, starts_within, health)
+        status = asyncio.run(_serve(made, list(command or ()), grace))
+    if status:
+        raise typer.Exit(status)
+
+
+def locals_of(specs: Sequence[Mapping[str, Any]]) -> list[Local]:
+    """The models at addresses of this machine, in the order of the specifications of plugins and their parts.
+
+    Raises:
+        InputError: an address names no port, or two models have one.
+    """
+    found: dict[int, Local] = {}
+    for spec in specs:
+        for one in _of(spec):
+            if found.setdefault(one.port, one).model != one.model:
+                models = f"'{found[one.port].model}' and '{one.model}'"
+                raise InputError(f"{models} are both expected at port {one.port}; give each a port of its own")
+    return list(found.values())
+
+
+def _of(spec: Any) -> Iterator[Local]:
+    if isinstance(spec, Mapping):
+        address, model = spec.get("base_url"), spec.get("model")
+        if isinstance(address, str) and isinstance(model, str) and on_this_machine(address):
+            port = urlsplit(address).port
+            if port is None:
+                raise InputError(f"{address} names no port, such as http://127.0.0.1:8000/v1")
+            usual = "vllm-omni" if spec.get("plugin") == "openai_image" else "other"
+            yield Local(port, model, str(spec.get("provider", usual)))
+    if isinstance(spec, Mapping | list | tuple):
+        for part in spec.values() if isinstance(spec, Mapping) else spec:
+            yield from _of(part)
+
+
+async def _serve(served: Mapping[int, Served], command: Sequence[str], grace: float) -> int:
+    """Serve until the command ends, or a signal comes; the command's exit status.
+
+    Raises:
+        InputError: something else listens at a port.
+        StoppedError: a signal came.
+    """
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, _once, stopped, number)
+    routers: list[Router] = []
+    try:
+        for port, one in served.items():
+            routers.append(Router(Replicas(one)))
+            try:
+                await routers[-1].open(port)
+            except OSError:
+                raise InputError(f"something else listens at port {port}; end it, or leave it to serve") from None
+            print(f"'{one.model}' at http://127.0.0.1:{port}", flush=True)
+        looking = [asyncio.create_task(router.replicas.look_after()) for router in routers]
+        status = await _beside(command, stopped)
+        for task in looking:
+            task.cancel()
+    finally:
+        await asyncio.gather(*(router.close(grace) for router in routers))
+    if stopped.done():
+        raise StoppedError(stopped.result())
+    return status
+
+
+def _once(stopped: "asyncio.Future[int]", number: int) -> None:
+    if not stopped.done():
+        stopped.set_result(number)
+
+
+async def _beside(command: Sequence[str], stopped: "asyncio.Future[int]") -> int:
+    """Run a command to its end; a signal is passed on to it. Without one, wait for the signal."""
+    if not command:
+        await stopped
+        return 0
+    process = await asyncio.create_subprocess_exec(*command)
+    ended = asyncio.create_task(process.wait())
+    await asyncio.wait([ended, stopped], return_when=asyncio.FIRST_COMPLETED)
+    if not ended.done() and stopped.result() != signal.SIGINT:  # a terminal sends that to both
+        process.send_signal(stopped.result())
+    return await ended

@@ -1,0 +1,76 @@
+"""The cost of a verified edit against sums by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cfeval.core.config import Calls
+from cfeval.core.records import ImageRef
+from cfeval.edct.edit_cost import costs
+from cfeval.edct.plugins import edit_times
+from cfeval.edct.records import Check, Counterfactual, EditAttempt, Verification
+from cfeval.inference.remote.settings import VARIABLE
+
+
+def image(name: str) -> ImageRef:
+    return ImageRef(path=f"{name}.png", sha256=name[0] * 64)
+
+
+def attempt(name: str, passed: int) -> EditAttempt:
+    return EditAttempt(seed=0, image=image(name), found=Verification(verified=passed))
+
+
+def check(verified: int | None) -> Check:
+    return Check(id="x", found=Verification(verified=verified))
+
+
+FAILED = {"status": "edit_invalid", "stage": "counterfactuals", "reason": "not verified"}
+GATED = [
+    (Counterfactual(id="i", seed=0, image=image("a"), attempts=(attempt("a", 1),), calls=("1" * 64,)), None),
+    (Counterfactual(id="j", seed=0, image=image("c"), attempts=(attempt("b", 0), attempt("c", 1))), check(1)),
+    (Counterfactual(id="k", seed=0, **FAILED, attempts=(attempt("d", 0), attempt("e", 0)), calls=("2" * 64,)), None),
+    (Counterfactual(id="l", seed=0, status="refused", stage="baselines", reason="no"), None),
+]
+
+
+def test_failed_edits_and_further_attempts_are_paid_for_by_the_verified_ones() -> None:
+    """Five pictures at 4 s, three edits that reached the editor, two of them verified, 0.2 USD of calls."""
+    seconds = dict.fromkeys((letter * 64 for letter in "abcde"), 4.0)
+    prices = {"1" * 64: 0.05, "2" * 64: 0.15}
+    (found,) = costs({"gated": GATED}, seconds, lambda keys: sum(prices[key] for key in keys), 3.6)
+    assert (found.edits, found.pictures, found.verified, found.unsure, found.timed) == (3, 5, 2, 0, 5)
+    assert found.seconds_each == pytest.approx(10.0)
+    assert found.gpu_hours_each == pytest.approx(10 / 3600)
+    assert found.usd_each == pytest.approx((0.2 + 20 / 3600 * 3.6) / 2)
+
+
+def test_pictures_of_unknown_time_take_the_mean_and_the_verifier_has_the_last_word() -> None:
+    made = [
+        (Counterfactual(id="i", seed=0, image=image("a")), check(1)),
+        (Counterfactual(id="j", seed=0, image=image("b")), check(0)),
+        (Counterfactual(id="k", seed=0, image=image("c")), check(None)),
+    ]
+    (found,) = costs({"plain": made}, {"a" * 64: 2.0, "b" * 64: 4.0}, lambda keys: 0.0, None)
+    assert (found.verified, found.unsure, found.timed, found.pictures) == (1, 1, 2, 3)
+    assert found.seconds_each == pytest.approx(9.0)
+    assert (found.gpu_usd, found.usd_each) == (None, 0.0)
+
+
+def test_nothing_is_said_of_what_is_not_known() -> None:
+    (found,) = costs({"plain": [(Counterfactual(id="i", seed=0, image=image("a")), None)]}, {}, lambda keys: 1.0, 3.0)
+    assert (found.seconds_each, found.gpu_hours_each, found.usd_each) == (None, None, None)
+
+
+def test_times_are_kept_in_a_job_of_the_workflow_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / ".cfeval" / edit_times.NAME
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    edit_times.note(["a" * 64], 1.0)
+    assert not path.exists()
+    monkeypatch.setenv(VARIABLE, Calls().model_dump_json())
+    edit_times.note(["a" * 64, "b" * 64], 1.0)
+    edit_times.note(["a" * 64], 2.5)
+    with path.open("a") as file:
+        file.write(json.dumps({"picture": "c" * 64, "seconds": 9})[:-5])  # killed while writing
+    assert edit_times.noted(path) == {"a" * 64: 2.5, "b" * 64: 1.0}
