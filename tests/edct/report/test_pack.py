@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cfeval.core.errors import InputError
+from cfeval.inference.remote.credentials import origin
 from cfeval.report.pack import pack
 
 
@@ -34,12 +35,15 @@ def test_a_packed_report_has_its_images_within_and_its_tables_beside(report_page
     assert '"../' not in html
 
 
-def test_images_at_full_size_are_the_very_files(report_page: Path) -> None:
+def test_images_at_full_size_are_the_very_files_and_edited_ones_say_so(report_page: Path) -> None:
     html, names = packed(report_page, full=True)
     assert images(html) == {name for name in names if name.startswith("images/")}
     with zipfile.ZipFile(report_page.parent / "out.zip") as archive:
         first = archive.read("images/000000.png")
+        sources = [origin(archive.read(name)) for name in names if name.startswith("images/")]
     assert first == (report_page.parents[1] / "edct/items/world/item-000.png").read_bytes()
+    assert {"digital_source_type": "compositeSynthetic"} in sources
+    assert {} in sources
 
 
 def test_the_same_report_packs_to_the_same_bytes(report_page: Path) -> None:

@@ -1,4 +1,4 @@
-"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out; no seed.
+"""Image models behind OpenAI's `images/edits`: picture, instruction and an optional mask in, picture out.
 
 Servers that edit by `images/generations` take the picture in a field of theirs (`reference`).
 """
@@ -46,7 +46,7 @@ from cfeval.inference.remote.sdks import edit_image, generate_image
 
 OPENAI = PROVIDERS["openai"]
 
-OWN = ("model", "prompt", "n", "image", "mask", "stream")
+OWN = ("model", "prompt", "n", "seed", "image", "mask", "stream")
 """Fields that no option may set."""
 
 
@@ -64,6 +64,8 @@ class Plugin(MaskOptions, plugin.Plugin):
     reference: str = Field("", pattern=r"^[a-z_]*$")
     """Field of `images/generations` that takes the picture, such as Together's image_url; empty: `images/edits`
     is asked, which alone takes a mask."""
+    seed: bool = False
+    """Whether the item's seed is sent; for servers that take one, such as vLLM-Omni. OpenAI's own does not."""
     headers: Annotated[dict[str, str], AfterValidator(checked_headers)] = {}
     """Further headers of the request; no keys."""
     extra: Annotated[dict[str, str], AfterValidator(partial(only_further, own=OWN))] = {}
@@ -116,8 +118,9 @@ class OpenAIImage:
         return await edit(request, service, self.options.max_pixels, self._plan)
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
-        prompted = prompt_for(request, Uses(mask=self.mask_of is not None))
-        form = {"model": self.options.model, "prompt": prompted.prompt, "n": "1", **self.options.extra}
+        prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=self.options.seed))
+        seed = {"seed": str(request.seed)} if self.options.seed else {}
+        form = {"model": self.options.model, "prompt": prompted.prompt, "n": "1", **seed, **self.options.extra}
         files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
         named: dict[str, Any] = {**form, **named_headers(self.options.headers)}
         if self.mask_of is not None:
@@ -139,7 +142,8 @@ class OpenAIImage:
     ) -> Response | Fault:
         where = endpoint(self.options.base_url, self.options.key_variable, headers=self.options.headers)
         if self.options.reference:
-            body = {**form, "n": 1, self.options.reference: data_url(picture)}
+            numbers = {name: int(form[name]) for name in ("n", "seed") if name in form}
+            body = {**form, **numbers, self.options.reference: data_url(picture)}
             content = await generate_image(attempts, where, body)
         else:
             content = await edit_image(attempts, where, form, files)
