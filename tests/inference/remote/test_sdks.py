@@ -14,6 +14,7 @@ import pytest
 
 from cfeval.core.jsonl import write_jsonl
 from cfeval.core.records import Status
+from cfeval.core.sampling import derive_seed
 from cfeval.datasets.sample import Sample
 from cfeval.inference.remote import http
 from cfeval.inference.remote.images import data_url
@@ -171,6 +172,13 @@ def test_further_fields_and_headers_travel_and_are_another_request(
     assert ("seed" in server.log[0].payload) == (api == "openrouter")
 
 
+def test_a_server_that_takes_a_seed_is_sent_the_items_own(server: Loopback, configure: Configure) -> None:
+    configure()
+    where = {"base_url": server.openai, "seed": True}
+    assert edited(server, Kind.EDIT, **where).status == Status.OK
+    assert server.log[0].payload["seed"] == str(derive_seed(1, "i1", 1, "edit"))
+
+
 def test_a_server_that_edits_by_generations_gets_the_picture_in_its_own_field(
     server: Loopback, configure: Configure
 ) -> None:
@@ -178,8 +186,9 @@ def test_a_server_that_edits_by_generations_gets_the_picture_in_its_own_field(
     made = base64.b64encode(picture(9, (30, 45)).png).decode()
     with scripted() as other:
         other.say({"data": [{"b64_json": made}]})
-        options = {"base_url": f"{other.origin}/v1", "reference": "image_url"}
+        options = {"base_url": f"{other.origin}/v1", "reference": "image_url", "seed": True}
         assert edited(server, Kind.EDIT, **options).status == Status.OK
     [asked] = other.log
+    assert asked.body["seed"] == derive_seed(1, "i1", 1, "edit")
     assert asked.path == "/v1/images/generations"
     assert asked.body["image_url"] == data_url(PHOTO)
