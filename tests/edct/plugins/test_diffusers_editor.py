@@ -185,7 +185,7 @@ def test_a_negative_part_is_read_apart_where_guidance_reads_it(pipeline: str) ->
     guided = {"true_cfg": 2.0} if "true_cfg" in KINDS[pipeline].settings else {}
     editor = built(pipeline, **guided)
     one, another = edited(editor, request(negative="red bus"), request(negative="the circle of the color blue"))
-    assert one.details["prompt"] == other.details["prompt"] == request().positive
+    assert one.details["prompt"] == another.details["prompt"] == request().positive
     assert (one.details["negative_prompt"], one.details["negative_part"]) == ("red bus", "sent apart")
     assert hashes([one]) != hashes([another])
 

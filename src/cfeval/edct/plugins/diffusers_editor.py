@@ -108,8 +108,8 @@ class PipelineEditor:
             return EditReply(status=Status.EDIT_INVALID, reason=masked.reason)
         prompted = prompt_for(request, self.kind.uses(self.settings))
         height, width = request.picture.pixels.shape[:2]
-        limits = (int(self.settings.get(name, MEGAPIXEL)) for name in ("min_pixels", "max_pixels"))
-        size = paint_size((width, height), *limits, self.kind.grid)
+        least, most = (int(self.settings.get(name, MEGAPIXEL)) for name in ("min_pixels", "max_pixels"))
+        size = paint_size((width, height), least, most, self.kind.grid)
         if reason := misfit(size, self.kind):
             return EditReply(status=Status.EDIT_INVALID, reason=reason)
         canvas = Canvas(

@@ -51,6 +51,7 @@ def apply(pipe: Any, speed: Speed) -> None:
 
         network.enable_layerwise_casting(storage_dtype=torch.float8_e4m3fn, compute_dtype=network.dtype)
     if speed.step_cache:
-        from diffusers import FirstBlockCacheConfig
+        import diffusers
 
-        network.enable_cache(FirstBlockCacheConfig(threshold=speed.step_cache))
+        first_block: Any = diffusers.FirstBlockCacheConfig
+        network.enable_cache(first_block(threshold=speed.step_cache))

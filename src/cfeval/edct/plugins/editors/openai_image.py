@@ -119,8 +119,9 @@ class OpenAIImage:
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
         prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=self.options.seed))
-        seed = {"seed": str(request.seed)} if self.options.seed else {}
-        form = {"model": self.options.model, "prompt": prompted.prompt, "n": "1", **seed, **self.options.extra}
+        seed: dict[str, str] = {"seed": str(request.seed)} if self.options.seed else {}
+        form: dict[str, str] = {"model": self.options.model, "prompt": prompted.prompt, "n": "1"}
+        form |= seed | self.options.extra
         files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
         named: dict[str, Any] = {**form, **named_headers(self.options.headers)}
         if self.mask_of is not None:
