@@ -119,7 +119,7 @@ class OpenAIImage:
 
     def _plan(self, request: EditRequest, picture: Picture) -> Planned | EditReply:
         prompted = prompt_for(request, Uses(mask=self.mask_of is not None, seed=self.options.seed))
-        seed: dict[str, str] = {"seed": str(request.seed)} if self.options.seed else {}
+        seed = {"seed": str(request.seed)} if self.options.seed else {}
         form: dict[str, str] = {"model": self.options.model, "prompt": prompted.prompt, "n": "1"}
         form |= seed | self.options.extra
         files, details = {"image": ("image.png", picture.png, "image/png")}, prompted.details
@@ -143,8 +143,8 @@ class OpenAIImage:
     ) -> Response | Fault:
         where = endpoint(self.options.base_url, self.options.key_variable, headers=self.options.headers)
         if self.options.reference:
-            numbers = {name: int(form[name]) for name in ("n", "seed") if name in form}
-            body = {**form, **numbers, self.options.reference: data_url(picture)}
+            numbers: dict[str, int] = {name: int(form[name]) for name in ("n", "seed") if name in form}
+            body: dict[str, Any] = {**form, **numbers, self.options.reference: data_url(picture)}
             content = await generate_image(attempts, where, body)
         else:
             content = await edit_image(attempts, where, form, files)
