@@ -7,7 +7,7 @@ import pytest
 
 from cfeval.core.config import Calls
 from cfeval.core.records import ImageRef
-from cfeval.edct.edit_cost import costs
+from cfeval.edct.edit_cost import costs, edits_of
 from cfeval.edct.plugins import edit_times
 from cfeval.edct.records import Check, Counterfactual, EditAttempt, Verification
 from cfeval.inference.remote.settings import VARIABLE
@@ -60,6 +60,30 @@ def test_pictures_of_unknown_time_take_the_mean_and_the_verifier_has_the_last_wo
 def test_nothing_is_said_of_what_is_not_known() -> None:
     (found,) = costs({"plain": [(Counterfactual(id="i", seed=0, image=image("a")), None)]}, {}, lambda keys: 1.0, 3.0)
     assert (found.seconds_each, found.gpu_hours_each, found.usd_each) == (None, None, None)
+
+
+def test_an_edit_that_conditions_share_counts_once(tmp_path: Path) -> None:
+    """Two targets with the same instruction and so the same picture of `i`; of `j` they differ."""
+    for vlm, second in (("a", "c"), ("b", "d")):
+        made = [
+            Counterfactual(id=item, seed=0, image=image(name)).model_dump_json()
+            for item, name in (("i", "a"), ("j", second))
+        ]
+        checks = [check(1).model_copy(update={"id": item}).model_dump_json() for item in ("i", "j")]
+        for stage, lines in (("counterfactuals", made), ("checks", checks), ("verdicts", [])):
+            path = (
+                tmp_path
+                / stage
+                / "mine"
+                / vlm
+                / "w"
+                / "edct-2025"
+                / ("e/j.jsonl" if stage == "verdicts" else "e.jsonl")
+            )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{line}\n" for line in lines))
+    (found,) = costs(edits_of(tmp_path), {}, lambda keys: 0.0, None)
+    assert (found.editor, found.edits, found.pictures, found.verified) == ("e", 3, 3, 3)
 
 
 def test_times_are_kept_in_a_job_of_the_workflow_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

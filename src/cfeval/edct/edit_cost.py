@@ -79,7 +79,7 @@ def costs(
     """What the edits of each editor came to.
 
     Args:
-        made: by editor, its records and what was found out about each, in conditions that share an edit once each.
+        made: by editor, its records and what was found out about each.
         seconds: by picture, what it took.
         paid: what some calls cost in USD, given their keys.
         usd_per_hour: what an hour of the machine costs.
@@ -123,8 +123,12 @@ def _verified(record: Counterfactual, check: Check | None) -> bool | None:
 
 
 def edits_of(results: Path) -> dict[str, list[Made]]:
-    """By editor, every record of its edits, once for all judges; InputError where there are no results of edct."""
-    found: dict[str, list[Made]] = defaultdict(list)
+    """By editor, the records of its edits; one that is the same in several conditions, down to its picture, once.
+
+    Raises:
+        InputError: there are no results of edct.
+    """
+    found: dict[str, dict[str, Made]] = defaultdict(dict)
     once = {one.model_copy(update={"judge": ""}): (one, shards) for one, shards in conditions_in(results).items()}
     for condition, shards in once.values():
         rule = RULES.get(condition.protocol)
@@ -133,8 +137,9 @@ def edits_of(results: Path) -> dict[str, list[Made]]:
         files = ConditionFiles(results, condition, shards)
         checks = files.checks()
         for record, _ in files.counterfactuals():
-            found[condition.editor].append((record, checks.get((record.id, record.edit))))
-    return dict(found)
+            check = checks.get((record.id, record.edit))
+            found[condition.editor].setdefault(f"{condition.dataset} {record.model_dump_json()}", (record, check))
+    return {editor: list(made.values()) for editor, made in found.items()}
 
 
 _COLUMNS = ("editor", "edits", "pictures", "verified", "unsure", "timed", "s each", "GPU-h each", "USD each")
