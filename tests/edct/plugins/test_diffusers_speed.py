@@ -148,7 +148,7 @@ def test_the_doctor_names_the_editors_that_fit_the_gpu(monkeypatch: pytest.Monke
 
 
 def test_every_published_editor_is_one_that_can_be_used() -> None:
-    """Weights as counted from the published configurations, within a tenth; the recommended one is free to use."""
+    """All are of pipelines that are known here; the one to begin with is free to use."""
     assert {name for model in MODELS for name in model.pipelines} <= set(KINDS)
     assert MODELS[0].licence == "Apache-2.0"
     assert all(len(row) == 9 for row in diffusers_models.table())
