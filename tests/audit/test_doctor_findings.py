@@ -53,6 +53,20 @@ def test_all_is_fine(examined: Any, server: Loopback, tmp_path: Path) -> None:
     assert not (tmp_path / "calls.sqlite").exists()
 
 
+def test_a_limit_that_will_cut_thoughts_off_is_a_warning_and_no_fault(
+    examined: Any, server: Loopback, tmp_path: Path
+) -> None:
+    thinker = {"model": "vlm-reasoner", "accept_models": ["gpt-4o"]}
+    status, lines, err = examined(params(tmp_path, server.openai, {**thinker, "thinking_tokens": 100}))
+    assert (status, err) == (0, "")
+    [warning] = [line for line in lines if line.startswith("warn ")]
+    assert warning.startswith("warn edct.vlms.m: vlm-reasoner thinks before it replies, and 100 tokens are kept")
+    assert "set thinking_tokens" in warning
+    status, lines, _ = examined(params(tmp_path, server.openai, thinker))
+    assert status == 0
+    assert not [line for line in lines if line.startswith("warn ")]
+
+
 def test_a_wrong_key(examined: Any, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_ENV, f"{CANARY}x")
     status, lines, err = examined(params(tmp_path, server.openai))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cfeval.core.jsonl import read_csv
+from cfeval.core.jsonl import read_csv, read_jsonl
+from cfeval.cvqa.records import CvqaScore
 from cfeval.cvqa.tables.question_statistics import StatisticsRow
 from cfeval.cvqa.tables.replies import AccuracyRow
 from tests.conftest import Run
+from tests.cvqa.files import image_name, write_images
 from tests.cvqa.real import OWN, PUBLISHED
 from tests.cvqa.study import HEADER, QUESTIONS, Study, given
 
@@ -64,6 +66,36 @@ def test_responses_of_another_tool_are_scored_by_type_side_and_reader(study: Stu
     assert out.startswith("### gpt.csv: original and counterfactual questions, by type\n\n| Solver | Type | Original |")
     assert "| GPT | direct | 1.0000 [" in out
     assert "The paper has no rule that reads letters" in out
+
+
+FORMS = (
+    "<think>2, or 3?</think>{}",
+    "I see 9 first.</think>\n{}",
+    "<answer>{}</answer> though 9 were there",
+    '{{"name": "final_answer", "arguments": {{"answer": "{}"}}}}',
+    '<tool_call>\n{{"name": "submit_answer", "arguments": {{"answer": "{}"}}}}\n</tool_call>',
+    "<|channel|>analysis<|message|>9?<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
+    "◁think▷9◁/think▷\\boxed{{{}}}",
+)
+
+
+def test_what_thinking_models_and_agents_responded_is_read_by_rate_and_in_a_study(study: Study) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*HEADER.split(","), "response", "new_response"])
+    for n, form in enumerate(FORMS, start=1):
+        replies = [form.format(n), form.format(n + 1)]
+        name = image_name(2 * n)
+        writer.writerow([name, f"How many of {n}?", n, f"How many of {n} if one came?", n + 1, "direct", *replies])
+    rows, _, _ = rated(study, text.getvalue())
+    row = rows["response", "direct", "robust"]
+    assert (row.original, row.counterfactual, row.n_scored) == (1.0, 1.0, len(FORMS))
+
+    path = study.folder / "gpt.csv"
+    images = write_images(study.folder / "images", 2 * len(FORMS))
+    questions = study.questions({"plugin": "csv", "questions": str(path), "images": str(images)})[0]
+    scored = study.score(questions, study.answer(questions, {"plugin": "responses", "path": str(path)}))
+    assert [one.correct["robust"] for one in read_jsonl(scored, CvqaScore)] == [1] * (2 * len(FORMS))
 
 
 def test_rows_that_cannot_be_rated_are_named_and_the_rest_goes_on(study: Study) -> None:

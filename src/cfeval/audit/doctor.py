@@ -170,8 +170,10 @@ def examine(
     for name, findings in look(_checks(params, uses, wanted), seconds):
         faults = list(dict.fromkeys(finding for finding in findings if not finding.fine))
         wrong[name] += len(faults)
-        fine = [Diagnostic(True, "; ".join(dict.fromkeys(finding.text for finding in findings)))] if every else []
-        for finding in faults or fine:
+        warnings = list(dict.fromkeys(finding for finding in findings if finding.fine and finding.warns))
+        told = dict.fromkeys(finding.text for finding in findings if finding.fine and not finding.warns)
+        fine = [Diagnostic(True, "; ".join(told))] if every and told else []
+        for finding in [*(faults or fine), *warnings]:
             _say(name, finding)
     if probe:
         for one in probes([one for one in uses if not wrong[one.place]]):
@@ -218,4 +220,5 @@ def _prompts(folder: str) -> Iterator[Diagnostic]:
 def _say(name: str, finding: Diagnostic) -> None:
     text = " ".join(finding.text.split()).removeprefix(f"{name}: ")
     mark = Text("ok   ", style="green") if finding.fine else Text("FAIL ", style="bold red")
+    mark = Text("warn ", style="yellow") if finding.warns else mark
     Console(soft_wrap=True, highlight=False).print(mark + Text(f"{name}: {text}"))

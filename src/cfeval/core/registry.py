@@ -42,12 +42,14 @@ class Resources(PluginOptions):
 class Diagnostic:
     """Something `cfeval doctor` found out about a plugin: `fine` or not, and one line that says what to do if not.
 
-    `of_form` says that it matters only where replies must follow a JSON schema.
+    `of_form` says that it matters only where replies must follow a JSON schema. `warns` says that it will work, and
+    what may come of it.
     """
 
     fine: bool
     text: str
     of_form: bool = False
+    warns: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class CallEstimate:
 
     `model` is its name in the price list. `prompt` is the number of characters that the plugin's own template adds to
     what it is given; `pictures` how many pictures a writer or judge shows; `image_tokens` what each picture that is
-    shown is taken to cost at most; `max_tokens` the longest reply; `images` how many pictures are made. `repair` says
-    that it is made only where a reply cannot be read. `share` is how much of the list price it costs, as in a batch.
+    shown is taken to cost at most; `max_tokens` the longest reply; `thinking_tokens` what its model may think before
+    it; `images` how many pictures are made. `repair` says that it is made only where a reply cannot be read. `share` is
+    how much of the list price it costs, as in a batch.
     """
 
     model: str
@@ -65,6 +68,7 @@ class CallEstimate:
     pictures: int = 0
     image_tokens: int = 0
     max_tokens: int = 0
+    thinking_tokens: int = 0
     images: int = 0
     repair: bool = False
     share: float = 1.0

@@ -4,6 +4,7 @@ A call a question and side, one a draft, one a review.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -67,9 +68,17 @@ def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
                 0,
             )
             yield from _lines("answers", condition.solver, "vision_tools", spec["vision"], asked, QUESTION, ANSWER)
+            if spec.get("repair"):
+                yield from _repairs(condition.solver, spec["program_generator"], asked)
         else:
             reply = REASONING if spec.get("cot") else ANSWER
             yield from _lines("answers", condition.solver, "solvers", spec, asked, QUESTION, reply)
+
+
+def _repairs(solver: str, program_generator: Mapping[str, Any], times: int) -> Iterator[Line]:
+    """At most, every program is written once more; none is where all run."""
+    for line in _lines("answers", solver, "program_generators", program_generator, times, 2 * PROGRAM, PROGRAM, 0):
+        yield replace(line, typical=Amount())
 
 
 def _builds(study: Cvqa) -> Iterator[Line]:
@@ -113,7 +122,7 @@ def _lines(
         typical = (
             Amount() if call.repair else _one(call, question, min(reply, call.max_tokens), LETTERS_A_TOKEN, pictures)
         )
-        most = _one(call, 2 * question, call.max_tokens, LETTERS_A_TOKEN_AT_LEAST, pictures)
+        most = _one(call, 2 * question, call.max_tokens + call.thinking_tokens, LETTERS_A_TOKEN_AT_LEAST, pictures)
         yield Line(stage, "", plugin, call.model, call.share, typical.times(times), most.times(times))
 
 

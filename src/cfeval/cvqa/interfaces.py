@@ -122,14 +122,23 @@ class QuestionValidator(Protocol):
 
 
 @dataclass(frozen=True)
+class FailedProgram:
+    """What a program generator replied before, and in one line why that did not run."""
+
+    completion: str
+    fault: str
+
+
+@dataclass(frozen=True)
 class ProgramRequest:
-    """A question, and the language its program is wanted in."""
+    """A question, and the language its program is wanted in; `failed` is the program that the new one replaces."""
 
     item: str
     question: str
     type: PairType
     language: Language
     seed: int
+    failed: FailedProgram | None = None
 
 
 @dataclass(frozen=True)

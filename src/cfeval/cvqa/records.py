@@ -124,6 +124,8 @@ class ProgramRun(Record):
     result: str = ""
     fault: str = ""
     fallback: bool = False
+    first_fault: str = ""
+    """Why the program before this one failed, where its generator was asked to repair it."""
     steps: int = Field(0, ge=0)
     """Interpreter steps taken."""
     calls: int = Field(0, ge=0)

@@ -215,5 +215,5 @@ def amount_of(request: RequestSize, call: CallEstimate, prompt: int, most: bool)
     first_reply = call.max_tokens if call.repair else 0
     of_images = max(request.pictures, call.pictures) * call.image_tokens
     shown = request.shown + prompt + of_images + first_reply
-    reply = call.max_tokens if most else min(request.reply, call.max_tokens)
+    reply = call.max_tokens + call.thinking_tokens if most else min(request.reply, call.max_tokens)
     return Amount(1, shown, reply, call.images, of_images)

@@ -11,6 +11,7 @@ from cfeval.core import registry
 from cfeval.core.errors import InputError, ParamsError, PluginError
 from cfeval.core.records import Status
 from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest
+from cfeval.cvqa.plugins.program_generators import chat as generator
 from cfeval.cvqa.plugins.solvers.chat import Chat, Plugin
 from cfeval.cvqa.prompt_templates import COT
 from cfeval.cvqa.records import PairType
@@ -182,6 +183,65 @@ def test_without_the_fall_back_a_failed_program_is_unparsable_with_its_fault() -
     assert reply.program is not None
     assert reply.reason == reply.program.fault != ""
     assert not reply.program.fallback
+
+
+FIXED = "def execute_command(image):\n    return ImagePatch(image).simple_query('How many?')"
+BROKEN = "def execute_command(image):\n    return 1 // 0"
+
+
+def writing(*said: str | ChatReply, **options: Any) -> tuple[AnswerReply, FakeChat]:
+    """The reply of a solver whose programs a chat model writes with these replies, one a turn; the model."""
+    model = FakeChat(*said)
+    spec = program(**options)
+    made = registry.build("solvers", spec)
+    made.program_generator = generator.Chat(model, generator.Plugin(model=SCRIPTED))
+    [reply] = answers(made.answer, [request("How many dogs?")])
+    return reply, model
+
+
+def test_a_program_that_fails_is_repaired_once_where_that_is_asked_for() -> None:
+    reply, model = writing(f"```python\n{BROKEN}\n```", FIXED, repair=True)
+    assert (reply.text, reply.status, reply.calls) == ("4", Status.OK, ("i-1", "i-2"))
+    run = reply.program
+    assert run is not None
+    assert (run.fault, run.fallback, "zero" in run.first_fault) == ("", False, True)
+    assert run.code == FIXED
+    first, second = model.seen
+    assert [turn.role for turn in second.turns] == ["user", "assistant", "user"]
+    assert second.turns[0] == first.turns[0]
+    assert BROKEN in second.turns[1].text
+    assert run.first_fault in second.turns[2].text
+
+
+def test_a_reply_without_a_program_is_repaired_too_and_a_program_that_runs_is_not() -> None:
+    reply, model = writing("I cannot see the image.", FIXED, repair=True)
+    assert (reply.text, len(model.seen)) == ("4", 2)
+    assert reply.program is not None
+    assert "no function execute_command" in reply.program.first_fault
+    reply, model = writing(FIXED, BROKEN, repair=True)
+    assert (reply.text, len(model.seen)) == ("4", 1)
+
+
+@pytest.mark.parametrize("second", [BROKEN, "Sorry, I cannot."])
+def test_a_repair_that_fails_falls_back_as_any_program_and_there_is_no_third_try(second: str) -> None:
+    reply, model = writing(BROKEN, second, FIXED, repair=True)
+    assert len(model.seen) == 2
+    run = reply.program
+    assert run is not None
+    assert (reply.text, run.fallback, bool(run.fault), bool(run.first_fault)) == ("4", True, True, True)
+
+
+def test_a_repair_that_the_provider_fails_to_answer_is_no_result_of_the_program() -> None:
+    reply, _ = writing(BROKEN, ChatReply("", "m", Status.TRANSPORT_ERROR, "no connection", ("k",)), repair=True)
+    assert (reply.status, reply.text, reply.program) == (Status.TRANSPORT_ERROR, "", None)
+    assert reply.calls == ("i-1", "k")
+
+
+def test_nothing_is_repaired_unless_it_is_asked_for() -> None:
+    reply, model = writing(BROKEN, FIXED)
+    assert len(model.seen) == 1
+    assert reply.program is not None
+    assert (reply.program.fallback, reply.program.first_fault) == (True, "")
 
 
 def test_a_program_may_call_only_so_many_operations() -> None:

@@ -151,6 +151,28 @@ def test_chat_models_are_shown_the_part_and_asked_in_a_word() -> None:
     assert caught.value.status == Status.REFUSED
 
 
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("<think>Four? No.</think>three", "three"),
+        ("◁think▷Four?◁/think▷<answer>three</answer> cars", "three"),
+        ('{"answer": "three"}', "three"),
+        ("<answer>three</answer> or <answer>four</answer>", "<answer>three</answer> or <answer>four</answer>"),
+    ],
+)
+def test_a_program_gets_the_answer_and_not_the_thoughts_of_a_vision_model(reply: str, said: str) -> None:
+    eyes = vision(vqa={"plugin": "mock", "replies": [reply]}, llm={"plugin": "mock", "replies": [reply]})
+    assert eyes.ask(WHOLE, "How many?") == said
+    assert eyes.tell("How many?", long=False) == said
+
+
+def test_a_vision_model_whose_thoughts_do_not_end_says_nothing() -> None:
+    eyes = vision(vqa={"plugin": "mock", "replies": ["<think>Four, or three, or"]})
+    with pytest.raises(VisionError, match="end of its thoughts") as caught:
+        eyes.ask(WHOLE, "How many?")
+    assert caught.value.status == Status.UNPARSABLE
+
+
 def test_an_operation_without_its_model_names_the_option_to_set() -> None:
     eyes = vision()
     operations = {

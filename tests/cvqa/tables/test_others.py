@@ -148,6 +148,13 @@ def test_programs_are_counted_with_why_they_failed() -> None:
     assert (row.mean_calls, row.mean_steps, row.missing) == (2, 5, "refused 1, transport_error 1")
 
 
+def test_programs_that_were_repaired_are_counted_apart() -> None:
+    replies = [said("a"), said("b", first_fault="line 1: x"), said("c", "line 2: y", first_fault="line 1: x")]
+    [row] = programs.rows(material({}, said={condition(): replies}))
+    assert (row.n_ran, row.n_repairs, row.n_repaired) == (2, 2, 1)
+    assert "| 1 of 2 |" in markdown(programs.sheet([row]))
+
+
 def test_the_sheet_names_the_commonest_faults_only() -> None:
     kinds = "abcdef"
     replies = [said(f"{kind}{i}", f"fault {kind}") for n, kind in enumerate(kinds) for i in range(9 - n)]

@@ -65,6 +65,13 @@ def without_calls(text: str) -> str:
     return _TOOL_CALL.sub(" ", text)
 
 
+def said(reply: str) -> str | None:
+    """A reply without thoughts, or the one answer that it sets apart; None where its thoughts do not end."""
+    text = without_thoughts(reply)
+    apart = set(answers(text)) if text else set()
+    return apart.pop() if len(apart) == 1 else text
+
+
 def answers(text: str) -> tuple[str, ...]:
     """What a text sets apart as its answer; empty where it does not do so.
 

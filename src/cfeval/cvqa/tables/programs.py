@@ -61,6 +61,10 @@ class ProgramsRow(TableRow):
     """How the interval was computed, and its nominal coverage."""
     faults: Annotated[str, Heading("Faults", lambda row: commonest(row.faults))] = ""
     """Why others did not, by kind, with counts."""
+    n_repairs: Annotated[int, Heading("Repaired", lambda row: f"{row.n_repaired} of {row.n_repairs}")] = 0
+    """Programs that failed and that their generator was asked to repair."""
+    n_repaired: int = 0
+    """Those that then ran to their end."""
     n_fallback: Annotated[int, Heading("Fallbacks")] = 0
     """Questions that were put to the whole image instead."""
     mean_calls: Annotated[Figure, Heading("Calls", lambda row: mean_cell(row.mean_calls))] = None
@@ -73,7 +77,8 @@ class ProgramsRow(TableRow):
 
 EMPTY = "Empty: no solver writes programs."
 NOTE = (
-    "Ran: to their end, of the written ones. Fallback: the question was then put to the whole image. Calls of vision "
+    "Ran: to their end, of the written ones. Repaired: those that failed, were written again when the generator was "
+    "told why, and then ran. Fallback: the question was then put to the whole image. Calls of vision "
     "operations and steps of the interpreter are means over the written programs. A fault's kind is what it says "
     "without line, names and numbers."
 )
@@ -88,6 +93,8 @@ class _Runs:
     faults: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     languages: set[str] = field(default_factory=set)
+    repairs: int = 0
+    repaired: int = 0
     fallbacks: int = 0
     calls: int = 0
     steps: int = 0
@@ -105,6 +112,8 @@ class _Runs:
 
     def _add_run(self, run: ProgramRun) -> None:
         self.languages.add(run.language)
+        self.repairs += bool(run.first_fault)
+        self.repaired += bool(run.first_fault) and not run.fault
         self.fallbacks += run.fallback
         self.calls += run.calls
         self.steps += run.steps
@@ -155,6 +164,7 @@ def _row(material: CvqaTableData, condition: CvqaCondition, kind: str, side: str
     figures |= {"type": kind, "side": side, "language": ", ".join(sorted(of.languages)), "n": of.n}
     figures |= {"n_written": len(of.ran), "missing": counted(of.failed), "faults": counted(of.faults)}
     figures |= {"n_ran": sum(value.value == 1 for value in of.ran), "n_fallback": of.fallbacks}
+    figures |= {"n_repairs": of.repairs, "n_repaired": of.repaired}
     if of.ran:
         written = len(of.ran)
         in_order = sorted(of.ran, key=lambda value: value.item)

@@ -27,6 +27,7 @@ class Sampling:
     """How the next token is chosen, and how many there may be."""
 
     max_tokens: int
+    thinking_tokens: int
     temperature: float
     top_p: float
     repetition_penalty: float
@@ -114,7 +115,7 @@ class LocalChat:
 
     def _limit(self, request: ChatRequest) -> int:
         """The longest reply, in tokens; it is one for all of a batch."""
-        return request.max_tokens or self._sampling.max_tokens
+        return (request.max_tokens or self._sampling.max_tokens) + self._sampling.thinking_tokens
 
     def _processors(self, requests: Sequence[ChatRequest], attention_mask: Any, limit: int) -> Any:
         from transformers import LogitsProcessorList

@@ -4,7 +4,9 @@ It takes no seed: draws that are to differ are told apart in the cache alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from pydantic import model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
@@ -18,6 +20,7 @@ from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of
 from cfeval.inference.remote.request import Response, Usage
+from cfeval.inference.thinking import SHORT, Effort
 
 READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """What was read, prompt caching included: docs.claude.com/en/api/messages, usage."""
@@ -27,9 +30,31 @@ class Plugin(HostedPlugin):
     """How to reach and ask the model."""
 
     OWN: ClassVar[tuple[str, ...]] = ("model", "messages", "stream", "output_config")
+    EFFORTS: ClassVar[tuple[Effort, ...]] = ("low", "medium", "high", "xhigh", "max")
 
     json_schema: bool = True
     """Whether the server is asked to enforce a schema."""
+
+    @model_validator(mode="after")
+    def _can_think(self) -> Self:
+        if self.thinking_tokens and self.thinking_tokens < SHORT:
+            raise ValueError(f"thinking_tokens must be 0 or at least {SHORT}, but got {self.thinking_tokens}")
+        return self
+
+    @property
+    def room(self) -> int:
+        """Tokens that are kept for thoughts; without thinking_tokens Claude does not think."""
+        return self.thinking_tokens or 0
+
+    def thinking(self) -> dict[str, Any]:
+        """How a request says that Claude is to think: within a budget, or with an effort as much as it likes.
+
+        See platform.claude.com/docs/en/build-with-claude/extended-thinking and …/effort.
+        """
+        if not self.thinking_tokens:
+            return {}
+        budget = {"type": "enabled", "budget_tokens": self.thinking_tokens}
+        return {"thinking": {"type": "adaptive"} if self.effort else budget}
 
     @property
     def batch_share(self) -> float:
@@ -65,10 +90,12 @@ class Anthropic(HostedChat):
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options = self.options
-        fields = {"model": options.model, "max_tokens": request.max_tokens or options.max_tokens, **options.sampling()}
+        fields: dict[str, Any] = {"model": options.model, "max_tokens": options.limit(request)}
+        fields |= {**options.sampling(), **options.thinking()}
+        output: dict[str, Any] = {"effort": options.effort} if options.effort else {}
         if request.schema and options.json_schema:
-            fields["output_config"] = {"format": {"type": "json_schema", "schema": dict(request.schema)}}
-        return {**fields, **options.extra}
+            output["format"] = {"type": "json_schema", "schema": dict(request.schema)}
+        return {**fields, **({"output_config": output} if output else {}), **options.extra}
 
     def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
         return {"messages": [_message(turn, image) for turn in turns]}

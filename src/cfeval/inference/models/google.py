@@ -19,6 +19,7 @@ from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.openai_api import Completion, count, reply_of
 from cfeval.inference.remote.providers import joined
 from cfeval.inference.remote.request import Response, Usage
+from cfeval.inference.thinking import Effort
 
 WRITTEN = ("candidatesTokenCount", "thoughtsTokenCount")
 """What was written, thoughts included: ai.google.dev/api/generate-content#UsageMetadata."""
@@ -28,6 +29,7 @@ class Plugin(HostedPlugin):
     """How to reach and ask the model."""
 
     OWN: ClassVar[tuple[str, ...]] = ("model", "contents")
+    EFFORTS: ClassVar[tuple[Effort, ...]] = ("minimal", "low", "medium", "high")
 
     json_schema: bool = True
     """Whether the server is asked to enforce a schema."""
@@ -50,8 +52,18 @@ class Plugin(HostedPlugin):
         return self.key_env or "GEMINI_API_KEY"
 
     def diagnose(self) -> Iterator[Diagnostic]:
-        """Package and key."""
+        """Package and key; a room for thoughts that is too small."""
         yield Diagnostic(*sdks.ready("google.genai", self.endpoint))
+        yield from self.about_thoughts()
+
+    def thinking(self) -> dict[str, Any]:
+        """How a request says how much is to be thought: a level (Gemini 3), or a budget (Gemini 2.5, where 0 is none).
+
+        See ai.google.dev/gemini-api/docs/thinking.
+        """
+        if self.effort:
+            return {"thinkingConfig": {"thinkingLevel": self.effort.upper()}}
+        return {} if self.thinking_tokens is None else {"thinkingConfig": {"thinkingBudget": self.thinking_tokens}}
 
     def build(self) -> "Google":
         """The model; offline neither package nor key is needed."""
@@ -66,7 +78,7 @@ class Google(HostedChat):
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options = self.options
         sampling = {"topP" if name == "top_p" else name: value for name, value in options.sampling().items()}
-        config: dict[str, Any] = {"maxOutputTokens": request.max_tokens or options.max_tokens, **sampling}
+        config: dict[str, Any] = {"maxOutputTokens": options.limit(request), **sampling, **options.thinking()}
         if options.seed:
             config["seed"] = request.seed
         if request.schema and options.json_schema:

@@ -7,7 +7,7 @@ was sent by its hash, and where it was shrunk says from what. A protocol adds ho
 import asyncio
 import base64
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Self
@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
-from cfeval.core.registry import CallEstimate, Resources
+from cfeval.core.registry import CallEstimate, Diagnostic, Resources
 from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
@@ -27,6 +27,7 @@ from cfeval.inference.remote.images import under
 from cfeval.inference.remote.providers import checked_base_url, checked_headers, endpoint, only_further
 from cfeval.inference.remote.request import Request, Response, Usage
 from cfeval.inference.remote.sessions import shared_client
+from cfeval.inference.thinking import Effort, cut_off, room_for_thoughts
 
 TOKENS_PER_IMAGE = 1500
 """What an image is taken to cost at most, where a budget has to set something aside."""
@@ -37,6 +38,8 @@ class HostedPlugin(plugin.Plugin):
 
     OWN: ClassVar[tuple[str, ...]] = ()
     """Fields of the request that no option may set."""
+    EFFORTS: ClassVar[tuple[Effort, ...]] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+    """How much a model of this protocol can be asked to think."""
 
     model: str = Field(min_length=1)
     """Its name, as the provider knows it."""
@@ -49,7 +52,12 @@ class HostedPlugin(plugin.Plugin):
     top_p: float | None = Field(None, gt=0, le=1)
     """Nucleus sampling; none: the model's own default."""
     max_tokens: int = Field(2048, ge=1)
-    """Of one reply (EDCT 2025, Appendix B: 2048)."""
+    """Of one reply without its thoughts (EDCT 2025, Appendix B: 2048)."""
+    effort: Effort | None = None
+    """How much the model is to think, in the provider's own words; none: as it likes."""
+    thinking_tokens: int | None = Field(None, ge=0)
+    """Tokens for its thoughts, beside max_tokens; without `effort` also sent as its budget, where the provider takes
+    one. None: 16384 where the model is known to think, else 0."""
     max_pixels: int | None = Field(None, ge=1)
     """Larger pictures are shrunk to so many pixels; none: sent as they are."""
     batch: bool = False
@@ -69,6 +77,13 @@ class HostedPlugin(plugin.Plugin):
     @classmethod
     def _no_own(cls, extra: dict[str, Any]) -> dict[str, Any]:
         return only_further(extra, cls.OWN)
+
+    @field_validator("effort")
+    @classmethod
+    def _effort_is_known(cls, effort: Effort | None) -> Effort | None:
+        if effort is not None and effort not in cls.EFFORTS:
+            raise ValueError(f"must be one of {', '.join(cls.EFFORTS)}")
+        return effort
 
     @model_validator(mode="after")
     def _has_batches(self) -> Self:
@@ -107,7 +122,21 @@ class HostedPlugin(plugin.Plugin):
         """One a request."""
         share = (self.batch and self.batch_share) or 1.0
         asked = CallEstimate(self.model, image_tokens=TOKENS_PER_IMAGE, max_tokens=self.max_tokens, share=share)
-        return (asked,)
+        return (replace(asked, thinking_tokens=self.room),)
+
+    @property
+    def room(self) -> int:
+        """Tokens that are kept for thoughts."""
+        return room_for_thoughts(self.model, self.effort, self.thinking_tokens)
+
+    def limit(self, request: ChatRequest) -> int:
+        """The limit on tokens that is sent: of the reply, and room for thoughts."""
+        return (request.max_tokens or self.max_tokens) + self.room
+
+    def about_thoughts(self) -> Iterator[Diagnostic]:
+        """A warning where the limit will cut off what the model thinks."""
+        if warning := cut_off(self.model, self.effort, self.room):
+            yield Diagnostic(True, warning, warns=True)
 
     def sampling(self) -> dict[str, float]:
         """`temperature` and `top_p`, where they are set."""
@@ -168,7 +197,7 @@ class HostedChat:
         if was:
             named["shrunk"] = was
         of_images = TOKENS_PER_IMAGE * sum(turn.picture is not None for turn in turns)
-        expected = Usage(_tokens(turns), request.max_tokens or self.options.max_tokens, image_tokens=of_images)
+        expected = Usage(_tokens(turns), self.options.limit(request), image_tokens=of_images)
         return Request(self.api, self.options.address, self.options.model, named, request.seed, request.item, expected)
 
     def _encoded(self, picture: Picture) -> str:

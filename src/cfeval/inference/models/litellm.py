@@ -41,8 +41,19 @@ class Plugin(HostedPlugin):
         return self.key_env
 
     def diagnose(self) -> Iterator[Diagnostic]:
-        """Package and key."""
+        """Package and key; a room for thoughts that is too small."""
         yield Diagnostic(*sdks.ready("litellm", self.endpoint))
+        yield from self.about_thoughts()
+
+    def thinking(self) -> dict[str, Any]:
+        """How a request says how much is to be thought; LiteLLM translates it.
+
+        See docs.litellm.ai/docs/reasoning_content.
+        """
+        if self.effort:
+            return {"reasoning_effort": self.effort}
+        budget = {"type": "enabled", "budget_tokens": self.thinking_tokens}
+        return {"thinking": budget} if self.thinking_tokens else {}
 
     def build(self) -> "LiteLLM":
         """The model; offline neither package nor key is needed."""
@@ -56,7 +67,7 @@ class LiteLLM(OpenAIChat):
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options = self.options
-        fields: dict[str, Any] = {"model": options.model, "max_tokens": request.max_tokens or options.max_tokens}
+        fields: dict[str, Any] = {"model": options.model, "max_tokens": options.limit(request), **options.thinking()}
         fields |= {**options.sampling(), **({"seed": request.seed} if options.seed else {})}
         return {**fields, **options.extra}
 

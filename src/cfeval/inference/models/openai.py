@@ -88,13 +88,29 @@ class Plugin(HostedPlugin):
             yield from about_openrouter(address, key, self.model, self.accept_models, self._parameters())
         else:
             yield Diagnostic(*about_model(address, key, self.model, self.accept_models, lists=rules.lists))
+        yield from self.about_thoughts()
 
     def _parameters(self) -> set[str]:
         """The names of all that a request of this model may hold."""
         sent = {self.rules.limit, *self.extra}
         sent |= {name for name in ("temperature", "top_p") if getattr(self, name) is not None}
         sent |= {"seed"} if self.sends_seed else set()
+        sent |= self.thinking().keys()
         return sent | ({"response_format"} if self.sends_schema else set())
+
+    def thinking(self) -> dict[str, Any]:
+        """How a request says how much is to be thought; only OpenRouter takes a budget in tokens.
+
+        See openrouter.ai/docs/use-cases/reasoning-tokens and platform.openai.com/docs/guides/reasoning.
+        """
+        if self.provider == "openrouter":
+            if self.effort is None and self.thinking_tokens is None:
+                return {}
+            budget = {"max_tokens": self.thinking_tokens} if self.thinking_tokens else {"enabled": False}
+            return {"reasoning": {"effort": self.effort} if self.effort else budget}
+        if self.effort is None:
+            return {}
+        return {"reasoning": {"effort": self.effort}} if self.api == "responses" else {"reasoning_effort": self.effort}
 
     @property
     def sends_seed(self) -> bool:
@@ -119,14 +135,14 @@ class OpenAIChat(HostedChat):
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options, rules = self.options, self.options.rules
-        fields: dict[str, Any] = {"model": options.model, rules.limit: request.max_tokens or options.max_tokens}
-        fields |= options.sampling()
+        fields: dict[str, Any] = {"model": options.model, rules.limit: options.limit(request)}
+        fields |= {**options.sampling(), **options.thinking()}
         if options.sends_seed:
             fields["seed"] = request.seed
         if schema := self._schema(request):
             named = {name: value for name, value in schema.items() if name != "type"}
             fields["response_format"] = {"type": "json_schema", "json_schema": named}
-        return {**fields, **joined(rules.body, options.extra)}
+        return joined({**fields, **rules.body}, options.extra)
 
     def _schema(self, request: ChatRequest) -> dict[str, Any] | None:
         """The schema that the server is asked to enforce, if any."""
@@ -161,12 +177,11 @@ class OpenAIResponses(OpenAIChat):
 
     def _fields(self, request: ChatRequest) -> dict[str, Any]:
         options = self.options
-        limit = request.max_tokens or options.max_tokens
-        fields: dict[str, Any] = {"model": options.model, "max_output_tokens": limit, "store": False}
-        fields |= options.sampling()
+        fields: dict[str, Any] = {"model": options.model, "max_output_tokens": options.limit(request), "store": False}
+        fields |= {**options.sampling(), **options.thinking()}
         if schema := self._schema(request):
             fields["text"] = {"format": schema}
-        return {**fields, **joined(options.rules.body, options.extra)}
+        return joined({**fields, **options.rules.body}, options.extra)
 
     def _messages(self, turns: Sequence[Shown], image: Callable[[Picture], str]) -> dict[str, Any]:
         return {"input": [_input(turn, image) for turn in turns]}

@@ -18,6 +18,7 @@ from cfeval.inference.chat import ChatModel
 from cfeval.inference.local import chat_loading, devices, pretrained
 from cfeval.inference.local.chat_inputs import Limits, obeyed
 from cfeval.inference.local.weights import weights_size
+from cfeval.inference.thinking import cut_off
 
 
 class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
@@ -26,7 +27,9 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
     batch: int = Field(8, ge=1, le=1024)
     """Requests answered at once; halved when memory runs out."""
     max_tokens: int = Field(2048, ge=1)
-    """Longest reply, in tokens; a longer one is cut and has the status `truncated`."""
+    """Longest reply without its thoughts, in tokens; a longer one is cut and has the status `truncated`."""
+    thinking_tokens: int = Field(0, ge=0)
+    """Tokens for thoughts, beside max_tokens."""
     temperature: float = Field(0.0, ge=0, le=2)
     """Of sampling; 0 takes the likeliest token. What the checkpoint itself recommends is not used."""
     top_p: float = Field(1.0, gt=0, le=1)
@@ -72,6 +75,8 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
             return weights_size(folder, self.dtype)
 
         checkpoint = chat_loading.checkpoint_of(self)
+        if self.template.get("enable_thinking", True) and (warning := cut_off(self.model, None, self.thinking_tokens)):
+            yield Diagnostic(True, warning, warns=True)
         fine = yield from pretrained.findings(checkpoint, chat_loading.packages(self), room, size)
         if fine and self.limits:
             sees = chat_loading.sees(checkpoint.content())
@@ -85,7 +90,9 @@ class Plugin(pretrained.LocalPlugin, chat_loading.LoadingOptions):
 
         loaded = chat_loading.load(self)
         limits = _own_limits(loaded, self.limits)
-        sampling = Sampling(self.max_tokens, self.temperature, self.top_p, self.repetition_penalty)
+        sampling = Sampling(
+            self.max_tokens, self.thinking_tokens, self.temperature, self.top_p, self.repetition_penalty
+        )
         conversations = Conversations(loaded.tokenizer, loaded.processor, limits, self.template)
         return LocalChat(loaded, conversations, sampling, self.batch)
 

@@ -1,7 +1,7 @@
 """A program writer that is any chat model: it is told what a language offers, and the program is cut from its reply.
 
-There is no repair turn: a reply without a program is `unparsable`, and a program that does not run is a result. What a
-model says is never run here.
+A reply without a program is `unparsable`, and a program that does not run is a result; whether the model is then asked
+to repair it, in the same conversation, is up to the solver. What a model says is never run here.
 """
 
 from collections.abc import Iterator
@@ -25,6 +25,8 @@ from cfeval.inference.prompts import fill, load_prompt, prompt_file
 
 FOLDER = "programs"
 """Of the prompts."""
+REPAIR = "repair"
+"""The name of the template of that turn."""
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 TEMPLATES = {
     "plain": "{prompt}",
@@ -49,23 +51,24 @@ class Plugin(plugin.Plugin):
     model: dict[str, Any] = plugin.component("chat")
     """The chat model: its plugin and options."""
     prompts: str = ""
-    """Folder with own templates, vipergpt.md and visprog.md, which name {question}; empty: the package's."""
+    """Folder with own templates: vipergpt.md and visprog.md, which name {question}, and, if it
+    likes, repair.md, which names {fault}; empty: the package's."""
     template: Literal["plain", "llama", "alpaca"] = "plain"
     """The form of the instruction; see `TEMPLATES`."""
     max_tokens: int | None = Field(512, ge=1)
-    """The longest program (C-VQA: 512, WizardCoder 256); none: the model's own limit."""
+    """The longest program without thoughts (C-VQA: 512, WizardCoder 256); none: the model's own limit."""
 
     def dependencies(self) -> tuple[str, ...]:
         """The templates."""
-        return tuple(str(self.file(language)) for language in LANGUAGES)
+        return tuple(str(self.file(name)) for name in (*LANGUAGES, REPAIR))
 
     def diagnose(self) -> Iterator[Diagnostic]:
         """Templates that cannot be filled."""
-        for language in LANGUAGES:
+        for name in (*LANGUAGES, REPAIR):
             try:
-                fill(self.prompt(language), question="")
+                fill(self.prompt(name), **({"fault": ""} if name == REPAIR else {"question": ""}))
             except InputError as error:
-                yield Diagnostic(False, f"{self.file(language)}: {error}")
+                yield Diagnostic(False, f"{self.file(name)}: {error}")
 
     def estimate_calls(self) -> tuple[CallEstimate, ...]:
         """One a request, with the longer of the prompts."""
@@ -77,17 +80,18 @@ class Plugin(plugin.Plugin):
         """The program writer."""
         return Chat(registry.build("chat", self.model), self)
 
-    def prompt(self, language: Language) -> str:
-        """What a model is told of a language."""
-        return load_prompt(language, protocol=FOLDER, study="cvqa", folder=self._own)
+    def prompt(self, name: str) -> str:
+        """What a model is told of a language, or of a program that failed."""
+        return load_prompt(name, protocol=FOLDER, study="cvqa", folder=self._folder(name))
 
-    def file(self, language: Language) -> Path:
+    def file(self, name: str) -> Path:
         """Where that stands."""
-        return prompt_file(language, protocol=FOLDER, study="cvqa", folder=self._own)
+        return prompt_file(name, protocol=FOLDER, study="cvqa", folder=self._folder(name))
 
-    @property
-    def _own(self) -> Path | None:
-        return Path(self.prompts) if self.prompts else None
+    def _folder(self, name: str) -> Path | None:
+        """The user's own folder, but for a repair turn that it does not word."""
+        own = Path(self.prompts) if self.prompts else None
+        return None if own and name == REPAIR and not (own / f"{REPAIR}.md").is_file() else own
 
 
 class Chat:
@@ -103,9 +107,12 @@ class Chat:
 
     def _asked(self, request: ProgramRequest) -> ChatRequest:
         prompt = fill(self._prompt(request.language), question=request.question)
-        turn = ChatMessage("user", TEMPLATES[self._options.template].replace("{prompt}", prompt))
+        turns = [ChatMessage("user", TEMPLATES[self._options.template].replace("{prompt}", prompt))]
+        if request.failed:
+            told = fill(self._prompt(REPAIR), fault=request.failed.fault)
+            turns += [ChatMessage("assistant", request.failed.completion), ChatMessage("user", told)]
         seed = derive_seed(request.seed, "program", request.language)
-        return ChatRequest(request.item, (turn,), seed, max_tokens=self._options.max_tokens)
+        return ChatRequest(request.item, tuple(turns), seed, max_tokens=self._options.max_tokens)
 
 
 def _read(request: ProgramRequest, reply: ChatReply) -> ProgramReply:

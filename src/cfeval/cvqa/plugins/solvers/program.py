@@ -2,7 +2,8 @@
 operations.
 
 As ViperGPT and VisProg do (C-VQA, Section 4; Tables 3 and 6), but with our own interpreters, under budgets. A program
-that fails falls back to the question put to the whole image, as ViperGPT's does, and the reply says so.
+that fails falls back to the question put to the whole image, as ViperGPT's does, and the reply says so. Where that is
+asked for, its generator may first repair it, once.
 
 Where vision operations call models outside, the programs of many questions are under way at the same time: one computes
 while others wait for a reply. Where all is on this machine, one runs after the other.
@@ -20,7 +21,15 @@ from pydantic import Field
 from cfeval.core import plugin, registry
 from cfeval.core.records import Status
 from cfeval.core.sampling import derive_seed
-from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, ProgramGenerator, ProgramReply, ProgramRequest, Solver
+from cfeval.cvqa.interfaces import (
+    AnswerReply,
+    AnswerRequest,
+    FailedProgram,
+    ProgramGenerator,
+    ProgramReply,
+    ProgramRequest,
+    Solver,
+)
 from cfeval.cvqa.programs.called import calls_of_program
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
@@ -41,6 +50,8 @@ class Plugin(plugin.Plugin):
     """Whose surface the programs are written for."""
     fallback: bool = True
     """Whether a program that fails is replaced by the question put to the whole image."""
+    repair: bool = False
+    """Whether the generator of a program that fails is told why, and may write it anew, once."""
     calls: int = Field(1_000, ge=1, le=10_000)
     """Vision operations that one program may call; `inside` of every flower and polygon counts."""
     seconds: float = Field(10, gt=0)
@@ -68,22 +79,35 @@ class Program:
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Answer a question by a program of its own; programs run in threads beside the event loop."""
-        own, language = derive_seed(request.seed, "program"), self.options.language
-        written = await self.program_generator.write(
-            ProgramRequest(request.item, request.question, request.type, language, own)
+        how = self.options
+        wanted = ProgramRequest(
+            request.item, request.question, request.type, how.language, derive_seed(request.seed, "program")
         )
-        ran = partial(copy_context().run, self._ran, request, written)
+        written = await self.program_generator.write(wanted)
+        reply = await self._run(request, written, how.fallback and not how.repair)
+        fault = _fault(reply) if how.repair else ""
+        if not fault:
+            return reply
+        again = await self.program_generator.write(replace(wanted, failed=FailedProgram(written.completion, fault)))
+        used = again if again.status != Status.UNPARSABLE else written
+        second = await self._run(request, used, how.fallback)
+        run = second.program and second.program.model_copy(update={"first_fault": fault})
+        calls = tuple(dict.fromkeys((*reply.calls, *again.calls, *second.calls)))
+        return replace(second, program=run, calls=calls)
+
+    async def _run(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
+        ran = partial(copy_context().run, self._ran, request, written, fallback)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, ran)
         except asyncio.CancelledError:
             self._turns.end()
             raise
 
-    def _ran(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
+    def _ran(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
         with self._turns.taken():
-            return self._answered(request, written)
+            return self._answered(request, written, fallback)
 
-    def _answered(self, request: AnswerRequest, written: ProgramReply) -> AnswerReply:
+    def _answered(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
         reply = AnswerReply(request.question, model=written.model, calls=written.calls)
         if written.status != Status.OK:
             return replace(reply, status=written.status, reason=written.reason)
@@ -93,7 +117,7 @@ class Program:
         with calls_of_program() as called:
             try:
                 run = run_program(
-                    how.language, written.code, view, self.vision, self.budget, request.question, how.fallback
+                    how.language, written.code, view, self.vision, self.budget, request.question, fallback
                 )
             except VisionError as error:  # a call to a model failed: neither the program's fault nor an answer
                 return replace(reply, status=error.status, reason=str(error), calls=(*written.calls, *called.keys))
@@ -101,3 +125,10 @@ class Program:
         if not run.result:
             return replace(reply, program=run, status=Status.UNPARSABLE, reason=run.fault or "no result")
         return replace(reply, text=run.result, program=run)
+
+
+def _fault(reply: AnswerReply) -> str:
+    """Why a program did not run, or why there is none in what its generator replied; empty where it ran."""
+    if reply.program is not None:
+        return reply.program.fault
+    return reply.reason if reply.status == Status.UNPARSABLE else ""
