@@ -37,6 +37,7 @@ PLUGINS = {
     "question_sets": (GUIDE, "sets"),
     "question_generators": (GUIDE, "question_generators"),
     "question_validators": (GUIDE, "question_validators"),
+    "reply_readers": (GUIDE, "reply_readers"),
     "vision": (PROGRAMS, "vision"),
 }
 """Families of the cvqa study, with the page and the heading of their table."""
@@ -72,6 +73,7 @@ def test_an_overlay_in_the_docs_of_cvqa_is_sound(block: str) -> None:
         ("fates", records.CvqaBuild),
         ("answers", records.Answer),
         ("scores", records.CvqaScore),
+        ("readings", records.Reading),
     ],
 )
 def test_every_field_of_every_file_of_cvqa_is_in_its_guide(start: str, kind: type[Record]) -> None:

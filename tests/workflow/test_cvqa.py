@@ -37,7 +37,7 @@ CVQA: dict[str, Any] = {
     "genders": "",
     "interval": {"method": "wilson", "level": 0.95, "resamples": 100, "seed": 0},
 }
-TABLES = {"calls": 1, "table": 13, "figure": 4, "metrics": 1, "report": 1}
+TABLES = {"calls": 1, "table": 14, "figure": 4, "metrics": 1, "report": 1}
 EVERYTHING = {"questions": 1, "drafts": 1, "reviews": 1, "builds": 1, "answers": 3, "scores": 3} | TABLES
 
 

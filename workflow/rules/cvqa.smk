@@ -2,10 +2,10 @@
 
 Inputs: the plugins that params.yaml names and their files; people's decisions about drafts and labels of perceived
 gender, where there are some; the paper's published figures.
-Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores}/…, a file a set or condition (and shard), pictures in the
+Outputs: results/cvqa/{questions,drafts,reviews,fates,answers,scores,readings}/…, a file a set or condition (and shard), pictures in the
 folder of the record file's name; results/cvqa/{calls,tables,figures,report}/.
 Steps: 1. pairs of every set. 2. of every build: drafts, reviews, and the pairs that both let pass. 3. answers to both
-questions of every pair. 4. scores by both readers. 5. the calls to models outside. 6. tables, figures, headline
+questions of every pair. 4. scores by both readers, and readings by language models. 5. the calls to models outside. 6. tables, figures, headline
 figures. 7. the report.
 What a job is given beside its inputs, and what each pattern is, stands in src/cfeval/cvqa/jobs.py.
 """
@@ -40,7 +40,7 @@ rule cvqa_answers_all:
 rule cvqa_scores_all:
     """Phase: answers, read and compared."""
     input:
-        phase("cvqa.scores"),
+        phase("cvqa.scores", "cvqa.readings"),
 
 
 rule cvqa_tables_all:
@@ -145,6 +145,24 @@ use rule stage as cvqa_scores with:
         **needs(mem_mb=2000, runtime="1h"),
     message:
         "scores of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
+
+
+use rule stage as cvqa_readings with:
+    """Have a language model read what the rules left unread, and a share of the rest."""
+    input:
+        questions=at(cvqa.QUESTIONS),
+        answers=at(cvqa.ANSWERS),
+        stale=stale(cvqa.READINGS),
+    output:
+        **makes(records=at(cvqa.READINGS)),
+    log:
+        log_of(cvqa.READINGS),
+    wildcard_constraints:
+        reader=one_of(PARAMS.cvqa.reply_readers if PARAMS.cvqa else ()),
+    resources:
+        **needs(mem_mb=2000, runtime="8h"),
+    message:
+        "readings by {wildcards.reader} of {wildcards.solver} on {wildcards.set}{wildcards.shard}"
 
 
 use rule stage as cvqa_calls with:

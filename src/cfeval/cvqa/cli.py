@@ -18,7 +18,7 @@ from cfeval.cvqa.figures import FIGURES
 from cfeval.cvqa.files import TableFile, usable
 from cfeval.cvqa.gender_labels import read_genders
 from cfeval.cvqa.plugins.question_sets.csv import id_of
-from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Side
+from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, QuestionPair, Reading, Side
 from cfeval.cvqa.stages.scores import scores
 from cfeval.cvqa.stages.statistics import PairStatistics, question_pairs
 from cfeval.cvqa.tables import TABLES, accuracy, question_statistics
@@ -39,6 +39,8 @@ from cfeval.stats.intervals import Interval
 OF_QUESTIONS = ("statistics", "answers")
 OF_BUILDS = ("builds",)
 """Tables that are made from something else than scores."""
+OF_READINGS = ("reply_readers",)
+"""Tables that are made from scores and what language models read in replies."""
 OF_ANSWERS = ("programs",)
 """Tables that are made from scores and answers, of conditions whose solvers write programs."""
 
@@ -89,6 +91,7 @@ def run_table(
         str, typer.Option(help='What solvers are, as JSON: {"NAME": {"kind": "chat", "paper": …}}.')
     ] = "{}",
     builds: Annotated[list[str] | None, typer.Option("--build", help="A set that was built; once for each.")] = None,
+    readers: Annotated[list[str] | None, typer.Option("--reader", help="A reply reader; once for each.")] = None,
     interval: Annotated[str, typer.Option(help="How intervals are computed: `interval` as JSON.")] = "{}",
     genders: Annotated[
         Path | None, typer.Option(help="Perceived gender of people in COCO images (CSV: id, bb_gender).")
@@ -108,7 +111,8 @@ def run_table(
     of_solver = from_json(solvers, dict[str, SolverFacts], "--solvers")
     if name in OF_ANSWERS:
         asked = [condition for condition in asked if _programs(of_solver, condition)]
-    scored = () if name in (*OF_QUESTIONS, *OF_BUILDS) else asked
+    of_others = name in (*OF_QUESTIONS, *OF_BUILDS) or (name in OF_READINGS and not readers)
+    scored = () if of_others else asked
     material = cvqa_material(
         {
             condition: records_of(results / "scores", (condition.set, condition.solver), CvqaScore, shards)
@@ -119,7 +123,7 @@ def run_table(
         interval=from_json(interval, Interval, "--interval"),
         published=[line for file in reference or () for line in read_csv(file, PublishedAnswer)],
         genders=read_genders(genders) if genders else {},
-        **_others(name, results, shards, asked, [*of_set, *(builds or ())], builds or []),
+        **_others(name, results, shards, asked, [*of_set, *(builds or ())], builds or [], readers or []),
     )
     table = TABLES[name].load()
     rows = table.rows(material)
@@ -132,7 +136,13 @@ def _programs(solvers: dict[str, SolverFacts], condition: CvqaCondition) -> bool
 
 
 def _others(
-    name: str, results: Path, shards: int, conditions: list[CvqaCondition], sets: list[str], builds: list[str]
+    name: str,
+    results: Path,
+    shards: int,
+    conditions: list[CvqaCondition],
+    sets: list[str],
+    builds: list[str],
+    readers: list[str],
 ) -> dict[str, Any]:
     """What a table is made from beside scores."""
     if name in OF_QUESTIONS:
@@ -147,6 +157,14 @@ def _others(
             "said": {
                 condition: records_of(results / "answers", (condition.set, condition.solver), Answer, shards)
                 for condition in conditions
+            }
+        }
+    if name in OF_READINGS:
+        return {
+            "readings": {
+                (reader, one): records_of(results / "readings", (reader, one.set, one.solver), Reading, shards)
+                for reader in readers
+                for one in conditions
             }
         }
     if name in OF_BUILDS:

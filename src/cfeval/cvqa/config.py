@@ -14,6 +14,7 @@ from cfeval.stats.intervals import Interval
 FAMILIES = {
     "sets": "question_sets",
     "solvers": "solvers",
+    "reply_readers": "reply_readers",
     "sources": "datasets",
     "question_generators": "question_generators",
     "question_validators": "question_validators",
@@ -70,6 +71,13 @@ class Cvqa(Section):
     seed: int = Field(20231110, ge=0, description="Seed of every draw of the study.")
     sets: dict[Name, Set] = Field(min_length=1, description="Pairs of questions.")
     solvers: dict[Name, Solver] = Field(min_length=1, description="Who answers them.")
+    reply_readers: dict[Name, Spec] = Field(
+        default_factory=dict,
+        description="Language models that read what the rules leave unread; table `reply_readers`, no score changes.",
+    )
+    reread: float = Field(
+        0.1, ge=0, le=1, description="Share of the replies that the rules read which reply readers read too."
+    )
     sources: dict[Name, Spec] = Field(default_factory=dict, description="Where originals of built questions come from.")
     question_generators: dict[Name, Spec] = Field(
         default_factory=dict, description="Question → counterfactual question."
@@ -142,6 +150,7 @@ def used_by_cvqa(study: Cvqa) -> list[Used]:
         for condition in study.all_conditions()
         for pair in (("sets", condition.set), ("solvers", condition.solver))
     }
+    wanted |= {("reply_readers", name) for name in study.reply_readers}
     for build in study.builds_asked().values():
         wanted |= {
             ("sources", build.source),

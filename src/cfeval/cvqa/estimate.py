@@ -49,7 +49,7 @@ def cvqa_lines(study: Cvqa, pairs: Mapping[str, Pairs]) -> list[Line]:
         study: the parameters.
         pairs: how many pairs each set has.
     """
-    return [*_answers(study, pairs), *_builds(study)]
+    return [*_answers(study, pairs), *_readings(study, pairs), *_builds(study)]
 
 
 def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
@@ -73,6 +73,19 @@ def _answers(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
         else:
             reply = REASONING if spec.get("cot") else ANSWER
             yield from _lines("answers", condition.solver, "solvers", spec, asked, QUESTION, reply)
+
+
+def _readings(study: Cvqa, pairs: Mapping[str, Pairs]) -> Iterator[Line]:
+    """Typically the share that is read twice; at most every reply, if the rules read none."""
+    asked = sum(pairs[one.set].asked(study.orders_of(one)) for one in study.all_conditions())
+    for name, spec in study.reply_readers.items():
+        of = ("readings", name, "reply_readers", spec.plugin_options())
+        shares = zip(
+            _lines(*of, ceil(study.reread * asked), QUESTION, VERDICT, 0),
+            _lines(*of, asked, QUESTION, VERDICT, 0),
+            strict=True,
+        )
+        yield from (replace(share, most=whole.most) for share, whole in shares)
 
 
 def _repairs(solver: str, program_generator: Mapping[str, Any], times: int) -> Iterator[Line]:

@@ -1,9 +1,9 @@
 """What the families of plugins of this study offer, and what their requests and replies hold.
 
-Solvers answer questions about images, question generators turn a question into a counterfactual one in the paper's
-steps (C-VQA, Appendix B), question validators check such a draft against its image (Section 3.2), program generators
-write a program from a question alone, and question sets give pairs of questions. For the family vision see
-`cfeval.cvqa.programs.vision`.
+Solvers answer questions about images, reply readers say which answer a reply gives, question generators turn a question
+into a counterfactual one in the paper's steps (C-VQA, Appendix B), question validators check such a draft against its
+image (Section 3.2), program generators write a program from a question alone, and question sets give pairs of
+questions. For the family vision see `cfeval.cvqa.programs.vision`.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from cfeval.core.images import Picture
 from cfeval.core.records import Metadata, Status
-from cfeval.cvqa.records import Language, PairType, ProgramRun, Question, Side
+from cfeval.cvqa.records import Form, Language, PairType, ProgramRun, Question, Side
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,36 @@ class Solver(Protocol):
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Answer a request."""
+        ...
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """A reply to a question, options as they were shown; `form` says what an answer to it is."""
+
+    item: str
+    question: str
+    form: Form
+    reply: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class ReadReply:
+    """The answer that a reply gives, letters as shown, None where it gives none; or why nobody knows."""
+
+    read: str | None = None
+    completion: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class ReplyReader(Protocol):
+    """Reads replies. What it reads depends on its own request only."""
+
+    async def read(self, request: ReadRequest) -> ReadReply:
+        """Read a reply."""
         ...
 
 

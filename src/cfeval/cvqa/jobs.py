@@ -1,8 +1,8 @@
 """The jobs of cvqa (C-VQA, Sections 3 and 4): one for each stage, set or condition, and shard.
 
 1. pairs of every set. 2. of every set that is built: drafts, reviews, and the pairs that both let pass. 3. answers to
-both questions of every pair. 4. scores by both readers. 5. the calls to models outside that all of it rests
-on. 6. tables, figures and metrics. 7. the report.
+both questions of every pair. 4. scores by both readers, and what language models read in replies. 5. the calls to
+models outside that all of it rests on. 6. tables, figures and metrics. 7. the report.
 """
 
 from collections.abc import Iterator
@@ -23,6 +23,7 @@ DRAFTS = "cvqa/drafts/{set}{shard}.jsonl"
 REVIEWS = "cvqa/reviews/{set}{shard}.jsonl"
 FATES = "cvqa/fates/{set}.jsonl"
 ANSWERS = "cvqa/answers/{set}/{solver}{shard}.jsonl"
+READINGS = "cvqa/readings/{reader}/{set}/{solver}{shard}.jsonl"
 SCORES = "cvqa/scores/{set}/{solver}{shard}.jsonl"
 CALLS = "cvqa/calls/calls.zip"
 TABLE = "cvqa/tables/cvqa_{table}.csv"
@@ -50,6 +51,7 @@ class _Cvqa(StudyJobs[Cvqa]):
         super().__init__(study, how, study.all_conditions())
         self.sets = study.sets_asked()
         self.builds = list(study.builds_asked())
+        self.read = [{**one, "reader": reader} for reader in study.reply_readers for one in self.conditions]
 
     def jobs(self) -> Iterator[Job]:
         """Every job, parents first."""
@@ -60,6 +62,7 @@ class _Cvqa(StudyJobs[Cvqa]):
             yield self._assembled(name)
         yield from self.per_file(ANSWERS, self._answers)
         yield from self.per_file(SCORES, self._scores)
+        yield from self.per_file(READINGS, self._readings, self.read)
         yield self._calls()
         yield from map(self._table, TABLES)
         yield from map(self.figure_job, FIGURES)
@@ -139,13 +142,22 @@ class _Cvqa(StudyJobs[Cvqa]):
         words += ["--out", self.at(SCORES, condition)]
         return self.job("scores", words, [words[1], words[3]], (self.at(SCORES, condition),), [])
 
+    def _readings(self, condition: Condition) -> Job:
+        using = self.plugin("reply_readers", condition["reader"])
+        words = ["--questions", self.at(QUESTIONS, condition), "--answers", self.at(ANSWERS, condition)]
+        words += ["--reply-reader", using.options, "--share", str(self.study.reread), "--seed", self.seed]
+        words += ["--out", self.at(READINGS, condition)]
+        return self.job("readings", words, [words[1], words[3]], (self.at(READINGS, condition),), [using])
+
     def _calls(self) -> Job:
-        """The calls that some record names: of what is built its writer's and checker's, and every answerer's."""
+        """The calls that some record names: those of drafts and reviews, and of every answer and reading."""
         built = [{"set": name} for name in self.builds]
         inputs = [*self.all(DRAFTS, built), *self.all(REVIEWS, built), *self.all(ANSWERS, self.conditions)]
+        inputs += self.all(READINGS, self.read)
         out = self.at(CALLS, {})
         words = ["--results", f"{self.root}/cvqa", "--conditions", as_json(self.conditions)]
-        words += [*each("--build", self.builds), "--shards", self.cut, "--out", out]
+        words += [*each("--build", self.builds), *each("--reader", self.study.reply_readers)]
+        words += ["--shards", self.cut, "--out", out]
         return self.job("calls", words, inputs, (out,), [])
 
     def _table(self, table: str) -> Job:
@@ -155,6 +167,7 @@ class _Cvqa(StudyJobs[Cvqa]):
         words = ["--results", f"{self.root}/cvqa", "--shards", self.cut, "--conditions", as_json(self.conditions)]
         words += ["--sets", as_json(facts), "--solvers", as_json(self.facts), *each("--build", self.builds)]
         words += ["--interval", as_json(study.interval.model_dump()), *each("--genders", genders)]
+        words += each("--reader", study.reply_readers) if table == "reply_readers" else []
         reference = brought(REFERENCE)
         words += ["--reference", reference]
         return self.table_job(table, words, self.made_from(table), [*genders, reference])
@@ -168,6 +181,8 @@ class _Cvqa(StudyJobs[Cvqa]):
                 condition for condition in self.conditions if self.facts[condition["solver"]]["kind"] == "program"
             ]
             return self.all(ANSWERS, programs) + self.all(SCORES, programs)
+        if table == "reply_readers":
+            return [*self.all(SCORES, self.conditions), *self.all(READINGS, self.read)] if self.read else []
         if table == "builds":
             return self.all(FATES, [{"set": name} for name in self.builds])
         return self.all(SCORES, self.conditions)

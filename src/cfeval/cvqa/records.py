@@ -176,6 +176,23 @@ class CvqaScore(StageResult):
     """Whether the question was put to the whole image instead."""
 
 
+class Reading(StageResult):
+    """What a language model read in a reply.
+
+    `rule` is what the robust rules read, None where they read nothing; `read` is what the language model read, None
+    where it says that the reply gives no answer. Letters are those of the question as it stands. `completion` is what
+    it said.
+    """
+
+    id: ItemId
+    side: Side
+    order: str = ""
+    rule: str | None = None
+    read: str | None = None
+    completion: str = ""
+    calls: tuple[str, ...] = ()
+
+
 class Draft(StageResult):
     """A counterfactual question that was written from an original one, before anyone checked it.
 

@@ -19,6 +19,7 @@ STAGES: Mapping[str, str] = {
     "figure": "cfeval.cvqa.cli:run_figure",
     "metrics": "cfeval.cvqa.cli:run_metrics",
     "questions": "cfeval.cvqa.stages.questions:run",
+    "readings": "cfeval.cvqa.stages.readings:run",
     "report": "cfeval.cvqa.report.page:run",
     "reviews": "cfeval.cvqa.stages.reviews:run",
     "scores": "cfeval.cvqa.stages.scores:run",

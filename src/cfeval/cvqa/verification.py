@@ -11,7 +11,7 @@ from cfeval.core.jsonl import read_jsonl
 from cfeval.core.provenance.sidecars import seal_faults
 from cfeval.core.records import Status
 from cfeval.core.streams import StreamingLookup
-from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Review
+from cfeval.cvqa.records import Answer, CvqaScore, Draft, QuestionPair, Reading, Review
 from cfeval.cvqa.stages.scores import scores
 from cfeval.inference.cli import calls_named, opened
 from cfeval.inference.remote import archive
@@ -76,7 +76,7 @@ def _pictures(results: Path) -> Iterator[Fault]:
 
 def _calls(results: Path, answered: Iterable[Path], stored: dict[str, StoredCall]) -> Iterator[Fault]:
     """The calls of every record: kept, whole, and of a chat's reply the one that says what the record says."""
-    kinds: dict[str, type[Draft] | type[Review]] = {"drafts": Draft, "reviews": Review}
+    kinds: dict[str, type[Draft | Review | Reading]] = {"drafts": Draft, "reviews": Review, "readings": Reading}
     for folder, kind in kinds.items():
         for file in sorted((results / folder).rglob("*.jsonl")):
             for record in read_jsonl(file, kind):
@@ -121,7 +121,7 @@ def _scores(results: Path, answered: Iterable[Path]) -> Iterator[Fault]:
 def _stored(results: Path, zipped: Path, cache: Path | None) -> Iterator[tuple[str, StoredCall]]:
     """The calls that records name and that can be had, each checked against its key and seal."""
     named = calls_named(
-        path for path in (results / stage for stage in ("drafts", "reviews", "answers")) if path.is_dir()
+        path for path in (results / stage for stage in ("drafts", "reviews", "answers", "readings")) if path.is_dir()
     )
     yield from ((call.key, call) for call, _ in archive.read(zipped) if call.key in named)
     for call in opened(cache).calls(named) if cache else ():

@@ -14,11 +14,12 @@ from cfeval.inference.remote.archive import export
 
 def run(
     out: Archive,
-    results: Annotated[Path, typer.Option(help="The study's results: drafts/, reviews/, answers/ in it.")] = Path(
-        "results/cvqa"
-    ),
+    results: Annotated[
+        Path, typer.Option(help="The study's results: drafts/, reviews/, answers/, readings/ in it.")
+    ] = Path("results/cvqa"),
     conditions: Annotated[str, typer.Option(help='The conditions, as JSON: [{"set": …, "solver": …}].')] = "[]",
     builds: Annotated[list[str] | None, typer.Option("--build", help="A set that was built; once for each.")] = None,
+    readers: Annotated[list[str] | None, typer.Option("--reader", help="A reply reader; once for each.")] = None,
     shards: Annotated[int, typer.Option(min=1, max=999, help="Into how many files each stage is cut.")] = 1,
     cache: CacheFile = None,
 ) -> None:
@@ -29,5 +30,6 @@ def run(
     asked = from_json(conditions, list[CvqaCondition], "--conditions")
     places = [results / stage / name for name in builds or () for stage in ("drafts", "reviews")]
     places += [results / "answers" / one.set / one.solver for one in asked]
+    places += [results / "readings" / name / one.set / one.solver for name in readers or () for one in asked]
     files = [file for place in places for file in shard_files(place.with_name(f"{place.name}.jsonl"), shards)]
     print(f"{export(opened(cache, new=True), calls_named(dict.fromkeys(files)), out)} calls in {out}")

@@ -75,7 +75,7 @@ def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
     if choices and said.order:
         choices = choices.reordered(said.order)
     shown = read_both(said.text, form, choices, choices.stem if choices else asked.question)
-    read = {reader: _standing(answer, said.order) for reader, answer in shown.items()}
+    read = {reader: standing(answer, said.order) for reader, answer in shown.items()}
     return {
         "read": read,
         "shown": shown if form == "choice" else {},
@@ -83,8 +83,8 @@ def _compared(asked: Question, said: Answer, form: Form) -> dict[str, Any]:
     }
 
 
-def _standing(letter: str | None, order: str) -> str | None:
-    """A letter as it was shown, in the question as it stands: under `BCDA` what was shown as A is B."""
+def standing(letter: str | None, order: str) -> str | None:
+    """An answer; a letter as it was shown becomes that of the question as it stands: under `BCDA` a shown A is B."""
     return order[LETTERS.index(letter)] if order and letter in tuple(LETTERS) else letter
 
 

@@ -18,6 +18,9 @@ TABLES: Mapping[str, Listed] = {
     "table7": Listed("cfeval.cvqa.tables.accuracy:TABLE7", "cfeval.cvqa.tables.replies:AccuracyRow"),
     "bias": Listed("cfeval.cvqa.tables.bias:TABLE", "cfeval.cvqa.tables.bias:BiasRow"),
     "readers": Listed("cfeval.cvqa.tables.extraction:TABLE", "cfeval.cvqa.tables.extraction:ReadersRow"),
+    "reply_readers": Listed(
+        "cfeval.cvqa.tables.reply_readers:TABLE", "cfeval.cvqa.tables.reply_readers:ReplyReadersRow"
+    ),
     "positions": Listed("cfeval.cvqa.tables.positions:TABLE", "cfeval.cvqa.tables.positions:PositionsRow"),
     "contamination": Listed(
         "cfeval.cvqa.tables.contamination:TABLE", "cfeval.cvqa.tables.contamination:ContaminationRow"

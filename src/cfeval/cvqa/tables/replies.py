@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeVar, cast
 
 from cfeval.core.errors import InputError
 from cfeval.core.records import Binary, Record, Status
-from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, ExtractorName, PairType, Side
+from cfeval.cvqa.records import Answer, CvqaBuild, CvqaCondition, CvqaScore, ExtractorName, PairType, Reading, Side
 from cfeval.cvqa.stages.statistics import PairStatistics
 from cfeval.cvqa.tables.cells import arrow, mark
 from cfeval.report.columns import Bounded, Heading, TableRow
@@ -152,7 +152,8 @@ class CvqaTableData:
     """Replies by condition, and the settings.
 
     `pairs` are the questions of each set (tables `statistics` and `answers`), `said` what solvers that write programs
-    said (`programs`), `built` what became of the drafts of built sets (`builds`): each is read once, by that table
+    said (`programs`), `built` what became of the drafts of built sets (`builds`), `readings` what each reply reader
+    read of each condition (`reply_readers`): each is read once, by that table
     alone. `genders` says of a COCO image whose people are all of one kind which kind that is, `female` or `male`.
     """
 
@@ -165,6 +166,7 @@ class CvqaTableData:
     pairs: Mapping[str, Iterable[PairStatistics]] = field(default_factory=dict)
     said: Mapping[CvqaCondition, Iterable[Answer]] = field(default_factory=dict)
     built: Mapping[str, Iterable[CvqaBuild]] = field(default_factory=dict)
+    readings: Mapping[tuple[str, CvqaCondition], Iterable[Reading]] = field(default_factory=dict)
 
     def facts(self, solver: str) -> SolverFacts:
         """What is known of a solver; one that nothing is said of is a model that is asked."""

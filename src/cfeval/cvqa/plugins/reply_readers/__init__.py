@@ -1,0 +1,1 @@
+"""Language models that read replies which the rules leave unread."""

@@ -1,0 +1,136 @@
+"""Language models on the replies that the rules left unread, and how far both agree on those that both read."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from cfeval.core.records import Binary, Status
+from cfeval.cvqa.records import SIDES, CvqaCondition, Reading, Side
+from cfeval.cvqa.tables.accuracy import named
+from cfeval.cvqa.tables.cells import mark, world
+from cfeval.cvqa.tables.items import counted
+from cfeval.cvqa.tables.replies import CvqaTableData, Reply
+from cfeval.report.columns import Estimated, Heading, TableRow, laid_out
+from cfeval.report.tables import Figures, RenderedTable, Table, figures_of, intervals
+from cfeval.stats.intervals import ItemScore, estimate
+
+
+class ReplyReadersRow(TableRow):
+    """A language model that reads replies, a row a condition and side."""
+
+    set: Annotated[str, Heading("Set")]
+    """Whose questions."""
+    solver: Annotated[str, Heading("Solver", mark)]
+    """Who was asked."""
+    kind: str = ""
+    """What the solver is: `chat`, `program`, `random`."""
+    llm: str = ""
+    """The language model that writes the programs."""
+    reader: Annotated[str, Heading("Reader")]
+    """The language model that reads the replies; a name from `reply_readers`."""
+    side: Annotated[str, Heading("Side")]
+    """`original` or `counterfactual`."""
+    n: int
+    """Replies that came."""
+    n_unread: Annotated[int, Heading("Unread by rules")] = 0
+    """Those that the robust rules left unread."""
+    n_read: Annotated[int, Heading("of them read")] = 0
+    """Those of them in which the language model read an answer."""
+    n_none: Annotated[int, Heading("no answer")] = 0
+    """Those of them of which it says that they give no answer."""
+    n_right: Annotated[int, Heading("right")] = 0
+    """Those of them that are right as it reads them."""
+    missing: Annotated[str, Heading("Missing", after="agreement")] = ""
+    """Why other replies were not read by it, with counts."""
+    robust: Annotated[Estimated, Heading("Robust")] = None
+    """Accuracy as the robust rules read the replies, what is unread as wrong."""
+    filled: Annotated[Estimated, Heading("Robust, then model")] = None
+    """The same where the language model's reading stands for what the rules left unread, and for nothing else."""
+    n_both: Annotated[int, Heading("Read by both", after="filled")] = 0
+    """Replies of the drawn share that rules and language model read."""
+    agreement: Annotated[Estimated, Heading("Agreement")] = None
+    """The share of these that both read alike."""
+    n_lost: int = 0
+    """Replies of the drawn share that the rules read and of which the language model says that they give no answer."""
+    ci: str = ""
+    """How the intervals were computed, and their nominal coverage."""
+    test_world: Binary = 0
+    """1: a built-in test solver, which stands for no real model."""
+
+
+EMPTY = "Empty: no language model reads replies (`cvqa.reply_readers`)."
+NOTE = (
+    "The language model sees question and reply, neither the image nor the right answer. It reads every reply that the "
+    "robust rules leave unread and a share of the others, on which agreement rests. It changes no reading of the rules "
+    "and no other table."
+)
+
+
+def rows(material: CvqaTableData) -> list[ReplyReadersRow]:
+    """A row for each reader, condition and side."""
+    return [
+        ReplyReadersRow.model_validate(_figures(material, reader, condition, side, list(of)))
+        for (reader, condition), found in material.readings.items()
+        for side, of in _by_side(found)
+    ]
+
+
+def sheet(of: Sequence[ReplyReadersRow]) -> RenderedTable:
+    """The table for readers."""
+    notes = (intervals(of) + NOTE, *world(of)) if of else (EMPTY,)
+    return RenderedTable(
+        "cvqa_reply_readers", "Language models that read replies", *laid_out(ReplyReadersRow, of), notes
+    )
+
+
+def _by_side(found: Iterable[Reading]) -> list[tuple[Side, list[Reading]]]:
+    kept = list(found)
+    return [(side, [one for one in kept if one.side == side]) for side in SIDES]
+
+
+def _figures(
+    material: CvqaTableData, reader: str, condition: CvqaCondition, side: Side, found: Sequence[Reading]
+) -> Figures:
+    by_reply = {(one.id, one.order): one for one in found}
+    came = [one for one in material.scores[condition] if one.side == side and one.status == Status.OK]
+    figures: Figures = named(material, condition) | {"reader": reader, "side": side, "n": len(came)}
+    figures |= _unread([by_reply.get((one.id, one.order)) for one in came if one.read[1] is None])
+    figures |= {"missing": counted(Counter(one.status.value for one in found if one.status != Status.OK))}
+    both = [one for one in found if one.rule is not None and one.status == Status.OK]
+    alike = _alike(came, both)
+    filled = [_filled(one, by_reply.get((one.id, one.order))) for one in came]
+    figures |= {"n_right": sum(filled) - sum(int(one.correct[1]) for one in came)}
+    figures |= {"n_both": len(alike), "n_lost": len(both) - len(alike)}
+    scored = {
+        "robust": [ItemScore(one.id, one.image, float(one.correct[1])) for one in came],
+        "filled": [ItemScore(one.id, one.image, float(right)) for one, right in zip(came, filled, strict=True)],
+        "agreement": alike,
+    }
+    return figures | figures_of({name: estimate(of, material.interval) for name, of in scored.items() if of})
+
+
+def _unread(readings: Sequence[Reading | None]) -> Figures:
+    """What the language model made of the replies that the rules left unread."""
+    heard = [one for one in readings if one is not None and one.status == Status.OK]
+    read = sum(one.read is not None for one in heard)
+    return {"n_unread": len(readings), "n_read": read, "n_none": len(heard) - read}
+
+
+def _alike(came: Sequence[Reply], both: Sequence[Reading]) -> list[ItemScore]:
+    """1 or 0 for each reply that both read: whether they read the same."""
+    images = {(one.id, one.order): one.image for one in came}
+    return [
+        ItemScore(one.id, images[one.id, one.order], float(one.read == one.rule))
+        for one in both
+        if one.read is not None
+    ]
+
+
+def _filled(reply: Reply, reading: Reading | None) -> int:
+    """Whether a reply is right, where the language model reads what the rules left unread."""
+    if reply.read[1] is not None:
+        return int(reply.correct[1])
+    return int(reading is not None and reading.status == Status.OK and reading.read == reply.gold)
+
+
+TABLE = Table(row=ReplyReadersRow, rows=rows, sheet=sheet)
