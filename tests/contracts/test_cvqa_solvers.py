@@ -15,6 +15,7 @@ from tests.cvqa.files import write_images, write_results
 
 SCRIPTED: dict[str, Any] = {"plugin": "mock"}
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "agent": {"model": SCRIPTED, "vision": SCRIPTED},
     "chat": {"model": SCRIPTED, "family": "llava"},
     "program": {"program_generator": SCRIPTED, "vision": SCRIPTED},
     "random": {},

@@ -119,6 +119,11 @@ def check(family: str, spec: Mapping[str, Any], where: str) -> None:
         pass
 
 
+def takes_tools(spec: Mapping[str, Any]) -> bool:
+    """Whether a chat model can be given tools to call: its plugin says so by a field or property `takes_tools`."""
+    return bool(getattr(_plugin("chat", spec), "takes_tools", False))
+
+
 def dependencies(family: str, spec: Mapping[str, Any], protocols: Collection[str] = ()) -> tuple[str, ...]:
     """The files that the results of a plugin under these protocols depend on: weights, own samples, prompts."""
     said = (

@@ -131,8 +131,8 @@ def run_table(
 
 
 def _programs(solvers: dict[str, SolverFacts], condition: CvqaCondition) -> bool:
-    """Whether a condition's answers are programs'."""
-    return condition.solver in solvers and solvers[condition.solver].kind == "program"
+    """Whether a condition's answers are programs', or those of an agent, whose calls are recorded alike."""
+    return condition.solver in solvers and solvers[condition.solver].kind in ("program", "agent")
 
 
 def _others(

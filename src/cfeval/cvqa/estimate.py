@@ -175,7 +175,7 @@ def _kind(told: Solver) -> str:
     """What answers; recorded responses are programs' where params.yaml names the language model behind them."""
     if told.plugin == "responses" and told.llm:
         return "program"
-    return told.plugin if told.plugin in ("program", "random") else "chat"
+    return told.plugin if told.plugin in ("program", "agent", "random") else "chat"
 
 
 def _twin(name: str, solvers: Mapping[str, Solver]) -> str:

@@ -177,9 +177,7 @@ class _Cvqa(StudyJobs[Cvqa]):
         if table in ("statistics", "answers"):
             return self.all(QUESTIONS, [{"set": name} for name in self.sets])
         if table == "programs":
-            programs = [
-                condition for condition in self.conditions if self.facts[condition["solver"]]["kind"] == "program"
-            ]
+            programs = [one for one in self.conditions if self.facts[one["solver"]]["kind"] in ("program", "agent")]
             return self.all(ANSWERS, programs) + self.all(SCORES, programs)
         if table == "reply_readers":
             return [*self.all(SCORES, self.conditions), *self.all(READINGS, self.read)] if self.read else []

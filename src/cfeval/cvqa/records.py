@@ -119,7 +119,8 @@ class ProgramRun(Record):
     question put to the whole image instead, as in ViperGPT.
     """
 
-    language: Language
+    language: Literal["vipergpt", "visprog", "tools"]
+    """`tools`: no program, but the calls of tools that an agent made, a line each; trace lines are its turns."""
     code: str
     result: str = ""
     fault: str = ""

@@ -14,21 +14,45 @@ template of the prompt, so that only the closing one is said."""
 
 
 @dataclass(frozen=True)
-class ChatMessage:
-    """One message of a conversation; a user's may carry an image."""
+class Tool:
+    """What a model may call: its name, what it does, and the JSON schema of its arguments."""
 
-    role: Literal["user", "assistant"]
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A model's wish to have a tool called; `arguments` are JSON as the model wrote them."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """One message of a conversation; a user's may carry an image.
+
+    An assistant's may hold `tool_calls`; each is answered by a message of the role `tool` that names it (`answers`).
+    """
+
+    role: Literal["user", "assistant", "tool"]
     text: str
     picture: Picture | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A conversation that ends with a user's turn.
+    """A conversation that ends with a user's turn, or with what the called tools gave.
 
     `item` is the sample's id: for messages to the user, and for test models that behave differently item by item.
     `schema` is the JSON schema that the reply should follow; a model that cannot enforce one answers in free text.
-    `max_tokens` is the longest reply; None leaves it to the model's own option.
+    `max_tokens` is the longest reply; None leaves it to the model's own option. `tools` are for models that take them
+    (`cfeval.core.registry.takes_tools`).
     """
 
     item: str
@@ -36,6 +60,7 @@ class ChatRequest:
     seed: int
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,6 +68,7 @@ class ChatReply:
     """The reply, without what the model thought aloud, or why there is none.
 
     `model` is the model that served it, as it names itself; `calls` names the stored calls it came from.
+    `tool_calls` are the tools that it wants called before it goes on.
     """
 
     text: str = ""
@@ -50,6 +76,7 @@ class ChatReply:
     status: Status = Status.OK
     reason: str = ""
     calls: tuple[str, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
 
     def __post_init__(self) -> None:
         """Cut the thoughts off, whoever makes the reply."""

@@ -1,13 +1,20 @@
-"""Programs of many questions side by side: one computes at a time, the others wait for models meanwhile.
+"""Programs, and tools of agents, side by side: one computes at a time, the others wait for models meanwhile.
 
 So vision operations on this machine need not bear being called from several threads, and the calls that programs wait
 for travel together, under the limit of all calls (`calls.max_connections`).
 """
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
+
+from cfeval.inference.remote.settings import settings
+
+T = TypeVar("T")
 
 
 class Stopped(Exception):  # noqa: N818 - the end of a run, no error
@@ -49,6 +56,31 @@ class Turns:
     def end(self) -> None:
         """No program waits for a model any more."""
         self._ended = True
+
+
+class Workers:
+    """Runs what visions do in threads beside the event loop, one at a time but for waits.
+
+    Args:
+        outside: whether visions call models outside, so that it pays to have many under way.
+    """
+
+    def __init__(self, outside: bool) -> None:
+        self._turns, self._threads = Turns(), ThreadPoolExecutor(2 * settings().max_connections if outside else 1)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do some work; it sees the context variables of the caller."""
+        context = copy_context()
+
+        def taken() -> T:
+            with self._turns.taken():
+                return work()
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(taken))
+        except asyncio.CancelledError:
+            self._turns.end()
+            raise
 
 
 @contextmanager

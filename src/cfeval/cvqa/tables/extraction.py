@@ -30,7 +30,7 @@ class ReadersRow(TableRow):
     solver: Annotated[str, Heading("Solver", mark)]
     """Who was asked."""
     kind: str = ""
-    """What the solver is: `chat`, `program`, `random`."""
+    """What the solver is: `chat`, `program`, `agent`, `random`."""
     llm: str = ""
     """The language model that writes the programs."""
     type: Annotated[str, Heading("Type")]

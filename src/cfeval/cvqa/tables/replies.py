@@ -26,7 +26,7 @@ class ReadRow(TableRow):
     solver: Annotated[str, Heading("Solver", mark)]
     """Who was asked, or a baseline."""
     kind: str = ""
-    """What the solver is: `chat`, `program`, `random`; `baseline` for what needs no solver."""
+    """What the solver is: `chat`, `program`, `agent`, `random`; `baseline` for what needs no solver."""
     llm: str = ""
     """The language model that writes the programs."""
     type: Annotated[str, Heading("Type")]
@@ -109,7 +109,7 @@ class SolverFacts:
     paper's. `test_world`: it is built in and stands for no real model.
     """
 
-    kind: Literal["chat", "program", "random"] = "chat"
+    kind: Literal["chat", "program", "agent", "random"] = "chat"
     cot: bool = False
     no_cot_baseline: str = ""
     llm: str = ""

@@ -23,7 +23,7 @@ class ReplyReadersRow(TableRow):
     solver: Annotated[str, Heading("Solver", mark)]
     """Who was asked."""
     kind: str = ""
-    """What the solver is: `chat`, `program`, `random`."""
+    """What the solver is: `chat`, `program`, `agent`, `random`."""
     llm: str = ""
     """The language model that writes the programs."""
     reader: Annotated[str, Heading("Reader")]

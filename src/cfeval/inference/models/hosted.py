@@ -18,7 +18,7 @@ from cfeval.core import plugin
 from cfeval.core.images import Picture
 from cfeval.core.records import Status
 from cfeval.core.registry import CallEstimate, Diagnostic, Resources
-from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest
+from cfeval.inference.chat import ChatMessage, ChatReply, ChatRequest, ToolCall
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
@@ -31,6 +31,10 @@ from cfeval.inference.thinking import Effort, cut_off, room_for_thoughts
 
 TOKENS_PER_IMAGE = 1500
 """What an image is taken to cost at most, where a budget has to set something aside."""
+
+
+Read = Callable[[Any, str], Response | Fault]
+"""What an answer's JSON says; the second argument is the variable that holds the key."""
 
 
 class HostedPlugin(plugin.Plugin):
@@ -165,28 +169,42 @@ class HostedChat:
         def body() -> dict[str, Any]:
             return self._fields(request) | self._messages(turns, self._encoded)
 
+        read = self._reader(request)
+
         async def send(attempts: RetryLoop) -> Response | Fault:
             where = self.options.endpoint()
             if call.batched:
-                read = partial(self._read, key_env=where.key_env)
-                return await attempts.batched(self._batches(attempts, where), body, read)
+                return await attempts.batched(
+                    self._batches(attempts, where), body, lambda said: read(said, where.key_env)
+                )
             sent = body()
-            return await attempts.paid(lambda: self._once(attempts, where, sent), lambda reply: reply.usage)
+            return await attempts.paid(lambda: self._once(attempts, where, sent, read), lambda reply: reply.usage)
 
-        reply = self._accepted(await client.answer(call, send))
-        return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,))
+        reply = self._accepted(await client.answer(call, send), read)
+        wanted = self._tool_calls(reply) if request.tools and reply.status == Status.OK else ()
+        return ChatReply(reply.text, reply.model, reply.status, reply.reason, (call.key,), wanted)
 
-    async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Response | Fault:
+    async def _once(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any], read: Read) -> Response | Fault:
         """One attempt."""
         content = await self._ask(attempts, where, body)
-        return content if isinstance(content, Fault) else self._read(content, where.key_env)
+        return content if isinstance(content, Fault) else read(content, where.key_env)
 
-    def _accepted(self, reply: Response) -> Response:
+    def _accepted(self, reply: Response, read: Read) -> Response:
         """A stored answer that the options or the table of finish reasons have come to accept: not paid for again."""
         if reply.status not in (Status.WRONG_MODEL, Status.UNPARSABLE):
             return reply
-        again = self._read(reply.raw, self.options.key_variable)
+        again = read(reply.raw, self.options.key_variable)
         return again if isinstance(again, Response) else reply
+
+    def _reader(self, request: ChatRequest) -> Read:
+        """How the answer to a request is read."""
+        del request
+        return self._read
+
+    def _tool_calls(self, reply: Response) -> tuple[ToolCall, ...]:
+        """The tools that an answer wants called."""
+        del reply
+        return ()
 
     def _call(self, request: ChatRequest, turns: Sequence["Shown"]) -> Request:
         """What identifies a request: all that is sent, pictures by their hashes."""
@@ -227,12 +245,17 @@ class HostedChat:
 
 @dataclass(frozen=True)
 class Shown:
-    """A turn as it is shown to the model; `original` is the picture before it was shrunk, None where it was not."""
+    """A turn as it is shown to the model; `original` is the picture before it was shrunk, None where it was not.
+
+    `tool_calls` and `answers` are those of the turn.
+    """
 
     role: str
     text: str
     picture: Picture | None
     original: Picture | None
+    tool_calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
 
 
 def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
@@ -241,7 +264,8 @@ def shrunk(turns: Sequence[ChatMessage], max_pixels: int | None) -> list[Shown]:
 
 
 def _shown(turn: ChatMessage, picture: Picture | None) -> Shown:
-    return Shown(turn.role, turn.text, picture, None if picture is turn.picture else turn.picture)
+    original = None if picture is turn.picture else turn.picture
+    return Shown(turn.role, turn.text, picture, original, turn.tool_calls, turn.answers)
 
 
 def _tokens(turns: Sequence[Shown]) -> int:

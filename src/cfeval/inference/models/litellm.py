@@ -74,7 +74,8 @@ class LiteLLM(OpenAIChat):
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.litellm(attempts, where, body)
 
-    def _read(self, body: Any, key_env: str) -> Response | Fault:
+    def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
+        del tools  # none are sent
         options = self.options
         accepted = (options.model.partition("/")[2], *options.accept_models)
         return chat_reply(_native(body), options.model, accepted, key_env, finish_reasons=options.accept_finish_reasons)

@@ -4,21 +4,22 @@ Chat completions, or OpenAI's Responses (`api: responses`), by the `openai` pack
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from cfeval.core.images import Picture
 from cfeval.core.registry import Diagnostic
-from cfeval.inference.chat import ChatRequest
-from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Shown
+from cfeval.inference.chat import ChatRequest, ToolCall
+from cfeval.inference.models.hosted import HostedChat, HostedPlugin, Read, Shown
 from cfeval.inference.remote import sdks
 from cfeval.inference.remote.batch_api import BatchApi
 from cfeval.inference.remote.client import RetryLoop
 from cfeval.inference.remote.faults import Fault
 from cfeval.inference.remote.http import Endpoint
 from cfeval.inference.remote.images import data_url
-from cfeval.inference.remote.openai_api import chat_reply, responses_reply
+from cfeval.inference.remote.openai_api import chat_reply, responses_reply, tool_calls
 from cfeval.inference.remote.openai_batches import BatchPath, OpenAIBatches
 from cfeval.inference.remote.providers import (
     PROVIDERS,
@@ -122,13 +123,18 @@ class Plugin(HostedPlugin):
         """Whether requests have the schema of their reply, where there is one."""
         return self.rules.schema if self.json_schema is None else self.json_schema
 
+    @property
+    def takes_tools(self) -> bool:
+        """Whether its models can be given tools; not by Responses here."""
+        return self.api == "chat"
+
     def build(self) -> "OpenAIChat":
         """The model behind the server; offline no key is needed."""
         return OpenAIResponses(self) if self.api == "responses" else OpenAIChat(self)
 
 
 class OpenAIChat(HostedChat):
-    """A chat model behind chat completions."""
+    """A chat model behind chat completions, which may be given tools to call."""
 
     api = "chat"
     path: ClassVar[BatchPath] = "/v1/chat/completions"
@@ -142,6 +148,8 @@ class OpenAIChat(HostedChat):
         if schema := self._schema(request):
             named = {name: value for name, value in schema.items() if name != "type"}
             fields["response_format"] = {"type": "json_schema", "json_schema": named}
+        if request.tools:
+            fields["tools"] = [{"type": "function", "function": vars(tool)} for tool in request.tools]
         return joined({**fields, **rules.body}, options.extra)
 
     def _schema(self, request: ChatRequest) -> dict[str, Any] | None:
@@ -162,11 +170,16 @@ class OpenAIChat(HostedChat):
     def _batches(self, attempts: RetryLoop, where: Endpoint) -> BatchApi:
         return OpenAIBatches(attempts, where, self.path)
 
-    def _read(self, body: Any, key_env: str) -> Response | Fault:
+    def _reader(self, request: ChatRequest) -> Read:
+        return partial(self._read, tools=True) if request.tools else self._read
+
+    def _tool_calls(self, reply: Response) -> tuple[ToolCall, ...]:
+        return tuple(ToolCall(*said) for said in tool_calls(reply.raw))
+
+    def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
         options = self.options
-        return chat_reply(
-            body, options.model, options.accept_models, key_env, finish_reasons=options.accept_finish_reasons
-        )
+        accepted = options.accept_finish_reasons
+        return chat_reply(body, options.model, options.accept_models, key_env, finish_reasons=accepted, tools=tools)
 
 
 class OpenAIResponses(OpenAIChat):
@@ -189,12 +202,21 @@ class OpenAIResponses(OpenAIChat):
     async def _ask(self, attempts: RetryLoop, where: Endpoint, body: dict[str, Any]) -> Any:
         return await sdks.responses(attempts, where, body)
 
-    def _read(self, body: Any, key_env: str) -> Response | Fault:
+    def _read(self, body: Any, key_env: str, tools: bool = False) -> Response | Fault:
+        del tools  # none are sent
         options = self.options
         return responses_reply(body, options.model, options.accept_models, key_env, options.accept_finish_reasons)
 
 
 def _message(turn: Shown, image: Callable[[Picture], str]) -> dict[str, Any]:
+    if turn.role == "tool":
+        return {"role": "tool", "tool_call_id": turn.answers, "content": turn.text}
+    if turn.tool_calls:
+        wanted = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in turn.tool_calls
+        ]
+        return {"role": turn.role, "content": turn.text or None, "tool_calls": wanted}
     if turn.picture is None:
         return {"role": turn.role, "content": turn.text}
     picture = {"type": "image_url", "image_url": {"url": image(turn.picture)}}

@@ -59,6 +59,7 @@ def chat_reply(
     key_env: str,
     image: bool = False,
     finish_reasons: tuple[str, ...] = (),
+    tools: bool = False,
 ) -> Response | Fault:
     """Read a chat completion.
 
@@ -69,10 +70,20 @@ def chat_reply(
         key_env: see `of_status`.
         image: an image is wanted, not a text.
         finish_reasons: further finish reasons of a whole answer.
+        tools: the model was given tools, so that an answer may be nothing but calls of them.
     """
     said = _dict(body)
     answer = Completion(said, asked, accepted, usage_of(said), str(said.get("model") or ""))
-    return reply_of(answer, _choice(said), key_env, image, finish_reasons)
+    return reply_of(answer, _choice(said), key_env, image, finish_reasons, tools)
+
+
+def tool_calls(body: Any) -> list[tuple[str, str, str]]:
+    """The calls of tools in a chat completion: id, name and arguments (JSON) of each that has a name."""
+    said = _dicts(_dict(_choice(_dict(body)).get("message")).get("tool_calls"))
+    functions = [(str(one.get("id") or ""), _dict(one.get("function"))) for one in said]
+    return [
+        (key, of["name"], str(of.get("arguments") or "{}")) for key, of in functions if isinstance(of.get("name"), str)
+    ]
 
 
 def responses_reply(
@@ -94,7 +105,12 @@ def responses_reply(
 
 
 def reply_of(
-    answer: Completion, choice: dict[str, Any], key_env: str, image: bool, finish_reasons: tuple[str, ...]
+    answer: Completion,
+    choice: dict[str, Any],
+    key_env: str,
+    image: bool,
+    finish_reasons: tuple[str, ...],
+    tools: bool = False,
 ) -> Response | Fault:
     """Read a choice as a chat completion has them, whatever protocol its parts came by; see `chat_reply`."""
     ending, word = finish(choice, finish_reasons)
@@ -103,6 +119,8 @@ def reply_of(
         # The image of another model is not kept: where the model is accepted later, it must be asked again.
         return replace(fault, final=False) if image and fault.kind == "wrong_model" else fault
     message = choice["message"]
+    if tools and tool_calls({"choices": [choice]}):
+        return answer.reply(_content(message))
     if ending is Ending.OTHER:
         return _other(answer, message, word, image)
     return _image(answer, message) if image else _text(answer, ending, _content(message))

@@ -1,6 +1,7 @@
 """A chat model that says what it was told to: for tests, and for trying a pipeline out before anything is paid for."""
 
 import hashlib
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -12,6 +13,9 @@ from cfeval.inference.chat import ChatModel, ChatReply, ChatRequest
 
 class Plugin(plugin.Plugin):
     """What to say. Templates may name {question}, {image} (six digits of the image's hash) and {turn}."""
+
+    takes_tools: ClassVar[bool] = True
+    """It may be given tools, of which it calls none."""
 
     replies: tuple[str, ...] = Field(("answer {image}", "because of {image}"), min_length=1)
     """The reply to the first user turn, the second, …; the last serves all later ones."""

@@ -9,9 +9,6 @@ Where vision operations call models outside, the programs of many questions are 
 while others wait for a reply. Where all is on this machine, one runs after the other.
 """
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,10 +30,9 @@ from cfeval.cvqa.interfaces import (
 from cfeval.cvqa.programs.called import calls_of_program
 from cfeval.cvqa.programs.limits import Budget
 from cfeval.cvqa.programs.run import run_program
-from cfeval.cvqa.programs.turns import Turns
+from cfeval.cvqa.programs.turns import Workers
 from cfeval.cvqa.programs.vision import View, Vision, VisionError
 from cfeval.cvqa.records import Language
-from cfeval.inference.remote.settings import settings
 
 
 class Plugin(plugin.Plugin):
@@ -74,8 +70,7 @@ class Program:
         self.vision = vision
         self.options = options
         self.budget = Budget(calls=options.calls, seconds=options.seconds)
-        outside = bool(registry.estimate_calls("vision_tools", options.vision))
-        self._turns, self._threads = Turns(), ThreadPoolExecutor(2 * settings().max_connections if outside else 1)
+        self._workers = Workers(bool(registry.estimate_calls("vision_tools", options.vision)))
 
     async def answer(self, request: AnswerRequest) -> AnswerReply:
         """Answer a question by a program of its own; programs run in threads beside the event loop."""
@@ -96,16 +91,7 @@ class Program:
         return replace(second, program=run, calls=calls)
 
     async def _run(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
-        ran = partial(copy_context().run, self._ran, request, written, fallback)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, ran)
-        except asyncio.CancelledError:
-            self._turns.end()
-            raise
-
-    def _ran(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
-        with self._turns.taken():
-            return self._answered(request, written, fallback)
+        return await self._workers.run(partial(self._answered, request, written, fallback))
 
     def _answered(self, request: AnswerRequest, written: ProgramReply, fallback: bool) -> AnswerReply:
         reply = AnswerReply(request.question, model=written.model, calls=written.calls)

@@ -1,0 +1,179 @@
+"""An agent answers: a chat model that may call vision operations as tools, turn by turn, before it replies.
+
+The same operations that programs have, but chosen one after the other by what came before. Turns and calls are bounded;
+what was called, with what result and by which stored call, is recorded like the trace of a program.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from cfeval.core import plugin, registry
+from cfeval.core.errors import InputError, PluginError
+from cfeval.core.records import Status
+from cfeval.core.registry import CallEstimate, Diagnostic
+from cfeval.core.sampling import derive_seed
+from cfeval.cvqa.interfaces import AnswerReply, AnswerRequest, Solver
+from cfeval.cvqa.programs.called import calls_of_program, name_calls
+from cfeval.cvqa.programs.limits import Exhausted, clean
+from cfeval.cvqa.programs.tools import TOOLS, Toolbox, written_calls
+from cfeval.cvqa.programs.turns import Workers
+from cfeval.cvqa.programs.vision import View, Vision, VisionError
+from cfeval.cvqa.records import ProgramRun
+from cfeval.inference.chat import ChatMessage, ChatModel, ChatReply, ChatRequest, ToolCall
+from cfeval.inference.prompts import fill, load_prompt, prompt_file
+
+NAME = "agent"
+"""Of the template and its folder."""
+_VALUES = ("question", "width", "height", "turns")
+_LAST = "\n\nNo more tools can be called. Reply with the answer alone."
+_NO_TOOLS = "agent: the chat model takes no tools; name one of plugin openai with api: chat"
+
+
+class Plugin(plugin.Plugin):
+    """Which model decides, what its tools are, and how long it may go on."""
+
+    model: dict[str, Any] = plugin.component("chat")
+    """The chat model: its plugin and options. It must take tools, as those of the OpenAI protocol do."""
+    vision: dict[str, Any] = plugin.component("vision_tools")
+    """What the tools are: its plugin and options (family `vision`)."""
+    sees: bool = True
+    """Whether the model is shown the image itself beside its tools."""
+    turns: int = Field(8, ge=1, le=100)
+    """How many of its replies may call tools."""
+    calls: int = Field(100, ge=1, le=10_000)
+    """Vision operations that it may call for one question."""
+    prompts: str = ""
+    """Folder with an own template, agent.md, which names {question} and may name {width}, {height} and {turns}; empty:
+    the package's."""
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The template."""
+        return (str(prompt_file(NAME, protocol=NAME, study="cvqa", folder=self._own)),)
+
+    def diagnose(self) -> Iterator[Diagnostic]:
+        """A model without tools, a template that cannot be filled."""
+        if not registry.takes_tools(self.model):
+            yield Diagnostic(False, _NO_TOOLS)
+        try:
+            fill(self.template(), **dict.fromkeys(_VALUES, ""))
+        except InputError as error:
+            yield Diagnostic(False, str(error))
+
+    def estimate_calls(self) -> tuple[CallEstimate, ...]:
+        """Typically two turns, at most all of them, with a call of the tools' models in each but the last."""
+        model = registry.estimate_calls("chat", self.model)
+        looks = registry.estimate_calls("vision_tools", self.vision)
+        rest = tuple(replace(call, repair=True) for call in (*model, *looks))
+        return (*model, *looks, *model, *(rest * (self.turns - 1)))
+
+    def build(self) -> Solver:
+        """The solver.
+
+        Raises:
+            PluginError: the model takes no tools.
+        """
+        if not registry.takes_tools(self.model):
+            raise PluginError(_NO_TOOLS)
+        return Agent(registry.build("chat", self.model), registry.build("vision_tools", self.vision), self)
+
+    def template(self) -> str:
+        """What the model is told."""
+        return load_prompt(NAME, protocol=NAME, study="cvqa", folder=self._own)
+
+    @property
+    def _own(self) -> Path | None:
+        return Path(self.prompts) if self.prompts else None
+
+
+@dataclass
+class _Course:
+    """How far the agent is with one question."""
+
+    asked: str
+    tools: Toolbox
+    turns: list[ChatMessage]
+    calls: dict[str, None] = field(default_factory=dict)
+    turn: int = 0
+
+    def ended(self, reply: ChatReply, text: str, fault: str = "", status: Status = Status.OK) -> AnswerReply:
+        """The reply to the question, with all that was called."""
+        tools = self.tools
+        written = "\n".join([*tools.written, *([f"answer({text!r})"] if text else [])])
+        run = ProgramRun(
+            language="tools",
+            code=clean(written),
+            result=text,
+            fault=clean(fault),
+            steps=self.turn,
+            calls=tools.meter.calls,
+            trace=tuple(tools.trace.steps),
+        )
+        return AnswerReply(self.asked, text, reply.model, status, clean(fault), tuple(self.calls), run)
+
+
+class Agent:
+    """Asks a chat model, does what it calls for, and tells it what came of it, until it answers."""
+
+    def __init__(self, model: ChatModel, vision: Vision, options: Plugin) -> None:
+        self.model, self.vision, self.options = model, vision, options
+        self._template = options.template()
+        self._workers = Workers(bool(registry.estimate_calls("vision_tools", options.vision)))
+
+    async def answer(self, request: AnswerRequest) -> AnswerReply:
+        """Answer a question within the turns; an agent that still calls tools afterwards is `unparsable`."""
+        course = self._begun(request)
+        while True:
+            course.turn += 1
+            seed = derive_seed(request.seed, "agent", course.turn)
+            reply = await self.model.generate(ChatRequest(request.item, tuple(course.turns), seed, tools=TOOLS))
+            course.calls |= dict.fromkeys(reply.calls)
+            if reply.status != Status.OK:
+                return course.ended(reply, "", reply.reason, reply.status)
+            wanted = reply.tool_calls or written_calls(reply.text)
+            if not wanted:
+                said = reply.text.strip()
+                return course.ended(reply, said, *(() if said else ("empty reply", Status.UNPARSABLE)))
+            if course.turn > self.options.turns:
+                fault = f"no answer within {self.options.turns} turns of tools"
+                return course.ended(reply, "", fault, Status.UNPARSABLE)
+            try:
+                done = await self._workers.run(partial(self._done, course, reply, wanted))
+            except VisionError as error:  # a call to a model failed: neither the agent's fault nor an answer
+                return replace(course.ended(reply, "", str(error), error.status), program=None)
+            except Exhausted as fault:
+                return course.ended(reply, "", str(fault), Status.UNPARSABLE)
+            course.turns += self._told(course, reply, wanted, done)
+
+    def _begun(self, request: AnswerRequest) -> _Course:
+        height, width = request.picture.pixels.shape[:2]
+        view = View(request.picture, (0, 0, width, height), item=request.item, seed=derive_seed(request.seed, "vision"))
+        values = {"width": str(width), "height": str(height), "turns": str(self.options.turns)}
+        text = fill(self._template, question=request.question, **values)
+        first = ChatMessage("user", text, request.picture if self.options.sees else None)
+        return _Course(text, Toolbox(self.vision, view, self.options.calls), [first])
+
+    def _done(self, course: _Course, reply: ChatReply, wanted: tuple[ToolCall, ...]) -> list[str]:
+        """What the tools give; the first step of a turn also names the call by which the model decided on it."""
+        with calls_of_program() as called:
+            name_calls(reply.calls)
+            try:
+                return [course.tools.do(call, course.turn) for call in wanted]
+            finally:
+                course.calls |= dict.fromkeys(called.keys)
+
+    def _told(
+        self, course: _Course, reply: ChatReply, wanted: tuple[ToolCall, ...], done: list[str]
+    ) -> list[ChatMessage]:
+        """The model's turn and what its calls gave, in the form in which it called."""
+        last = _LAST if course.turn == self.options.turns else ""
+        if not reply.tool_calls:
+            results = "\n".join(f"<tool_response>{one}</tool_response>" for one in done)
+            return [ChatMessage("assistant", reply.text), ChatMessage("user", results + last)]
+        told = [ChatMessage("tool", one, answers=call.id) for call, one in zip(wanted, done, strict=True)]
+        told[-1] = replace(told[-1], text=told[-1].text + last)
+        return [ChatMessage("assistant", reply.text, tool_calls=wanted), *told]
