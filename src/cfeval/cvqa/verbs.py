@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 HELP = "Counterfactual questions: would the model still be right if something were different?"
 VERBS: Mapping[str, str] = {
+    "dataset": "cfeval.cvqa.published:run",
     "decisions": "cfeval.cvqa.stages.builds:run_decisions",
     "export": "cfeval.cvqa.stages.questions:run_export",
     "generate": "cfeval.cvqa.synthetic.release:run",

@@ -35,7 +35,7 @@ def running() -> Iterator[Scripted]:
 @pytest.fixture
 def server(running: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     monkeypatch.setenv("CFEVAL_CALLS", "")
-    use(Calls(cache=str(tmp_path / "calls.sqlite"), attempts=1))
+    use(Calls(cache=str(tmp_path / "calls.sqlite"), max_retries=0))
     return running
 
 

@@ -164,7 +164,7 @@ def test_readings_of_a_study_are_stored_named_and_replayed_without_a_key(
     cfeval: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results = tmp_path / "cvqa"
-    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "attempts": 1}))
+    monkeypatch.setenv("CFEVAL_CALLS", json.dumps({"cache": str(tmp_path / "calls.sqlite"), "max_retries": 0}))
     monkeypatch.setenv(KEY_ENV, CANARY)
     pairs = [pair(number) for number in range(1, 4)]
     questions, answered = results / "questions" / "s.jsonl", results / "answers" / "s" / "m.jsonl"

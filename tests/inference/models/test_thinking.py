@@ -63,7 +63,7 @@ def server(running: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "KEY"):
         monkeypatch.setenv(name, "sk-canary-4b1d9e")
     monkeypatch.setenv("CFEVAL_CALLS", "")
-    use(Calls(cache=str(tmp_path / "calls.sqlite"), attempts=1))
+    use(Calls(cache=str(tmp_path / "calls.sqlite"), max_retries=0))
     return running
 
 

@@ -1,0 +1,186 @@
+"""A set of question pairs as a folder that others can load: Hugging Face `datasets`, with a card, and Croissant.
+
+FOLDER/README.md                the card: licence, task and configuration as YAML, then fields and figures
+FOLDER/croissant.json           the same for machines (MLCommons Croissant 1.0)
+FOLDER/test/metadata.jsonl      a line a pair
+FOLDER/test/{id}.png            its picture, as it was filed
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from cfeval.core.cli_options import writable
+from cfeval.core.errors import InputError
+from cfeval.core.files import write_bytes, write_text
+from cfeval.core.images import folder_of, load
+from cfeval.core.jsonl import read_jsonl
+from cfeval.core.shards import whole_or_shards_of_all
+from cfeval.cvqa.records import QuestionPair
+
+SPLIT, ROWS = "test", "metadata.jsonl"
+FIELDS: Mapping[str, str] = {
+    "file_name": "The picture's file, beside this one",
+    "id": "The pair's id",
+    "type": "Group of C-VQA: direct, indirect, boolean, or a template abs_counting_1 to abs_counting_6",
+    "question": "The question about the picture as it is",
+    "answer": "Its right answer: digits, yes or no, or the letter of an option",
+    "counterfactual_question": "The same question under a counterfactual presupposition",
+    "counterfactual_answer": "Its right answer",
+    "img_path": "The picture's name in the layout of C-VQA",
+}
+"""The fields of a row and what they mean."""
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "sc": "https://schema.org/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "includes": "cr:includes",
+    "jsonPath": "cr:jsonPath",
+    "md5": "cr:md5",
+    "recordSet": "cr:recordSet",
+    "source": "cr:source",
+}
+"""The terms of Croissant 1.0 that the description uses: docs.mlcommons.org/croissant/docs/croissant-spec.html."""
+
+
+def publish(files: Sequence[Path], out: Path, title: str, licence: str) -> int:
+    """Write pairs of questions as such a folder; the card comes last, so that a folder that has one is whole.
+
+    Args:
+        files: pairs (JSONL), whole or all shards; their pictures lie beside.
+        out: a new or empty folder.
+        title: what the card calls the set.
+        licence: its identifier, as spdx.org/licenses has it.
+
+    Returns:
+        How many pairs there are.
+
+    Raises:
+        InputError: the folder is not empty, a picture is missing or another one, or an id occurs twice.
+        OutputError: a file cannot be written.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise InputError(f"{out} is not empty; name a new folder")
+    kinds: Counter[str] = Counter()
+    lines: dict[str, str] = {}
+    for pair, picture in _pictured(files):
+        if pair.id in lines:
+            raise InputError(f"two pairs have the id '{pair.id}'; give each file once, and sets of one seed apart")
+        name = f"{pair.id}.png"
+        write_bytes(out / SPLIT / name, picture)
+        lines[pair.id] = json.dumps(_row(pair, name), ensure_ascii=False)
+        kinds[pair.type] += 1
+    rows = "".join(f"{line}\n" for line in lines.values())
+    write_text(out / SPLIT / ROWS, rows)
+    described = _croissant(title, licence, len(lines), hashlib.sha256(rows.encode()).hexdigest())
+    write_text(out / "croissant.json", json.dumps(described, indent=2, ensure_ascii=False) + "\n")
+    write_text(out / "README.md", _card(title, licence, kinds))
+    return len(lines)
+
+
+def _pictured(files: Sequence[Path]) -> Iterator[tuple[QuestionPair, bytes]]:
+    for file in files:
+        for pair in read_jsonl(file, QuestionPair):
+            yield pair, load(folder_of(file), pair.image).png
+
+
+def _row(pair: QuestionPair, name: str) -> dict[str, str]:
+    first, then = pair.original, pair.counterfactual
+    said = (name, pair.id, pair.type, first.question, first.answer, then.question, then.answer, pair.img_path)
+    return dict(zip(FIELDS, said, strict=True))
+
+
+def _card(title: str, licence: str, kinds: Mapping[str, int]) -> str:
+    """The card, as huggingface.co/docs/hub/datasets-cards has it."""
+    count = sum(kinds.values())
+    about = {
+        "pretty_name": title,
+        "license": licence.lower(),
+        "language": ["en"],
+        "task_categories": ["visual-question-answering"],
+        "size_categories": [_size(count)],
+        "tags": ["counterfactual", "croissant"],
+        "configs": [{"config_name": "default", "data_files": [{"split": SPLIT, "path": f"{SPLIT}/**"}]}],
+    }
+    fields = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in FIELDS.items())
+    types = "\n".join(f"| {kind} | {number} |" for kind, number in sorted(kinds.items()))
+    head = yaml.safe_dump(about, sort_keys=False, allow_unicode=True)
+    return (
+        f"---\n{head}---\n\n# {title}\n\n{count} pairs of questions about images: each question as it is, and under a "
+        "counterfactual presupposition, in the manner of C-VQA (Zhang et al. 2023). Made by cfeval.\n\n"
+        f"| field | meaning |\n|---|---|\n{fields}\n\n| type | pairs |\n|---|---|\n{types}\n"
+    )
+
+
+def _size(count: int) -> str:
+    """The Hub's category of a number of rows."""
+    edges = {"n<1K": 1_000, "1K<n<10K": 10_000, "10K<n<100K": 100_000, "100K<n<1M": 1_000_000}
+    return next((name for name, edge in edges.items() if count < edge), "n>1M")
+
+
+def _croissant(title: str, licence: str, count: int, sha256: str) -> dict[str, Any]:
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", title).strip("-").lower() or "questions"
+    rows = {
+        "@type": "cr:FileObject",
+        "@id": "rows",
+        "name": ROWS,
+        "contentUrl": f"{SPLIT}/{ROWS}",
+        "encodingFormat": "application/jsonlines",
+        "sha256": sha256,
+    }
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"pairs/{name}",
+            "name": name,
+            "description": meaning,
+            "dataType": "sc:Text",
+            "source": {"fileObject": {"@id": "rows"}, "extract": {"column": name}},
+        }
+        for name, meaning in FIELDS.items()
+    ]
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": slug,
+        "description": f"{title}: {count} pairs of questions about images, original and counterfactual.",
+        "license": f"https://spdx.org/licenses/{licence}.html",
+        "distribution": [rows],
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "pairs", "name": "pairs", "field": fields}],
+    }
+
+
+def run(
+    questions: Annotated[list[Path], typer.Argument(help="Pairs of questions (JSONL) with all their shards.")],
+    out: Annotated[Path, typer.Option("--out", callback=writable, help="Folder to write, new or empty.")],
+    licence: Annotated[
+        str, typer.Option("--license", help="Its licence, as spdx.org/licenses names it, such as CC-BY-4.0.")
+    ],
+    title: Annotated[str, typer.Option(help="What the card calls the set.")] = "Counterfactual questions",
+) -> None:
+    """Write pairs of questions as a folder for Hugging Face `datasets`, with a card, and as Croissant.
+
+    Whether you may pass on the pictures, and under which licence, is yours to know.
+    """
+    count = publish(whole_or_shards_of_all(questions), out, title, licence)
+    print(f"{count} pairs in {out}; load them with datasets.load_dataset({str(out)!r})")
